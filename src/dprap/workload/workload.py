@@ -1,0 +1,96 @@
+"""Which queries the user cares about, and how much."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from dprap.domain import Domain
+from dprap.errors import WorkloadError
+from dprap.queries.family import Family
+from dprap.queries.marginal import Marginal
+
+MAX_CELLS = 10_000_000
+"""Cells a single family may have before it is refused: 80 MB of counts."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Query families over one domain, each with a weight.
+
+    >>> workload = Workload(Domain.of({"sex": 2, "region": 3}), (Marginal(("sex", "region")),))
+    >>> len(workload), workload.queries
+    (1, 6)
+    """
+
+    domain: Domain
+    families: tuple[Family, ...]
+    weights: tuple[float, ...] = ()
+    max_cells: int = MAX_CELLS
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "families", tuple(self.families))
+        object.__setattr__(self, "weights", tuple(self.weights) or (1.0,) * len(self.families))
+        if not self.families:
+            raise WorkloadError("the workload is empty: name at least one marginal.")
+        if len(self.weights) != len(self.families):
+            raise WorkloadError(f"the workload has {len(self.families)} families but {len(self.weights)} weights.")
+        for family, weight in zip(self.families, self.weights, strict=True):
+            if not 0 < weight < float("inf"):
+                raise WorkloadError(f"the weight of {family} must be a positive number.")
+            cells = self.domain.size_of(family.columns)
+            if isinstance(family, Marginal) and cells > self.max_cells:
+                raise WorkloadError(
+                    f"marginal {family} has {cells:,} cells; the limit is {self.max_cells:,}. "
+                    "Leave it out, bin its columns more coarsely, or raise --max-cells."
+                )
+        if len(set(self.families)) != len(self.families):
+            raise WorkloadError("the workload names a query family twice; give it a larger weight instead.")
+
+    def __len__(self) -> int:
+        return len(self.families)
+
+    def __iter__(self) -> Iterator[Family]:
+        return iter(self.families)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of queries of each family."""
+        return tuple(family.size(self.domain) for family in self.families)
+
+    @property
+    def queries(self) -> int:
+        """Number of queries in all: the paper's m."""
+        return sum(self.sizes)
+
+    @property
+    def marginals(self) -> tuple[Marginal, ...]:
+        """The families, which must all be marginals."""
+        others = [family for family in self.families if not isinstance(family, Marginal)]
+        if others:
+            raise WorkloadError(f"this method answers marginals only; {others[0]} is not one. Use the method rap.")
+        return tuple(family for family in self.families if isinstance(family, Marginal))
+
+    def closure(self, *, smallest: int = 1) -> tuple[Marginal, ...]:
+        """Every marginal over a subset of some family's columns, once, in the domain's column order.
+
+        >>> domain = Domain.of({"a": 2, "b": 2, "c": 2})
+        >>> [str(m) for m in Workload(domain, (Marginal(("a", "b")), Marginal(("c", "b")))).closure()]
+        ['a', 'b', 'c', 'a×b', 'b×c']
+        """
+        found = {
+            Marginal(tuple(sorted(subset.columns, key=self.domain.position)))
+            for family in self.families
+            for subset in Marginal(family.columns).subsets(smallest=smallest)
+        }
+        return tuple(
+            sorted(found, key=lambda m: (len(m.columns), [self.domain.position(name) for name in m.columns]))
+        )
+
+
+def weighted(domain: Domain, entries: Sequence[tuple[Family, float]], *, max_cells: int = MAX_CELLS) -> Workload:
+    """Make a workload from (family, weight) pairs."""
+    return Workload(
+        domain, tuple(family for family, _ in entries), tuple(weight for _, weight in entries), max_cells=max_cells
+    )
