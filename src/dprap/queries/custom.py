@@ -1,0 +1,162 @@
+"""Queries of the user's own: any JAX function from one row to values in [0, 1].
+
+The function takes one row as a dictionary from column name to a probability vector over that column's codes (a one-hot
+vector for a record) and returns a number or a vector of numbers in [0, 1]. That is all a new query class needs:
+
+>>> import jax.numpy as jnp
+>>> from dprap.domain import Domain
+>>> domain = Domain.of({"age": 4, "income": 3})
+>>> def age_above_income(row):
+...     at_most = jnp.cumsum(row["age"])
+...     return jnp.sum(row["income"] * (1 - at_most[:3]))
+>>> query = Custom("age above income", ("age", "income"), age_above_income)
+>>> query.check(domain)
+>>> query.contributions(domain, [np.array([2, 0]), np.array([1, 2])]).ravel() / GRID
+array([1., 0.])
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int64
+
+from dprap.array_types import CodeColumn, Relaxed
+from dprap.domain import Domain
+from dprap.errors import DataError, WorkloadError
+
+Row = Mapping[str, Float[jax.Array, "codes"]]
+RowFunction = Callable[[Row], Any]
+
+GRID = 2**16
+"""A record's contribution of 1 on the integer grid that exact sums use."""
+
+_BLOCK = 4096
+_PROBES = 64
+
+
+@dataclass(frozen=True)
+class Custom:
+    """The mean over rows of a function of one row, with values in [0, 1]; a vector gives one query an entry.
+
+    `function` must be made of JAX operations. On a record every column is one-hot; on a relaxed row it is a
+    probability vector, where the function should interpolate between the records (products and sums of
+    probabilities do).
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    function: RowFunction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(self.columns))
+        if not self.columns or len(set(self.columns)) != len(self.columns):
+            raise WorkloadError(f"custom query {self.name!r} needs at least one column and none twice.")
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(self.columns)})"
+
+    def size(self, domain: Domain) -> int:
+        """Number of queries: the number of values the function returns."""
+        row = {name: np.zeros(domain.size(name), np.float32) for name in self.columns}
+        try:
+            shape = jax.eval_shape(self.function, row).shape
+        except Exception as error:
+            raise WorkloadError(
+                f"custom query {self.name!r} fails on a row of its columns ({type(error).__name__}). "
+                "It must be made of JAX operations and take a dictionary from column name to probability vector."
+            ) from error
+        if len(shape) > 1:
+            raise WorkloadError(
+                f"custom query {self.name!r} returns an array of shape {shape}; return a number or a vector."
+            )
+        return math.prod(shape)
+
+    def values(self, domain: Domain, rows: Relaxed) -> Float[jax.Array, "queries rows"]:
+        """Values of the function on relaxed rows; differentiable."""
+        blocks = {name: _block(rows, domain, name) for name in self.columns}
+        values = jax.vmap(self.function, in_axes=(dict.fromkeys(blocks, 1),), out_axes=-1)(blocks)
+        return jnp.reshape(values, (-1, rows.shape[1])).astype(jnp.float32)
+
+    def check(self, domain: Domain) -> None:
+        """Refuse a function that cannot be used, on rows that have nothing to do with the data.
+
+        Raises WorkloadError for a wrong shape, values outside [0, 1], NaN, or a gradient that is missing or not finite.
+        """
+        self.size(domain)
+        keys = jax.random.split(jax.random.key(0), len(domain))
+        codes = [jax.random.randint(key, (_PROBES,), 0, size) for key, size in zip(keys, domain.sizes, strict=True)]
+        records = jnp.concatenate([jax.nn.one_hot(c, s).T for c, s in zip(codes, domain.sizes, strict=True)])
+        values = np.asarray(self.values(domain, records))
+        mixed = jnp.concatenate(
+            [
+                jax.random.dirichlet(key, jnp.ones(size), (_PROBES,)).T
+                for key, size in zip(keys, domain.sizes, strict=True)
+            ]
+        )
+        relaxed_values = np.asarray(self.values(domain, mixed))
+        if np.isnan(values).any() or np.isnan(relaxed_values).any():
+            raise WorkloadError(f"custom query {self.name!r} returns NaN on a probe row.")
+        if values.min() < 0 or values.max() > 1:
+            raise WorkloadError(
+                f"custom query {self.name!r} returns values outside [0, 1] on a probe row; scale or clip them."
+            )
+        try:
+            gradients = [jax.grad(lambda rows: jnp.sum(self.values(domain, rows)))(rows) for rows in (records, mixed)]
+        except Exception as error:
+            raise WorkloadError(
+                f"custom query {self.name!r} cannot be differentiated by JAX ({type(error).__name__})."
+            ) from error
+        if not all(np.isfinite(gradient).all() for gradient in gradients):
+            raise WorkloadError(f"custom query {self.name!r} has a gradient that is not finite on a probe row.")
+        if not any(np.any(gradient) for gradient in gradients):
+            raise WorkloadError(
+                f"custom query {self.name!r} has a zero gradient on all probe rows; "
+                "replace comparisons and rounding by sums of probabilities."
+            )
+
+    def contributions(self, domain: Domain, codes: Sequence[CodeColumn]) -> Int64[np.ndarray, "records queries"]:
+        """Contributions of records on the integer grid: values clipped to [0, 1], times GRID, rounded.
+
+        `codes` holds one array a column of this query, in its order. One record moves the sum of a query's column by at
+        most GRID. A NaN is a DataError for the steward, to be met before anything is spent.
+        """
+        records = len(codes[0])
+        evaluate = _record_values(self, domain)
+        result = np.empty((records, self.size(domain)), dtype=np.int64)
+        for start in range(0, records, _BLOCK):
+            block = [column[start : start + _BLOCK].astype(np.int32) for column in codes]
+            length = len(block[0])
+            # One shape for every block, so that the last one does not compile again.
+            values = np.asarray(evaluate(*(np.pad(column, (0, _BLOCK - length)) for column in block)))[:, :length].T
+            if np.isnan(values).any():
+                raise DataError(f"custom query {self.name!r} returns NaN on some record; nothing was spent.")
+            result[start : start + length] = np.rint(np.clip(values, 0, 1).astype(np.float64) * GRID).astype(np.int64)
+        return result
+
+
+def _block(rows: Relaxed, domain: Domain, name: str) -> Relaxed:
+    start = domain.offset(name)
+    return rows[start : start + domain.size(name)]
+
+
+@cache
+def _record_values(query: Custom, domain: Domain) -> Callable[..., Float[jax.Array, "queries records"]]:
+    sizes = domain.shape_of(query.columns)
+
+    @jax.jit
+    def evaluate(*codes: jax.Array) -> Float[jax.Array, "queries records"]:
+        rows = {
+            name: jax.nn.one_hot(column, size) for name, column, size in zip(query.columns, codes, sizes, strict=True)
+        }
+        values = jax.vmap(query.function, out_axes=-1)(rows)
+        return jnp.reshape(values, (-1, codes[0].shape[0]))
+
+    return evaluate

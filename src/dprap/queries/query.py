@@ -1,0 +1,25 @@
+"""One query of a family."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from dprap.queries.family import Family
+from dprap.queries.marginal import Marginal
+from dprap.queries.prefix import Prefix
+from dprap.queries.threshold import Threshold
+
+CellFamily: TypeAlias = Marginal | Threshold | Prefix
+"""Families whose answers are a linear map of one table of cell counts."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """The query at a position of a family's answers, in C order."""
+
+    family: Family
+    index: int
+
+    def __str__(self) -> str:
+        return f"{self.family}[{self.index}]"
