@@ -13,7 +13,7 @@ import yaml
 
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
-from dprap.queries.family import Family
+from dprap.queries import Family
 from dprap.queries.marginal import Marginal
 from dprap.queries.prefix import Prefix
 from dprap.queries.threshold import Threshold

@@ -16,9 +16,7 @@ def eligible(domain: Domain, k: int, *, max_cells: int) -> list[Marginal]:
     """All k-way marginals with at most `max_cells` cells, in `itertools.combinations` order of the columns."""
     if not 1 <= k <= len(domain):
         raise WorkloadError(f"k must be between 1 and the number of columns, {len(domain)}; it is {k}.")
-    found = [
-        Marginal(columns) for columns in combinations(domain.names, k) if domain.size_of(columns) <= max_cells
-    ]
+    found = [Marginal(columns) for columns in combinations(domain.names, k) if domain.size_of(columns) <= max_cells]
     if not found:
         raise WorkloadError(
             f"no {k}-way marginal has at most {max_cells:,} cells. Choose a smaller k, raise --max-cells or bin columns."
@@ -46,5 +44,5 @@ def random_kway(domain: Domain, k: int, marginals: int, *, rows: int, seed: int 
             f"{marginals} marginals asked for, but {len(candidates)} {k}-way marginals have at most {rows:,} cells. "
             f"Ask for 1 to {len(candidates)}."
         )
-    chosen = np.random.RandomState(seed).choice(len(candidates), marginals, replace=False)  # noqa: NPY002
+    chosen = np.random.RandomState(seed).choice(len(candidates), marginals, replace=False)
     return Workload(domain, tuple(candidates[index] for index in chosen), max_cells=max(rows, 1))

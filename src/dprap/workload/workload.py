@@ -8,7 +8,7 @@ from functools import cached_property
 
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
-from dprap.queries.family import Family
+from dprap.queries import Family
 from dprap.queries.marginal import Marginal
 
 MAX_CELLS = 10_000_000
@@ -84,9 +84,7 @@ class Workload:
             for family in self.families
             for subset in Marginal(family.columns).subsets(smallest=smallest)
         }
-        return tuple(
-            sorted(found, key=lambda m: (len(m.columns), [self.domain.position(name) for name in m.columns]))
-        )
+        return tuple(sorted(found, key=lambda m: (len(m.columns), [self.domain.position(name) for name in m.columns])))
 
 
 def weighted(domain: Domain, entries: Sequence[tuple[Family, float]], *, max_cells: int = MAX_CELLS) -> Workload:

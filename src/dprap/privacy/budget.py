@@ -1,0 +1,51 @@
+"""A run's privacy budget: what it may spend, and how the promise is worded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dprap.errors import BudgetError
+from dprap.privacy.accounting import Accounting, check_epsilon_delta, epsilon_from_rho, rho_from_epsilon
+
+
+@dataclass(frozen=True)
+class Budget:
+    """(ε, δ) and the ρ they allow.
+
+    >>> budget = Budget.of(epsilon=1.0, delta=1e-9)
+    >>> round(float(budget.rho), 4)
+    0.015
+    """
+
+    epsilon: float
+    delta: float
+    rho: Fraction
+    accounting: Accounting
+
+    @classmethod
+    def of(cls, *, epsilon: float, delta: float, accounting: Accounting = Accounting.TIGHT) -> Budget:
+        """Turn (ε, δ) into the largest ρ that the accounting allows."""
+        accounting = Accounting(accounting)
+        return cls(epsilon, delta, Fraction(rho_from_epsilon(epsilon, delta, accounting)), accounting)
+
+    @classmethod
+    def of_rho(cls, rho: float | Fraction, *, delta: float, accounting: Accounting = Accounting.TIGHT) -> Budget:
+        """State a budget by its ρ; ε follows."""
+        if rho <= 0:
+            raise BudgetError(f"rho must be positive; it is {float(rho)}.")
+        return cls(epsilon_from_rho(float(rho), delta, accounting), delta, Fraction(rho), Accounting(accounting))
+
+    def check_against_rows(self, rows: int) -> None:
+        """Refuse a δ that would allow publishing somebody's record outright. Only for a public number of records."""
+        check_epsilon_delta(self.epsilon, self.delta)
+        if self.delta * rows >= 1:
+            raise BudgetError(
+                f"delta = {self.delta:g} is not below 1/n for n = {rows:,} records, so it would allow publishing a record "
+                f"outright. Use 1/n² = {1 / rows**2:.2g}."
+            )
+
+
+def default_delta(rows: int) -> float:
+    """The paper's δ = 1/n², for a public number of records."""
+    return 1.0 / max(rows, 2) ** 2

@@ -1,0 +1,392 @@
+"""The curator: the only door to private data.
+
+A mechanism is handed a `Curator` and nothing else. Each verb computes exact integers on the private side, charges the
+budget durably, adds noise, stores the noisy result durably and only then returns it, so whatever a mechanism does is
+ρ-zCDP by composition and post-processing, with ρ the sum of its charges, never above the budget. The argument for each
+constant stands at the verb.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+from statistics import NormalDist
+from typing import Any, TypeVar
+
+import numpy as np
+
+from dprap.array_types import Answers, Counts
+from dprap.domain import Domain
+from dprap.errors import BudgetError, LedgerError, SettingsError, WorkloadError
+from dprap.privacy.accounting import Rho
+from dprap.privacy.budget import Budget
+from dprap.privacy.entropy import Entropy, InsecureSeededEntropy, OsEntropy
+from dprap.privacy.exact import ExactAnswers
+from dprap.privacy.gaussian import add_discrete_gaussian, stddev_for
+from dprap.privacy.journal import Journal, MemoryJournal
+from dprap.privacy.ledger import Arrays, Ledger
+from dprap.privacy.measurement import Certificate, Measurement, QueryMeasurement
+from dprap.privacy.neighbors import Neighbors
+from dprap.privacy.scores import ESTIMATE_GRID, Score
+from dprap.privacy.selection import inverse_temperature, pick_top
+from dprap.queries import Custom, Family, Marginal, Query
+from dprap.sources import CountSource
+from dprap.workload import MAX_CELLS
+
+_ROUNDING_SLACK = Fraction(1, 10**9)
+# A float share of the budget may overshoot what is left by rounding; it is then cut to what is left, never granted.
+
+
+Exact = TypeVar("Exact")
+
+
+class Curator:
+    """Holds a private table and a budget; answers through noise it charges for."""
+
+    def __init__(
+        self,
+        source: CountSource,
+        *,
+        budget: Budget,
+        neighbors: Neighbors,
+        ledger: Ledger | None,
+        run: str | None = None,
+        insecure_noise_seed: int | None = None,
+        max_cells: int = MAX_CELLS,
+    ) -> None:
+        if insecure_noise_seed is not None and ledger is not None:
+            raise LedgerError(
+                "seeded noise protects nobody, so a ledger does not take it. Leave the seed or the ledger out."
+            )
+        if source.rows < 1:
+            raise BudgetError("the table is empty: there is nothing to protect and nothing to publish.")
+        if neighbors.rows_are_public:
+            budget.check_against_rows(source.rows)
+        self.domain: Domain = source.domain
+        self.neighbors = neighbors
+        self.budget = budget
+        self.run = run or uuid.uuid4().hex
+        self._source = source
+        self._exact = ExactAnswers(source)
+        self._max_cells = max_cells
+        self._entropy: Entropy = (
+            OsEntropy() if insecure_noise_seed is None else InsecureSeededEntropy(insecure_noise_seed)
+        )
+        self._journal: Journal = MemoryJournal() if ledger is None else ledger
+        facts = {"data": source.fingerprint(), "epsilon": budget.epsilon, "delta": budget.delta}
+        self._state = self._journal.begin(self.run, budget.rho, facts)
+        self._step = 0
+
+    @property
+    def private(self) -> bool:
+        """Whether what this curator returns is differentially private: false for seeded noise."""
+        return self._entropy.secure
+
+    @property
+    def rho(self) -> Fraction:
+        """The whole budget of this run."""
+        return self.budget.rho
+
+    @property
+    def spent(self) -> Fraction:
+        """Charges of the steps taken so far (on a resumed run, of those replayed so far)."""
+        return sum(
+            (Fraction(charge["rho"]) for step, charge in self._state.charges.items() if step < self._step), Fraction(0)
+        )
+
+    @property
+    def remaining(self) -> Fraction:
+        """What is left of the budget."""
+        return self.rho - self.spent
+
+    @property
+    def n(self) -> int:
+        """The number of records, where it is public."""
+        if not self.neighbors.rows_are_public:
+            raise BudgetError(
+                "the number of records is private under add-remove neighbours: measure Marginal(()) instead."
+            )
+        return self._source.rows
+
+    def prepare(self, families: Sequence[Family]) -> None:
+        """Count ahead, in one pass over the table, what later verbs will need. Releases nothing, costs nothing."""
+        self._check_sizes(families)
+        self._exact.prepare(families)
+
+    def measure(
+        self, marginals: Sequence[Marginal], rho: Rho, shares: Sequence[float | Fraction] | None = None
+    ) -> list[Measurement]:
+        """Noisy counts of whole marginals; `rho` is the total, split by `shares` or equally.
+
+        One record lies in one cell of a marginal, so its count vector has the L2 sensitivity √2 (replace) or 1 (add-remove),
+        times the rows a person may have. Discrete Gaussian noise with σ = Δ₂/√(2ρᵢ) on marginal i is ρᵢ-zCDP, all of
+        them together Σρᵢ = rho.
+        """
+        self._check_sizes(marginals)
+        rho = self._affordable(rho)
+        split = _split(rho, len(marginals), shares)
+        stddevs = [stddev_for(self.neighbors.marginal_l2_squared, part) for part in split]
+
+        def exact() -> list[Counts]:
+            self._exact.prepare(marginals)
+            return [self._exact.marginal(marginal) for marginal in marginals]
+
+        def draw(counts: list[Counts]) -> Arrays:
+            return {
+                str(position): add_discrete_gaussian(exact_counts, stddev, self._entropy)
+                for position, (exact_counts, stddev) in enumerate(zip(counts, stddevs, strict=True))
+            }
+
+        described = [[list(marginal.columns), str(part)] for marginal, part in zip(marginals, split, strict=True)]
+        arrays = self._spend("measure", described, rho, exact, draw)
+        return [
+            Measurement(marginal, arrays[str(position)], stddev, float(part))
+            for position, (marginal, stddev, part) in enumerate(zip(marginals, stddevs, split, strict=True))
+        ]
+
+    def measure_queries(self, queries: Sequence[Query], rho: Rho) -> list[QueryMeasurement]:
+        """Noisy counts of single queries; `rho` is the total, split equally.
+
+        A query maps a record to [0, 1], so its count has sensitivity 1 (times the rows a person may have) under both
+        relations: σ = 1/√(2ρᵢ), the Gaussian mechanism of the paper. Custom queries are summed on an integer grid, where
+        sensitivity and σ are scaled alike.
+        """
+        self._check_sizes([query.family for query in queries])
+        rho = self._affordable(rho)
+        split = _split(rho, len(queries), None)
+        stddev = stddev_for(self.neighbors.query**2, split[0])
+
+        def exact() -> list[tuple[Counts, int]]:
+            self._exact.prepare([query.family for query in queries])
+            answers = {query.family: self._exact.family(query.family) for query in queries}
+            return [(answers[query.family][0][[query.index]], answers[query.family][1]) for query in queries]
+
+        def draw(answers: list[tuple[Counts, int]]) -> Arrays:
+            noisy = [add_discrete_gaussian(count, stddev * unit, self._entropy)[0] / unit for count, unit in answers]
+            return {"counts": np.array(noisy)}
+
+        described = [[_label(query.family), query.index] for query in queries]
+        arrays = self._spend("measure_queries", described, rho, exact, draw)
+        return [
+            QueryMeasurement(query, float(count), stddev, float(part))
+            for query, count, part in zip(queries, arrays["counts"], split, strict=True)
+        ]
+
+    def measure_all(self, families: Sequence[Family], rho: Rho) -> Iterator[tuple[Family, Answers, float]]:
+        """Noisy counts of every query of the families, paid query by query: the T = 1 branch of the paper.
+
+        Each of the m queries gets rho/m, so σ = √(m/(2 rho)). Yields (family, counts, stddev_counts) one by one.
+        """
+        self._check_sizes(families)
+        rho = self._affordable(rho)
+        sizes = [family.size(self.domain) for family in families]
+        per_query = rho / sum(sizes)
+        stddev = stddev_for(self.neighbors.query**2, per_query)
+        self._exact.prepare(families)
+        for family, size in zip(families, sizes, strict=True):
+
+            def exact(family: Family = family) -> tuple[Counts, int]:
+                return self._exact.family(family)
+
+            def draw(answers: tuple[Counts, int]) -> Arrays:
+                counts, unit = answers
+                return {"counts": add_discrete_gaussian(counts, stddev * unit, self._entropy) / unit}
+
+            arrays = self._spend("measure_all", [_label(family)], per_query * size, exact, draw)
+            yield family, arrays["counts"], stddev
+
+    def select_queries(
+        self,
+        families: Sequence[Family],
+        estimates_counts: Iterable[Answers],
+        *,
+        k: int,
+        rho: Rho,
+        exclude: Iterable[Query] = (),
+    ) -> list[Query]:
+        """The k worst-answered queries: top-k report noisy max on |count − estimate|; `rho` is the total of the k picks.
+
+        Each score is a count's distance to a public number, rounded to integers: sensitivity 1 (times the rows a person may
+        have). Every pick is rho/k-zCDP. Queries in `exclude` are no candidates.
+        """
+        self._check_sizes(families)
+        rho = self._affordable(rho)
+        sizes = [family.size(self.domain) for family in families]
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        position_of = {family: position for position, family in enumerate(families)}
+        excluded = sorted({int(starts[position_of[query.family]]) + query.index for query in exclude})
+        if not 1 <= k <= int(starts[-1]) - len(excluded):
+            raise SettingsError(
+                f"{k} queries asked for, but only {int(starts[-1]) - len(excluded):,} are left to select from."
+            )
+        eta = inverse_temperature(self.neighbors.query, rho / k)
+
+        def exact() -> Counts:
+            self._exact.prepare(families)
+            scores = np.empty(int(starts[-1]), dtype=np.int64)
+            for family, start, estimate in zip(families, starts[:-1], estimates_counts, strict=True):
+                answers, unit = self._exact.family(family)
+                whole = np.rint(_finite(estimate, answers.size) * unit).astype(np.int64)
+                # Floor division keeps the sensitivity: inputs at most `unit` apart give results at most 1 apart.
+                scores[start : start + answers.size] = np.abs(answers - whole) // unit
+            return scores
+
+        def draw(scores: Counts) -> Arrays:
+            return {"picked": np.array(pick_top(scores, k=k, eta=eta, entropy=self._entropy, excluded=excluded))}
+
+        described = [k, len(excluded), *(_label(family) for family in families)]
+        arrays = self._spend("select_queries", described, rho, exact, draw)
+        found = np.searchsorted(starts, arrays["picked"], side="right") - 1
+        return [
+            Query(families[position], int(index - starts[position]))
+            for position, index in zip(found, arrays["picked"], strict=True)
+        ]
+
+    def select(
+        self,
+        marginals: Sequence[Marginal],
+        estimates_counts: Iterable[Answers],
+        *,
+        k: int,
+        rho: Rho,
+        score: Score | None = None,
+    ) -> list[int]:
+        """Positions of the k worst-answered marginals, by `score`; `rho` is the total of the k picks.
+
+        The sensitivity of the score is proven in `dprap.privacy.scores`; every pick is an exponential mechanism with
+        rho/k-zCDP (`dprap.privacy.selection`).
+        """
+        self._check_sizes(marginals)
+        rho = self._affordable(rho)
+        if not 1 <= k <= len(marginals):
+            raise SettingsError(f"{k} marginals asked for, but there are {len(marginals)} candidates.")
+        on_grid = (score or Score()).on_grid(len(marginals))
+        eta = inverse_temperature(on_grid.sensitivity(self.neighbors), rho / k)
+
+        def exact() -> Counts:
+            self._exact.prepare(marginals)
+            scores = np.empty(len(marginals), dtype=np.int64)
+            for position, (marginal, estimate) in enumerate(zip(marginals, estimates_counts, strict=True)):
+                counts = self._exact.marginal(marginal)
+                scores[position] = on_grid.of(position, counts, _finite(estimate, counts.size))
+            return scores
+
+        def draw(scores: Counts) -> Arrays:
+            return {"picked": np.array(pick_top(scores, k=k, eta=eta, entropy=self._entropy))}
+
+        described = [k, *(list(marginal.columns) for marginal in marginals)]
+        arrays = self._spend("select", described, rho, exact, draw)
+        return [int(position) for position in arrays["picked"]]
+
+    def certify(
+        self, families: Sequence[Family], estimates_counts: Iterable[Answers], *, rho: Rho, confidence: float = 0.95
+    ) -> Certificate:
+        """A noisy maximum error of finished answers over all queries, with a one-sided confidence bound.
+
+        max |count − estimate| moves by at most 1 (times the rows a person may have) between neighbours, because every
+        count does. Discrete Gaussian noise with σ = 1/√(2 rho), on the grid of the estimates, is rho-zCDP.
+        """
+        self._check_sizes(families)
+        rho = self._affordable(rho)
+        stddev = stddev_for(self.neighbors.query**2, rho)
+
+        def exact() -> int:
+            self._exact.prepare(families)
+            largest = 0
+            for family, estimate in zip(families, estimates_counts, strict=True):
+                answers, unit = self._exact.family(family)
+                whole = np.rint(_finite(estimate, answers.size) * (unit * ESTIMATE_GRID)).astype(np.int64)
+                largest = max(largest, int(np.abs(answers * ESTIMATE_GRID - whole).max()) // unit)
+            return largest
+
+        def draw(largest: int) -> Arrays:
+            noisy = add_discrete_gaussian(np.array([largest]), stddev * ESTIMATE_GRID, self._entropy)
+            return {"max_error": noisy}
+
+        described = [_label(family) for family in families]
+        arrays = self._spend("certify", described, rho, exact, draw)
+        noisy = float(arrays["max_error"][0]) / ESTIMATE_GRID
+        # One grid step on top covers the rounding of estimates and of the maximum.
+        upper = noisy + NormalDist().inv_cdf(confidence) * stddev + 2 / ESTIMATE_GRID
+        queries = sum(family.size(self.domain) for family in families)
+        return Certificate(queries, noisy, stddev, confidence, max(upper, 0.0), float(rho))
+
+    def finish(self) -> None:
+        """Close the run: its unspent budget is given back to the ledger's cap."""
+        self._journal.finish(self.run)
+
+    def _check_sizes(self, families: Sequence[Family]) -> None:
+        """Refuse what the domain cannot carry, before anything is allocated, counted or spent."""
+        if not families:
+            raise WorkloadError("there is nothing to measure: no marginal was named.")
+        for family in families:
+            cells = self.domain.size_of(family.columns)
+            if not isinstance(family, Custom) and cells > self._max_cells:
+                raise WorkloadError(
+                    f"marginal {family} has {cells:,} cells; the limit is {self._max_cells:,}. "
+                    "Bin its columns more coarsely or raise --max-cells."
+                )
+
+    def _affordable(self, rho: Rho) -> Fraction:
+        """The charge as an exact number; refuses what is not positive or not covered."""
+        if not (isinstance(rho, (int, float, Fraction)) and 0 < rho < float("inf")):
+            raise BudgetError(f"a charge must be a positive number; it is {rho}.")
+        charge = Fraction(rho)
+        if charge > self.remaining:
+            if charge > self.remaining + self.rho * _ROUNDING_SLACK or self.remaining <= 0:
+                raise BudgetError(
+                    f"this step asks for rho = {float(charge):.4g}, but {float(self.remaining):.4g} is left of "
+                    f"{float(self.rho):.4g}. Nothing was charged."
+                )
+            charge = self.remaining
+        return charge
+
+    def _spend(
+        self,
+        verb: str,
+        described: list[Any],
+        rho: Fraction,
+        exact: Callable[[], Exact],
+        draw: Callable[[Exact], Arrays],
+    ) -> Arrays:
+        """Replay a step, or: exact statistic ready, charge durable, noise drawn, result durable."""
+        step = self._step
+        digest = hashlib.sha256(json.dumps([verb, described, str(rho)]).encode()).hexdigest()
+        charged = self._state.charges.get(step)
+        if charged is not None and charged["digest"] != digest:
+            raise LedgerError(
+                f"step {step} of run {self.run} was something else when it was first taken, so the run cannot go on "
+                "like this. Resume it with the same version and settings."
+            )
+        if step not in self._state.results:
+            statistic = exact()  # whatever can fail on the data fails here, before anything is charged
+            if charged is None:
+                self._journal.charge(self.run, step, verb, digest, rho)
+            self._journal.store(self.run, step, draw(statistic))
+        self._step += 1
+        return self._journal.result(self.run, step)
+
+
+def _split(rho: Fraction, parts: int, shares: Sequence[float | Fraction] | None) -> list[Fraction]:
+    """Parts of rho in proportion to the shares; they add up to it exactly."""
+    if shares is None:
+        return [rho / parts] * parts
+    if len(shares) != parts or any(not 0 < share < float("inf") for share in shares):
+        raise BudgetError("shares of a budget must be positive, one for each marginal.")
+    total = sum(Fraction(share) for share in shares)
+    return [rho * Fraction(share) / total for share in shares]
+
+
+def _finite(estimate: Answers, size: int) -> Counts:
+    """Estimates as flat float64, refused unless finite and of the right size (they are public: this may be said)."""
+    flat = np.asarray(estimate, dtype=np.float64).ravel()
+    if flat.size != size or not np.isfinite(flat).all():
+        raise SettingsError("estimates must be finite, one for each query of the family.")
+    return flat
+
+
+def _label(family: Family) -> str:
+    return f"{type(family).__name__}:{family}"

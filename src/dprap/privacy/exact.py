@@ -1,0 +1,61 @@
+"""Exact answers on the private table, computed once and kept on the private side. Nothing here is noisy; nothing may leave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dprap.array_types import Counts
+from dprap.errors import WorkloadError
+from dprap.queries import GRID, Custom, Family, Marginal
+from dprap.sources import CellCounts, CountSource, RowSource
+
+
+class ExactAnswers:
+    """A cache of exact counts in front of a source."""
+
+    def __init__(self, source: CountSource) -> None:
+        self._source = source
+        self._domain = source.domain
+        self._tables: dict[Marginal, CellCounts] = {}
+        self._sums: dict[Custom, Counts] = {}
+
+    def prepare(self, families: Sequence[Family]) -> None:
+        """Count everything these families need that is not yet known, in one pass over the table."""
+        missing = {
+            Marginal(family.columns): None
+            for family in families
+            if not isinstance(family, Custom) and Marginal(family.columns) not in self._tables
+        }
+        if missing:
+            self._tables.update(zip(missing, self._source.count(list(missing)), strict=True))
+        for family in families:
+            if isinstance(family, Custom) and family not in self._sums:
+                self._sums[family] = self._summed(family)
+
+    def marginal(self, marginal: Marginal) -> Counts:
+        """Counts of all cells of a marginal."""
+        self.prepare([marginal])
+        return self._tables[marginal].dense()
+
+    def family(self, family: Family) -> tuple[Counts, int]:
+        """Answers of all queries of a family as integers, and the integer that stands for one record."""
+        self.prepare([family])
+        if isinstance(family, Custom):
+            return self._sums[family], GRID
+        table = self._tables[Marginal(family.columns)].dense().reshape(self._domain.shape_of(family.columns))
+        return np.asarray(family.answers(table), dtype=np.int64).ravel(), 1
+
+    def _summed(self, family: Custom) -> Counts:
+        if not isinstance(self._source, RowSource):
+            raise WorkloadError(
+                f"custom query {family} needs the records, and this source only counts. Use a file or a table in memory."
+            )
+        positions = [self._domain.position(name) for name in family.columns]
+        total = np.zeros(family.size(self._domain), dtype=np.int64)
+        for block in self._source.blocks():
+            contributions = family.contributions(self._domain, [block[position] for position in positions])
+            # Clipped here as well: the sensitivity must not rest on what a user's function returns.
+            total += np.clip(contributions, 0, GRID).sum(axis=0, dtype=np.int64)
+        return total

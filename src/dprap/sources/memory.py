@@ -1,0 +1,52 @@
+"""A count source over encoded records in memory."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dprap.array_types import CodeColumn
+from dprap.domain import Domain
+from dprap.encoding import Codes
+from dprap.queries.marginal import Marginal
+from dprap.sources.protocol import CellCounts
+from dprap.sources.tally import BLOCK_RECORDS, Tally
+
+
+@dataclass(frozen=True)
+class MemorySource:
+    """Encoded records held in memory."""
+
+    codes: Codes
+
+    @property
+    def domain(self) -> Domain:
+        """The public domain of the codes."""
+        return self.codes.domain
+
+    @property
+    def rows(self) -> int:
+        """The exact number of records."""
+        return len(self.codes)
+
+    def fingerprint(self) -> str:
+        """A digest of the codes."""
+        digest = hashlib.blake2b(digest_size=16)
+        for column in self.codes.columns:
+            digest.update(str(column.dtype).encode())
+            digest.update(np.ascontiguousarray(column).data)
+        return digest.hexdigest()
+
+    def count(self, marginals: Sequence[Marginal]) -> list[CellCounts]:
+        """Exact counts of the marginals, in one pass over the records."""
+        tally = Tally(self.domain, marginals)
+        tally.add(self.codes.columns)
+        return tally.result()
+
+    def blocks(self) -> Iterator[tuple[CodeColumn, ...]]:
+        """The records, block by block."""
+        for start in range(0, self.rows, BLOCK_RECORDS):
+            yield tuple(column[start : start + BLOCK_RECORDS] for column in self.codes.columns)
