@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from dprap.queries.family import Family
+from dprap.queries.custom import Custom
 from dprap.queries.marginal import Marginal
 from dprap.queries.prefix import Prefix
 from dprap.queries.threshold import Threshold
 
 CellFamily: TypeAlias = Marginal | Threshold | Prefix
 """Families whose answers are a linear map of one table of cell counts."""
+
+Family: TypeAlias = CellFamily | Custom
+"""Any set of counting queries over the same columns: each maps a record to [0, 1]."""
 
 
 @dataclass(frozen=True)

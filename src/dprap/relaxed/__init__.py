@@ -1,1 +1,1 @@
-
+"""Relaxed data sets: evaluation, projection and rounding of rows that are product distributions."""
