@@ -1,1 +1,7 @@
+"""What is publicly known about a table: columns, types, domains, bins, null policy and constraints."""
 
+from dprap.schema.binned import Date, Datetime, Integer, Number
+from dprap.schema.column import Boolean, Categorical
+from dprap.schema.schema import Column, Schema
+
+__all__ = ["Boolean", "Categorical", "Column", "Date", "Datetime", "Integer", "Number", "Schema"]

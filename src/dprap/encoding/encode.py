@@ -1,0 +1,81 @@
+"""Raw tables to codes, exactly by the schema.
+
+Errors about values are for the steward's eyes: everything is encoded, or refused, before a curator exists and before
+anything is spent. They name the column and the kind of problem, never a value, a row or a count.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dprap.array_types import CodeColumn
+from dprap.encoding.codes import Codes
+from dprap.encoding.place import encode_column
+from dprap.encoding.tables import BATCH_ROWS, open_table
+from dprap.errors import DataError, SchemaError
+from dprap.schema import Schema
+
+
+def encode(table: Any, schema: Schema) -> Codes:
+    """Codes of an Arrow, pandas or polars table or of a CSV or Parquet file, in the order of the schema's columns.
+
+    >>> schema = Schema.from_domain({"age": 100, "sex": 2})
+    >>> encode(pa.table({"sex": [1, 0], "age": [42, 7]}), schema).column("age").tolist()
+    [42, 7]
+    """
+    parts = list(encode_batches(table, schema))
+    rows = sum(len(part[0]) for part in parts)
+    if rows == 0:
+        raise DataError("the table has no records. There is nothing to release.")
+    columns = tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+    return Codes(schema.domain, columns)
+
+
+def encode_batches(table: Any, schema: Schema, *, batch_rows: int = BATCH_ROWS) -> Iterator[tuple[CodeColumn, ...]]:
+    """Codes of a table batch by batch, for tables that do not fit in memory. Columns are checked before the first."""
+    schema.require_reviewed()
+    source = open_table(table, schema, batch_rows=batch_rows)
+    check_columns(source.names, schema)
+    for batch in source.read():
+        yield encode_batch(batch, schema, is_text=source.is_text)
+
+
+def encode_batch(batch: pa.RecordBatch | pa.Table, schema: Schema, *, is_text: bool = False) -> tuple[CodeColumn, ...]:
+    """Codes of one batch; with `is_text` all values are text from a CSV file and the schema's null texts apply."""
+    encoded = []
+    for name, column in schema.columns.items():
+        array = batch.column(name)
+        chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
+        null_texts = schema.null_texts(name) if is_text else None
+        parts = [encode_column(name, column, chunk, null_texts=null_texts) for chunk in chunks]
+        empty = encode_column(name, column, pa.nulls(0), null_texts=null_texts)
+        encoded.append(parts[0] if len(parts) == 1 else np.concatenate([empty, *parts]))
+    return tuple(encoded)
+
+
+def check_columns(names: Sequence[str], schema: Schema) -> None:
+    """Raise SchemaError unless a table with these column names is described by the schema."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise SchemaError(f"column {twice[0]!r}: the table has it more than once. Rename or drop one.")
+    missing = [name for name in schema.columns if name not in names]
+    if missing:
+        raise SchemaError(
+            f"column {missing[0]!r}: is in the schema and not in the table{_more(missing)}. Add it or remove it from the schema."
+        )
+    known = {*schema.columns, *schema.ignore_columns}
+    extra = [name for name in names if name not in known]
+    if extra and not schema.ignore_extra_columns:
+        raise SchemaError(
+            f"column {extra[0]!r}: is in the table and not in the schema{_more(extra)}. "
+            "Describe it, list it in ignore_columns or set ignore_extra_columns: true."
+        )
+
+
+def _more(names: list[str]) -> str:
+    return f" ({len(names) - 1} more like it)" if len(names) > 1 else ""

@@ -1,0 +1,384 @@
+"""Columns with an order: integers, numbers, dates and instants, put into declared bins."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from functools import cached_property
+from itertools import pairwise
+from typing import Annotated, Any, Literal, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Int64, Num
+from pydantic import Field, FiniteFloat, StrictInt, StrictStr, field_validator, model_validator
+
+from dprap.schema import bins
+from dprap.schema.column import INTEGER_STORAGE, BaseColumn, Part
+
+Edges = Num[np.ndarray, "edges"]
+Steps = Int64[np.ndarray, "bins"]
+Int64Bound = Annotated[StrictInt, Field(ge=-(2**62), le=2**62)]
+_RESOLUTION = {"minute": 60 * 10**6, "second": 10**6, "millisecond": 1000, "microsecond": 1}
+_MAX_STEPS = 2**53
+
+
+class Histogram(Part):
+    """A public, finer picture of a column: where inside its bins the values lie."""
+
+    edges: Annotated[tuple[FiniteFloat, ...], Field(min_length=2)]
+    weights: Annotated[tuple[Annotated[FiniteFloat, Field(ge=0)], ...], Field(min_length=1)]
+
+
+class BinnedColumn(BaseColumn):
+    """A column whose ordinary codes are bins in increasing order.
+
+    `edges` are in the unit of the encoded value: the integer, the number, days or microseconds since 1970.
+    Values are drawn on a lattice of steps where the column has one: integers, decimals, days, seconds.
+    """
+
+    decode: Literal["uniform", "representative", "histogram"] = "uniform"
+
+    policies = ("error", "clip", "null")
+
+    @cached_property
+    def bin_edges(self) -> Edges:
+        """Bin i holds the values from bin_edges[i] up to, not including, bin_edges[i + 1]."""
+        raise NotImplementedError
+
+    @property
+    def regular(self) -> int:
+        """Number of bins."""
+        return len(self.bin_edges) - 1
+
+    @cached_property
+    def steps(self) -> tuple[Steps, Steps] | None:
+        """First and last lattice step of each bin, or None where any float will do."""
+        return self.bin_edges[:-1], self.bin_edges[1:] - 1
+
+    @cached_property
+    def representative_values(self) -> Num[np.ndarray, "bins"]:
+        """The value of each bin under decode: representative, in the unit of `bin_edges`."""
+        raise NotImplementedError
+
+    def _check_bins(self) -> None:
+        """Raise ValueError unless bins can be built, can be decoded and survive a round trip."""
+        if self.regular > bins.MAX_CODES:
+            bins.refuse_too_many(self.regular)
+        if self.steps is not None and (self.steps[0] > self.steps[1]).any():
+            raise ValueError("has a bin that holds no value at the declared precision. Use wider bins or finer values")
+        declared: Any = getattr(self, "representatives", None)
+        if self.decode != "representative":
+            if declared is not None:
+                raise ValueError("representatives are only used with decode: representative")
+            return
+        if declared is not None and len(declared) != self.regular:
+            raise ValueError(f"representatives: needs one value per bin, {self.regular} of them")
+        values = self.representative_values
+        if (values < self.bin_edges[:-1]).any() or (values >= self.bin_edges[1:]).any():
+            raise ValueError("representatives: each must lie in its own bin")
+
+    def _middle_steps(self) -> Steps:
+        assert self.steps is not None  # noqa: S101 - callers have a lattice
+        first, last = self.steps
+        return np.asarray(first + (last - first) // 2)
+
+
+class _Numeric(BinnedColumn):
+    """Bounds and bins of integers and numbers."""
+
+    @field_validator("width", "bins", check_fields=False)
+    @classmethod
+    def _positive(cls, value: float | None) -> float | None:
+        if value is not None and value <= 0:
+            raise ValueError("must be above 0")
+        return value
+
+    def _check_bounds(self, low: Any, high: Any, edges: Any, width: Any, count: Any, spacing: str) -> None:
+        if sum(choice is not None for choice in (edges, width, count)) > 1:
+            raise ValueError("takes only one of edges, width and bins")
+        if edges is not None:
+            if len(edges) < 2 or any(a >= b for a, b in pairwise(edges)):
+                raise ValueError("edges: needs at least two values in strictly increasing order")
+            if (low is not None and low != edges[0]) or (high is not None and high != edges[-1]):
+                raise ValueError("min and max must equal the first and last edge. Leave them out")
+        elif low is None or high is None:
+            raise ValueError("needs public bounds: min and max (or edges). Never take them from the data")
+        elif low > high:
+            raise ValueError("min is above max. Swap them")
+        if spacing == "log" and (count is None or low is None or low <= 0):
+            raise ValueError("spacing: log needs bins and a min above 0. Give edges where the column has zeros")
+
+    def _check_histogram(self, histogram: Histogram | None) -> None:
+        if (self.decode == "histogram") != (histogram is not None):
+            raise ValueError("decode: histogram and histogram: {edges, weights} go together")
+        if histogram is None:
+            return
+        if len(histogram.weights) != len(histogram.edges) - 1 or (np.diff(histogram.edges) <= 0).any():
+            raise ValueError("histogram: needs increasing edges and one weight between each two")
+
+
+class Integer(_Numeric):
+    """Whole numbers between two public bounds; one code each, or bins by width, number or edges.
+
+    >>> Integer(type="integer", min=0, max=120, width=10).size
+    13
+    """
+
+    type: Literal["integer"]
+    min: Int64Bound | None = None
+    max: Int64Bound | None = None
+    width: StrictInt | None = None
+    bins: StrictInt | None = None
+    edges: tuple[Int64Bound, ...] | None = None
+    spacing: Literal["equal", "log"] = "equal"
+    representatives: tuple[StrictInt, ...] | None = None
+    histogram: Histogram | None = None
+
+    storages = ("int64", *INTEGER_STORAGE, "float64", "float32", "decimal128", "string")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        self._check_bounds(self.min, self.max, self.edges, self.width, self.bins, self.spacing)
+        self._check_histogram(self.histogram)
+        self._check_bins()
+        if self.storage != "string":
+            try:
+                for bound in (int(self.bin_edges[0]), int(self.bin_edges[-1] - 1)):
+                    pa.scalar(bound, pa.int64()).cast(self.arrow_type)
+            except pa.ArrowInvalid:
+                raise ValueError("storage is too small for the declared bounds. Choose a wider type") from None
+        return self
+
+    @cached_property
+    def bin_edges(self) -> Edges:
+        """Edges among the integers."""
+        low, high = (self.edges[0], self.edges[-1]) if self.edges else (self.min or 0, self.max or 0)
+        log = self.spacing == "log"
+        return bins.integer_edges(low, high, width=self.width, bins=self.bins, edges=self.edges, log=log)
+
+    @cached_property
+    def representative_values(self) -> Num[np.ndarray, "bins"]:
+        """Declared representatives, else the middle of each bin."""
+        return self._middle_steps() if self.representatives is None else np.array(self.representatives, dtype=np.int64)
+
+    def regular_label(self, code: int) -> str:
+        """The integer, or the first and last integer of the bin."""
+        first, last = int(self.bin_edges[code]), int(self.bin_edges[code + 1]) - 1
+        return str(first) if first == last else f"{first}..{last}"
+
+
+class Number(_Numeric):
+    """Numbers between two public bounds, in bins of equal width, log-spaced bins or given edges.
+
+    >>> Number(type="number", min=1, max=10_000, bins=4, spacing="log").label(1)
+    '[10, 100)'
+    """
+
+    type: Literal["number"]
+    min: FiniteFloat | None = None
+    max: FiniteFloat | None = None
+    width: FiniteFloat | None = None
+    bins: StrictInt | None = None
+    edges: tuple[FiniteFloat, ...] | None = None
+    spacing: Literal["equal", "log"] = "equal"
+    decimals: Annotated[StrictInt, Field(ge=0, le=15)] | None = None
+    representatives: tuple[FiniteFloat, ...] | None = None
+    histogram: Histogram | None = None
+
+    storages = ("float64", "float32", "decimal128", "string")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        self._check_bounds(self.min, self.max, self.edges, self.width, self.bins, self.spacing)
+        if self.edges is None and self.width is None and self.bins is None:
+            raise ValueError("needs bins, width or edges")
+        self._check_histogram(self.histogram)
+        if pa.types.is_decimal(self.arrow_type) and (self.lattice_decimals or 0) > self.arrow_type.scale:
+            raise ValueError("decimals: the declared decimal storage holds fewer. Lower decimals")
+        if (
+            self.lattice_decimals is not None
+            and np.abs(self.bin_edges).max() * 10.0**self.lattice_decimals > _MAX_STEPS
+        ):
+            raise ValueError("decimals: too many for bounds this large. Lower decimals")
+        if self.storage == "float32" and (self.float32_bounds[0] > self.float32_bounds[1]).any():
+            raise ValueError("bins are narrower than float32 can tell apart. Use fewer bins or storage: float64")
+        self._check_bins()
+        return self
+
+    @property
+    def lattice_decimals(self) -> int | None:
+        """Decimal places of decoded values, None for any float."""
+        if self.decimals is None and pa.types.is_decimal(self.arrow_type):
+            return int(self.arrow_type.scale)
+        return self.decimals
+
+    @cached_property
+    def bin_edges(self) -> Edges:
+        """Edges among the numbers; the last one is the float after the maximum."""
+        low, high = (self.edges[0], self.edges[-1]) if self.edges else (self.min or 0.0, self.max or 0.0)
+        log = self.spacing == "log"
+        return bins.number_edges(low, high, width=self.width, bins=self.bins, edges=self.edges, log=log)
+
+    @cached_property
+    def steps(self) -> tuple[Steps, Steps] | None:
+        """First and last multiple of 10^-decimals in each bin."""
+        if self.lattice_decimals is None:
+            return None
+        scale = 10.0**self.lattice_decimals
+        at = np.floor(self.bin_edges * scale).astype(np.int64) - 1
+        for _ in range(3):  # the product above may be off by one step either way: move up to the first step inside
+            at += (at / scale) < self.bin_edges
+        return at[:-1], at[1:] - 1
+
+    @cached_property
+    def float32_bounds(self) -> tuple[Num[np.ndarray, "bins"], Num[np.ndarray, "bins"]]:
+        """Smallest and largest float32 in each bin."""
+        edges = self.bin_edges.astype(np.float32)
+        up = np.where(edges.astype(np.float64) < self.bin_edges, np.nextafter(edges, np.float32(np.inf)), edges)
+        return up[:-1], np.nextafter(up[1:], np.float32(-np.inf))
+
+    @cached_property
+    def representative_values(self) -> Num[np.ndarray, "bins"]:
+        """Declared representatives, else the middle of each bin."""
+        if self.representatives is not None:
+            return np.array(self.representatives, dtype=np.float64)
+        if self.lattice_decimals is not None:
+            return self._middle_steps() / 10.0**self.lattice_decimals
+        return self.bin_edges[:-1] + np.diff(self.bin_edges) / 2
+
+    def regular_label(self, code: int) -> str:
+        """The bin as an interval; only the last one is closed."""
+        last = code == self.regular - 1
+        high = np.nextafter(self.bin_edges[code + 1], -np.inf) if last else self.bin_edges[code + 1]
+        return f"[{self.bin_edges[code]:g}, {high:g}{']' if last else ')'}"
+
+
+class Date(BinnedColumn):
+    """Days between two public dates, by day, week, month, quarter or year.
+
+    >>> Date(type="date", min="2024-01-15", max="2024-03-02", unit="month").label(1)
+    '2024-02-01..2024-02-29'
+    """
+
+    type: Literal["date"]
+    min: date
+    max: date
+    unit: Literal["day", "week", "month", "quarter", "year"] = "day"
+    width: Annotated[StrictInt, Field(ge=1)] = 1
+    format: StrictStr | None = None
+    decode: Literal["uniform", "representative"] = "uniform"
+    representatives: tuple[date, ...] | None = None
+
+    storages = ("date32", "timestamp[s]", "timestamp[ms]", "timestamp[us]", "timestamp[ns]", "string")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.min > self.max:
+            raise ValueError("min is after max. Swap them")
+        self._check_bins()
+        return self
+
+    @cached_property
+    def bin_edges(self) -> Edges:
+        """Edges in days since 1970-01-01."""
+        low, high = bins.days_since_epoch(self.min), bins.days_since_epoch(self.max)
+        return bins.calendar_edges(low, high, self.unit, self.width)
+
+    @cached_property
+    def representative_values(self) -> Num[np.ndarray, "bins"]:
+        """Declared representatives, else the middle of each bin."""
+        if self.representatives is None:
+            return self._middle_steps()
+        return np.array([bins.days_since_epoch(day) for day in self.representatives], dtype=np.int64)
+
+    def regular_label(self, code: int) -> str:
+        """The day, or the first and last day of the bin."""
+        first, last = (np.datetime64(int(day), "D") for day in (self.bin_edges[code], self.bin_edges[code + 1] - 1))
+        return str(first) if first == last else f"{first}..{last}"
+
+
+class Datetime(BinnedColumn):
+    """Instants (with `timezone`) or wall times (without) between two public bounds."""
+
+    type: Literal["datetime"]
+    min: datetime
+    max: datetime
+    unit: Literal["second", "minute", "hour", "day", "week", "month", "quarter", "year"] = "day"
+    width: Annotated[StrictInt, Field(ge=1)] = 1
+    timezone: StrictStr | None = None
+    resolution: Literal["minute", "second", "millisecond", "microsecond"] = "second"
+    format: StrictStr | None = None
+    decode: Literal["uniform", "representative"] = "uniform"
+    representatives: tuple[datetime, ...] | None = None
+
+    storages = ("timestamp[us]", "timestamp[s]", "timestamp[ms]", "timestamp[ns]", "string")
+
+    @field_validator("timezone")
+    @classmethod
+    def _known_zone(cls, name: str | None) -> str | None:
+        try:
+            if name is not None:
+                ZoneInfo(name)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise ValueError("is not a known time zone. Use a name such as Europe/Berlin or UTC") from None
+        return name
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        instants = (self.min, self.max, *(self.representatives or ()))
+        if self.timezone is None and any(each.tzinfo is not None for each in instants):
+            raise ValueError("has bounds with a UTC offset and no time zone. Declare timezone or remove the offsets")
+        if self._micros(self.min) > self._micros(self.max):
+            raise ValueError("min is after max. Swap them")
+        if self.step % {"timestamp[s]": 10**6, "timestamp[ms]": 1000}.get(self.storage or "", 1):
+            raise ValueError("resolution is finer than the storage. Choose a finer storage")
+        if self.storage == "timestamp[ns]" and (self.min.year < 1678 or self.max.year > 2261):
+            raise ValueError("storage: timestamp[ns] holds the years 1678 to 2261. Choose timestamp[us]")
+        self._check_bins()
+        return self
+
+    @cached_property
+    def zone(self) -> ZoneInfo | None:
+        """The declared time zone."""
+        return None if self.timezone is None else ZoneInfo(self.timezone)
+
+    @cached_property
+    def arrow_type(self) -> pa.DataType:
+        """Arrow timestamp with the declared zone."""
+        if self.storage == "string":
+            return pa.string()
+        return pa.timestamp((self.storage or "timestamp[us]")[10:-1], self.timezone)
+
+    @property
+    def step(self) -> int:
+        """Microseconds between two values that decoding can produce."""
+        return _RESOLUTION[self.resolution]
+
+    @cached_property
+    def bin_edges(self) -> Edges:
+        """Edges in microseconds since 1970."""
+        return bins.instant_edges(self._micros(self.min), self._micros(self.max), self.unit, self.width, self.zone)
+
+    @cached_property
+    def steps(self) -> tuple[Steps, Steps] | None:
+        """First and last multiple of the resolution in each bin."""
+        first = -(-self.bin_edges // self.step)
+        return first[:-1], first[1:] - 1
+
+    @cached_property
+    def representative_values(self) -> Num[np.ndarray, "bins"]:
+        """Declared representatives, else the middle of each bin."""
+        if self.representatives is None:
+            return self._middle_steps() * self.step
+        return np.array([self._micros(each) for each in self.representatives], dtype=np.int64)
+
+    def regular_label(self, code: int) -> str:
+        """First and last instant of the bin, on the zone's clock."""
+        ends = (int(self.bin_edges[code]), int(self.bin_edges[code + 1]) - 1)
+        instants = [datetime.fromtimestamp(0, UTC) + timedelta(microseconds=end) for end in ends]
+        walls = [each.astimezone(self.zone) if self.zone else each.replace(tzinfo=None) for each in instants]
+        return "..".join(wall.replace(microsecond=0).isoformat() for wall in walls)
+
+    def _micros(self, instant: datetime) -> int:
+        return bins.microseconds_since_epoch(instant, self.zone)
