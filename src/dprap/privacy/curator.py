@@ -79,6 +79,7 @@ class Curator:
         facts = {"data": source.fingerprint(), "epsilon": budget.epsilon, "delta": budget.delta}
         self._state = self._journal.begin(self.run, budget.rho, facts)
         self._step = 0
+        self._set_aside = Fraction(0)
 
     @property
     def private(self) -> bool:
@@ -87,8 +88,14 @@ class Curator:
 
     @property
     def rho(self) -> Fraction:
-        """The whole budget of this run."""
-        return self.budget.rho
+        """The budget a mechanism may plan with: all of this run's but what was set aside."""
+        return self.budget.rho - self._set_aside
+
+    def set_aside(self, rho: Rho) -> None:
+        """Keep a part of the budget from the mechanism, for a certificate after it; 0 gives it back."""
+        if not 0 <= rho < self.budget.rho:
+            raise BudgetError("what is set aside must be less than the whole budget.")
+        self._set_aside = Fraction(rho)
 
     @property
     def spent(self) -> Fraction:
