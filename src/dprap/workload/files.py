@@ -35,10 +35,11 @@ def read_workload(path: Path | str, domain: Domain, *, max_cells: int = MAX_CELL
         entries = entries["marginals"]
     if not isinstance(entries, list) or not entries:
         raise WorkloadError(f"workload {path} must be a list of marginals, each a list of columns.")
-    return weighted(domain, [_entry(path, domain, entry) for entry in entries], max_cells=max_cells)
+    return weighted(domain, [family_from_entry(path, domain, entry) for entry in entries], max_cells=max_cells)
 
 
-def _entry(path: Path, domain: Domain, entry: Any) -> tuple[Family, float]:
+def family_from_entry(path: Path, domain: Domain, entry: Any) -> tuple[Family, float]:
+    """The family and weight that one entry of a workload file describes."""
     if isinstance(entry, list):
         entry = {"columns": entry}
     if not isinstance(entry, dict) or not isinstance(entry.get("columns"), list) or set(entry) - _KEYS:
@@ -61,12 +62,13 @@ def _entry(path: Path, domain: Domain, entry: Any) -> tuple[Family, float]:
 def workload_entries(workload: Workload) -> list[dict[str, Any]]:
     """Entries of a workload in the file's form; the inverse of `read_workload`."""
     return [
-        _described(family) | ({"weight": weight} if weight != 1.0 else {})
+        family_entry(family) | ({"weight": weight} if weight != 1.0 else {})
         for family, weight in zip(workload.families, workload.weights, strict=True)
     ]
 
 
-def _described(family: Family) -> dict[str, Any]:
+def family_entry(family: Family) -> dict[str, Any]:
+    """A family in the file's form."""
     entry: dict[str, Any] = {"columns": list(family.columns)}
     if isinstance(family, Threshold):
         return entry | {"at_least": family.at_least}
