@@ -44,7 +44,7 @@ def cell_table(
     relaxed: RelaxedDataset, columns: Sequence[str], *, memory_bytes: int = MEMORY_BYTES
 ) -> Float32[np.ndarray, "..."]:
     """Fractions of all cells over some columns, one axis a column."""
-    fold = _Fold.of(relaxed.domain, columns)
+    fold = Fold.of(relaxed.domain, columns)
     table = np.empty((fold.left_size, fold.right_size), dtype=np.float32)
     chunk = _chunk(fold, relaxed.rows, memory_bytes)
     for left in range(0, fold.left_size, chunk):
@@ -61,7 +61,7 @@ def cell_table(
 
 
 @dataclass(frozen=True)
-class _Fold:
+class Fold:
     """Columns split in two, so that both factors are about as small as they can be."""
 
     left: tuple[str, ...]
@@ -70,7 +70,9 @@ class _Fold:
     right_size: int
 
     @classmethod
-    def of(cls, domain: Domain, columns: Sequence[str]) -> _Fold:
+    def of(cls, domain: Domain, columns: Sequence[str]) -> Fold:
+        """Split columns of a domain."""
+
         def cost(right: frozenset[str]) -> int:
             left = [name for name in columns if name not in right]
             return domain.size_of(left) + domain.size_of(right)
@@ -84,7 +86,7 @@ class _Fold:
         return cls(left, right, domain.size_of(left), domain.size_of(right))
 
 
-def _chunk(fold: _Fold, rows: int, memory_bytes: int) -> int:
+def _chunk(fold: Fold, rows: int, memory_bytes: int) -> int:
     """Cells of a factor to make at once: two factors with a working copy each, and their product, must fit."""
     by_factors = memory_bytes // (4 * 4 * rows)
     by_product = math.isqrt(memory_bytes // (4 * 4))

@@ -1,0 +1,173 @@
+"""Relaxed adaptive projection: the paper's Algorithm 2.
+
+T rounds; in each, the K worst-answered queries are selected and measured, with ρ/(2TK) for each selection and each
+measurement, and the relaxed data set is projected on all answers so far. With T = 1 all m queries are measured once, with ρ/m
+each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import jax
+import numpy as np
+
+from dprap.array_types import Answers
+from dprap.errors import SettingsError
+from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
+from dprap.privacy import Curator, Measurement, QueryMeasurement
+from dprap.queries import Custom, Marginal
+from dprap.relaxed.batch import compile_queries
+from dprap.relaxed.dataset import RelaxedDataset, initialise, shard_rows
+from dprap.relaxed.evaluate import MEMORY_BYTES, answers
+from dprap.relaxed.projection import DivergedError, ProjectionResult, ProjectionSettings, project
+from dprap.relaxed.whole import FamilyTargets, project_families
+from dprap.workload import Workload
+
+_TOTAL_SHARE = Fraction(1, 100)
+"""Share of the budget that buys the number of records, where it is private."""
+
+
+@dataclass(frozen=True)
+class RapSettings:
+    """Settings of the paper's Algorithm 2, by the paper's letters.
+
+    `rounds` is T, `queries_per_round` K, `synthetic_rows` n'. `noise_floor` ends a projection early, once its root mean
+    square residual is this fraction of the noise of the answers it is fitted to; 0 never does.
+    """
+
+    rounds: int = 10
+    queries_per_round: int = 10
+    synthetic_rows: int = 1000
+    projection: ProjectionSettings = field(default_factory=ProjectionSettings)
+    noise_floor: float = 0.1
+    memory_bytes: int = MEMORY_BYTES
+
+    def __post_init__(self) -> None:
+        for name in ("rounds", "queries_per_round", "synthetic_rows"):
+            if getattr(self, name) < 1:
+                raise SettingsError(f"{name} must be at least 1; it is {getattr(self, name)}.")
+        if not 0 <= self.noise_floor < float("inf"):
+            raise SettingsError(f"noise_floor must not be negative; it is {self.noise_floor}.")
+
+    def check(self, workload: Workload) -> None:
+        """Refuse settings that the workload cannot carry, and custom queries that cannot be used."""
+        asked = self.rounds * self.queries_per_round
+        if self.rounds > 1 and asked > workload.queries:
+            raise SettingsError(
+                f"{self.rounds} rounds of {self.queries_per_round} queries select {asked:,}, but the workload has "
+                f"{workload.queries:,}. Lower rounds or queries_per_round, or use one round to measure all."
+            )
+        for family in workload.families:
+            if isinstance(family, Custom):
+                family.check(workload.domain)
+
+
+def run(
+    curator: Curator,
+    workload: Workload,
+    settings: RapSettings,
+    *,
+    seed: int,
+    progress: ProgressCallback = silent,
+) -> MechanismResult:
+    """Spend what is left of the curator's budget on a relaxed data set for the workload.
+
+    Privacy: post-processing of what the curator returns, for which it charges rho in all, exactly.
+    """
+    settings.check(workload)
+    curator.prepare(workload.families)
+    rho = curator.remaining
+    records: float
+    measured_total: tuple[Measurement, ...] = ()
+    if curator.neighbors.rows_are_public:
+        records = curator.n
+    else:
+        measured_total = tuple(curator.measure([Marginal(())], rho * _TOTAL_SHARE))
+        records = max(float(measured_total[0].counts[0]), 1.0)
+        rho -= rho * _TOTAL_SHARE
+    start = shard_rows(initialise(workload.domain, settings.synthetic_rows, jax.random.key(seed)))
+    try:
+        if settings.rounds == 1:
+            relaxed = _measure_everything(curator, workload, settings, rho, records, start, progress)
+            return MechanismResult(relaxed, None, measured_total)
+        relaxed, measurements = _adapt(curator, workload, settings, rho, records, start, progress)
+    except DivergedError as error:
+        raise DivergedError(
+            f"{error} rho = {float(curator.spent):.4g} of {float(curator.rho):.4g} is spent; resume the run from its "
+            "ledger with other projection settings to use the answers already paid for."
+        ) from error
+    return MechanismResult(relaxed, None, (*measured_total, *measurements))
+
+
+def _adapt(
+    curator: Curator,
+    workload: Workload,
+    settings: RapSettings,
+    rho: Fraction,
+    records: float,
+    relaxed: RelaxedDataset,
+    progress: ProgressCallback,
+) -> tuple[RelaxedDataset, list[QueryMeasurement]]:
+    share = rho / (2 * settings.rounds)
+    measurements: list[QueryMeasurement] = []
+    for done in range(settings.rounds):
+        selected = curator.select_queries(
+            workload.families,
+            _counts(relaxed, workload, records, settings.memory_bytes),
+            k=settings.queries_per_round,
+            rho=share,
+            exclude=[measurement.query for measurement in measurements],
+        )
+        measurements += curator.measure_queries(selected, share)
+        result = _project(relaxed, workload, measurements, records, settings)
+        relaxed = result.relaxed
+        residual = (result.loss / len(measurements)) ** 0.5
+        detail = f"residual {residual:.2g} after {result.steps} steps on {len(measurements)} queries"
+        progress(Progress("round", done + 1, settings.rounds, detail))
+    return relaxed, measurements
+
+
+def _project(
+    relaxed: RelaxedDataset,
+    workload: Workload,
+    measurements: list[QueryMeasurement],
+    records: float,
+    settings: RapSettings,
+) -> ProjectionResult:
+    custom = tuple(family for family in workload.families if isinstance(family, Custom))
+    batch, places = compile_queries(workload.domain, [measurement.query for measurement in measurements], custom=custom)
+    targets, weights = np.zeros(batch.size), np.zeros(batch.size)
+    targets[places] = [measurement.count / records for measurement in measurements]
+    weights[places] = 1
+    noise = sum((measurement.stddev_counts / records) ** 2 for measurement in measurements)
+    floor = settings.noise_floor**2 * noise
+    return project(relaxed, batch, targets, weights, settings.projection, floor=floor)
+
+
+def _counts(relaxed: RelaxedDataset, workload: Workload, records: float, memory_bytes: int) -> Iterator[Answers]:
+    for fractions in answers(relaxed, workload.families, memory_bytes=memory_bytes):
+        yield fractions * np.float64(records)
+
+
+def _measure_everything(
+    curator: Curator,
+    workload: Workload,
+    settings: RapSettings,
+    rho: Fraction,
+    records: float,
+    relaxed: RelaxedDataset,
+    progress: ProgressCallback,
+) -> RelaxedDataset:
+    targets, noise = [], 0.0
+    for family, counts, stddev_counts in curator.measure_all(workload.families, rho):
+        fractions = (counts / records).astype(np.float32)
+        targets.append(FamilyTargets(family, fractions))
+        noise += fractions.size * (stddev_counts / records) ** 2
+        progress(Progress("measure", len(targets), len(workload), str(family)))
+    # Noise enters every answer, and most of it cannot be fitted; the floor alone would end nothing here.
+    result = project_families(relaxed, targets, settings.projection, floor=settings.noise_floor**2 * noise)
+    progress(Progress("round", 1, 1, f"loss {result.loss:.2g} after {result.steps} steps"))
+    return result.relaxed
