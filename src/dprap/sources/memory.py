@@ -30,7 +30,7 @@ class MemorySource:
     @property
     def rows(self) -> int:
         """The exact number of records."""
-        return len(self.codes)
+        return self.codes.rows
 
     def fingerprint(self) -> str:
         """A digest of the codes."""
