@@ -1,5 +1,66 @@
-"""Publish statistics and a synthetic table under differential privacy."""
+"""Publish statistics and a synthetic table under differential privacy.
+
+>>> import dprap
+>>> release = dprap.synthesize(dprap.datasets.example(300, seed=0), dprap.datasets.example_schema(), epsilon=1.0,
+...                            kway=1, method="independent")
+>>> len(release.table(rows=5))
+5
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from dprap.version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from dprap import datasets, queries
+    from dprap.api import Synthesizer, marginals, synthesize
+    from dprap.privacy import Budget, Curator, Ledger, Neighbors
+    from dprap.queries import Marginal
+    from dprap.release import Release, load
+    from dprap.schema import Schema
+    from dprap.workload import Workload
+
+# Imported when first used, so that `import dprap` and `dprap --help` do not wait for JAX.
+_HOMES = {
+    "Budget": "dprap.privacy",
+    "Curator": "dprap.privacy",
+    "Ledger": "dprap.privacy",
+    "Marginal": "dprap.queries",
+    "Neighbors": "dprap.privacy",
+    "Release": "dprap.release",
+    "Schema": "dprap.schema",
+    "Synthesizer": "dprap.api",
+    "Workload": "dprap.workload",
+    "load": "dprap.release",
+    "marginals": "dprap.api",
+    "synthesize": "dprap.api",
+}
+
+__all__ = [
+    "Budget",
+    "Curator",
+    "Ledger",
+    "Marginal",
+    "Neighbors",
+    "Release",
+    "Schema",
+    "Synthesizer",
+    "Workload",
+    "__version__",
+    "datasets",
+    "load",
+    "marginals",
+    "queries",
+    "synthesize",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    if name in ("datasets", "queries"):
+        return importlib.import_module(f"dprap.{name}")
+    raise AttributeError(f"module 'dprap' has no attribute {name!r}")

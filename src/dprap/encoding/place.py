@@ -203,9 +203,13 @@ def _into_bins(
         values = np.where(missing | unreadable, edges[0], values)
     below, above = values < edges[0], values >= edges[-1]
     steps = np.diff(edges[:-1])
-    if edges.dtype == np.int64 and (len(steps) == 0 or (steps == steps[0]).all()):
-        # equal integer bins: a division instead of a search. Clip first: far values would overflow
-        positions = (np.clip(values, edges[0], edges[-1] - 1) - edges[0]) // (steps[0] if len(steps) else 2**62)
+    if len(edges) == 2:
+        positions = np.zeros(len(values), dtype=np.int64)
+    elif edges.dtype == np.int64 and (steps == steps[0]).all():
+        # equal integer bins: a division instead of a search. Clip first, far values would overflow;
+        # and after, because the last bin may be longer
+        inside = np.clip(values, edges[0], edges[-1] - 1)
+        positions = np.minimum((inside - edges[0]) // steps[0], len(edges) - 2)
     else:
         positions = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
     return Placed(positions, missing, below | above, unreadable)
@@ -221,6 +225,8 @@ def _whole_numbers(name: str, column: Column, array: pa.Array) -> tuple[Int64[np
         return values.astype(np.int64), np.zeros(len(array), dtype=bool)
     if not (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         raise _wrong_type(name, column, kind)
+    if pa.types.is_decimal(kind) and kind.scale == 0 and kind.precision <= 18:
+        return _integers(array), np.zeros(len(array), dtype=bool)
     floats = _floats(array)
     not_whole = np.isfinite(floats) & (floats != np.rint(floats))
     return text.to_int64(np.where(not_whole, 0, np.nan_to_num(floats, nan=0))), not_whole

@@ -19,9 +19,7 @@ _WHOLE = r"^[+-]?[0-9]{1,18}$"
 _WHOLE_LONG = r"^[+-]?[0-9]{1,300}(\.0*)?$"
 _NUMBER = r"^[+-]?([0-9]{1,300}\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-_DATETIME = (
-    r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?$"
-)
+_DATETIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2}(:?[0-9]{2})?)?)?$"
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -51,8 +49,10 @@ def _integers(texts: pa.StringArray) -> Parsed:
     values, readable = _cast(texts, _WHOLE, pa.int64())
     if not readable.all():
         # more than 18 digits, or 12.0 as floats print whole numbers
-        floats, long = _cast(texts, _WHOLE_LONG, pa.float64())
-        values, readable = np.where(readable, values, to_int64(floats)), readable | long
+        matches = pc.fill_null(pc.match_substring_regex(texts, _WHOLE_LONG), fill_value=False)
+        others = pc.if_else(matches, texts, "")
+        long, long_readable = _each(others, lambda text: min(max(int(text.partition(".")[0]), -(2**63)), 2**63 - 1))
+        values, readable = np.where(readable, values, long), readable | long_readable
     return values, readable
 
 

@@ -25,6 +25,10 @@ Rho = float | Fraction
 """A zCDP parameter; fractions let shares of a budget add up to it exactly."""
 
 
+_SLACK = 1e-12
+# Rounding errors must not turn into extra budget: ρ is rounded down and ε up by this much.
+
+
 class Accounting(StrEnum):
     """How ε and δ are turned into ρ."""
 
@@ -38,14 +42,17 @@ def rho_from_epsilon(epsilon: float, delta: float, accounting: Accounting = Acco
     if Accounting(accounting) is Accounting.PAPER:
         log_inverse_delta = -math.log(delta)
         # (√(L + ε) − √L)², written without the cancellation that ruins it at small ε.
-        return (epsilon / (math.sqrt(log_inverse_delta + epsilon) + math.sqrt(log_inverse_delta))) ** 2
+        rho = (epsilon / (math.sqrt(log_inverse_delta + epsilon) + math.sqrt(log_inverse_delta))) ** 2
+        return rho * (1 - _SLACK)
 
     def rho_at(log_order: float) -> float:
         order, intercept = _order_and_intercept(log_order, delta)
         return (epsilon - intercept) / order
 
     rho = rho_at(_argmax(rho_at))
-    return max(rho, 0.0) * (1 - 1e-12)  # rounding errors must not turn into extra budget
+    # At the best order ε and the intercept do not cancel (their difference is about ε/2), so the relative error is a few
+    # units in the last place, and the slack is thousands of them.
+    return max(rho, 0.0) * (1 - _SLACK)
 
 
 def epsilon_from_rho(rho: float, delta: float, accounting: Accounting = Accounting.TIGHT) -> float:
@@ -56,13 +63,14 @@ def epsilon_from_rho(rho: float, delta: float, accounting: Accounting = Accounti
     if rho == 0:
         return 0.0
     if Accounting(accounting) is Accounting.PAPER:
-        return rho + 2 * math.sqrt(rho * -math.log(delta))
+        return (rho + 2 * math.sqrt(rho * -math.log(delta))) * (1 + _SLACK)
 
     def negative_epsilon_at(log_order: float) -> float:
         order, intercept = _order_and_intercept(log_order, delta)
-        return -(order * rho + intercept)
+        # The two may cancel where δ alone nearly suffices, so the slack is on their sizes, not on their sum.
+        return -(order * rho + intercept + _SLACK * (order * rho + abs(intercept)))
 
-    return max(-negative_epsilon_at(_argmax(negative_epsilon_at)), 0.0) * (1 + 1e-12)
+    return max(-negative_epsilon_at(_argmax(negative_epsilon_at)), 0.0)
 
 
 def check_epsilon_delta(epsilon: float, delta: float) -> None:
@@ -77,9 +85,10 @@ def _order_and_intercept(log_order: float, delta: float) -> tuple[float, float]:
     """Order α = 1 + exp(log_order), and the part of ε that does not depend on ρ."""
     above_one = math.exp(log_order)
     order = 1 + above_one
+    log_of_order = math.log1p(above_one)  # log(1 + x) loses x where it is tiny
     # log(1 − 1/α) = log(α − 1) − log α; log1p keeps its digits where α is large.
-    log_ratio = math.log1p(-1 / order) if above_one > 1 else log_order - math.log(order)
-    return order, (-math.log(delta) - math.log(order)) / above_one + log_ratio
+    log_ratio = math.log1p(-1 / order) if above_one > 1 else log_order - log_of_order
+    return order, (-math.log(delta) - log_of_order) / above_one + log_ratio
 
 
 def _argmax(objective: Callable[[float], float]) -> float:

@@ -23,6 +23,16 @@ class Budget:
     rho: Fraction
     accounting: Accounting
 
+    def __post_init__(self) -> None:
+        check_epsilon_delta(self.epsilon, self.delta)
+        object.__setattr__(self, "accounting", Accounting(self.accounting))
+        # Whoever writes the four numbers by hand must not promise an ε that the ρ does not keep.
+        allowed = rho_from_epsilon(self.epsilon, self.delta, self.accounting)
+        if not 0 < self.rho <= allowed * (1 + 1e-9):
+            raise BudgetError(
+                f"rho = {float(self.rho):.4g} does not belong to epsilon = {self.epsilon:.4g}, delta = {self.delta:.4g}."
+            )
+
     @classmethod
     def of(cls, *, epsilon: float, delta: float, accounting: Accounting = Accounting.TIGHT) -> Budget:
         """Turn (ε, δ) into the largest ρ that the accounting allows."""
@@ -34,7 +44,9 @@ class Budget:
         """State a budget by its ρ; ε follows."""
         if rho <= 0:
             raise BudgetError(f"rho must be positive; it is {float(rho)}.")
-        return cls(epsilon_from_rho(float(rho), delta, accounting), delta, Fraction(rho), Accounting(accounting))
+        epsilon = epsilon_from_rho(float(rho), delta, accounting)
+        # Where δ alone covers so small a ρ, ε is 0; a positive ε is as true and keeps the parameters meaningful.
+        return cls(max(epsilon, 1e-12), delta, Fraction(rho), Accounting(accounting))
 
     def check_against_rows(self, rows: int) -> None:
         """Refuse a δ that would allow publishing somebody's record outright. Only for a public number of records."""

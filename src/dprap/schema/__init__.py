@@ -2,6 +2,21 @@
 
 from dprap.schema.binned import Date, Datetime, Integer, Number
 from dprap.schema.column import Boolean, Categorical
+from dprap.schema.constraints import CodeConstraint, DeterminedCodes, Determines, Forbid, ForbiddenCodes
 from dprap.schema.schema import Column, Schema
 
-__all__ = ["Boolean", "Categorical", "Column", "Date", "Datetime", "Integer", "Number", "Schema"]
+__all__ = [
+    "Boolean",
+    "Categorical",
+    "CodeConstraint",
+    "Column",
+    "Date",
+    "Datetime",
+    "DeterminedCodes",
+    "Determines",
+    "Forbid",
+    "ForbiddenCodes",
+    "Integer",
+    "Number",
+    "Schema",
+]

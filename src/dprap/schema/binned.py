@@ -142,6 +142,8 @@ class Integer(_Numeric):
         self._check_bounds(self.min, self.max, self.edges, self.width, self.bins, self.spacing)
         self._check_histogram(self.histogram)
         self._check_bins()
+        if pa.types.is_decimal(self.arrow_type) and self.arrow_type.scale == 0 and self.arrow_type.precision > 18:
+            raise ValueError("storage: whole decimals have at most 18 digits. Use decimal128(18, 0) or int64")
         if self.storage != "string":
             try:
                 for bound in (int(self.bin_edges[0]), int(self.bin_edges[-1] - 1)):
@@ -329,7 +331,7 @@ class Datetime(BinnedColumn):
         instants = (self.min, self.max, *(self.representatives or ()))
         if self.timezone is None and any(each.tzinfo is not None for each in instants):
             raise ValueError("has bounds with a UTC offset and no time zone. Declare timezone or remove the offsets")
-        if self._micros(self.min) > self._micros(self.max):
+        if self.microseconds(self.min) > self.microseconds(self.max):
             raise ValueError("min is after max. Swap them")
         if self.step % {"timestamp[s]": 10**6, "timestamp[ms]": 1000}.get(self.storage or "", 1):
             raise ValueError("resolution is finer than the storage. Choose a finer storage")
@@ -358,7 +360,9 @@ class Datetime(BinnedColumn):
     @cached_property
     def bin_edges(self) -> Edges:
         """Edges in microseconds since 1970."""
-        return bins.instant_edges(self._micros(self.min), self._micros(self.max), self.unit, self.width, self.zone)
+        return bins.instant_edges(
+            self.microseconds(self.min), self.microseconds(self.max), self.unit, self.width, self.zone
+        )
 
     @cached_property
     def steps(self) -> tuple[Steps, Steps] | None:
@@ -371,7 +375,7 @@ class Datetime(BinnedColumn):
         """Declared representatives, else the middle of each bin."""
         if self.representatives is None:
             return self._middle_steps() * self.step
-        return np.array([self._micros(each) for each in self.representatives], dtype=np.int64)
+        return np.array([self.microseconds(each) for each in self.representatives], dtype=np.int64)
 
     def regular_label(self, code: int) -> str:
         """First and last instant of the bin, on the zone's clock."""
@@ -380,5 +384,6 @@ class Datetime(BinnedColumn):
         walls = [each.astimezone(self.zone) if self.zone else each.replace(tzinfo=None) for each in instants]
         return "..".join(wall.replace(microsecond=0).isoformat() for wall in walls)
 
-    def _micros(self, instant: datetime) -> int:
+    def microseconds(self, instant: datetime) -> int:
+        """An instant in the unit of the bins; one without an offset is on the declared zone's clock."""
         return bins.microseconds_since_epoch(instant, self.zone)

@@ -47,6 +47,12 @@ class Part(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    def __eq__(self, other: object) -> bool:
+        # by what is declared: computed edges kept beside the fields are arrays, which do not compare to one truth value
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(getattr(self, field) == getattr(other, field) for field in type(self).model_fields)
+
 
 class BaseColumn(Part):
     """Settings that all column types share."""

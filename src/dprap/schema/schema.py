@@ -13,6 +13,7 @@ from dprap.domain import Domain
 from dprap.errors import SchemaError
 from dprap.schema.binned import Date, Datetime, Integer, Number
 from dprap.schema.column import Boolean, Categorical, Part
+from dprap.schema.constraints import CodeConstraint, Constraint, to_codes
 from dprap.schema.files import read_mapping, write_mapping
 from dprap.schema.messages import describe
 
@@ -42,6 +43,7 @@ class Schema(Part):
 
     draft: bool = False
     columns: dict[StrictStr, Annotated[Column, Field(discriminator="type")]]
+    constraints: tuple[Constraint, ...] = ()
     null_values: tuple[StrictStr, ...] = ("",)
     ignore_columns: tuple[StrictStr, ...] = ()
     ignore_extra_columns: bool = False
@@ -67,6 +69,15 @@ class Schema(Part):
         both = [name for name in self.ignore_columns if name in self.columns]
         if both:
             raise ValueError(f"ignore_columns: {both[0]!r} is described under columns too. Remove one of them")
+        return self
+
+    @model_validator(mode="after")
+    def _constraints_fit(self) -> Self:
+        for position, constraint in enumerate(self.constraints, start=1):
+            try:
+                to_codes(constraint, self.columns)
+            except ValueError as error:
+                raise ValueError(f"constraint {position}: {error}") from None
         return self
 
     @classmethod
@@ -110,12 +121,17 @@ class Schema(Part):
 
     def as_mapping(self) -> dict[str, Any]:
         """The schema as plain data, without settings that have their default."""
-        return self.model_dump(mode="json", exclude_defaults=True)
+        return self.model_dump(mode="json", exclude_defaults=True, by_alias=True)
 
     @cached_property
     def domain(self) -> Domain:
         """Column names and numbers of codes."""
         return Domain.of({name: column.size for name, column in self.columns.items()})
+
+    @cached_property
+    def code_constraints(self) -> tuple[CodeConstraint, ...]:
+        """The constraints on codes: for each its columns and a table of the cells that cannot occur."""
+        return tuple(to_codes(constraint, self.columns) for constraint in self.constraints)
 
     @property
     def is_total(self) -> bool:

@@ -1,0 +1,118 @@
+"""The Python interface: one call from a table to a release, and a class for those used to `fit` and `sample`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from dprap.domain import Domain
+from dprap.mechanisms.result import ProgressCallback, silent
+from dprap.plan import Plan, WorkloadChoice, make_plan
+from dprap.privacy import Accounting, Ledger, Neighbors, Relation
+from dprap.release.release import Release, TableFormat
+from dprap.run import execute
+from dprap.schema import Schema
+from dprap.sources.open import open_source
+from dprap.workload import MAX_CELLS, Workload, all_kway
+
+DEFAULT_METHOD = "rap"
+
+
+def synthesize(
+    table: Any,
+    schema: Schema | str | Path | Mapping[str, Any],
+    *,
+    epsilon: float,
+    delta: float | None = None,
+    neighbors: Neighbors | str = Relation.REPLACE,
+    accounting: Accounting | str = Accounting.TIGHT,
+    kway: int | None = None,
+    marginals: int | None = None,
+    workload: Workload | None = None,
+    workload_seed: int = 0,
+    max_cells: int | None = None,
+    method: str = DEFAULT_METHOD,
+    settings: Mapping[str, Any] | None = None,
+    certificate_share: float = 0.02,
+    seed: int = 0,
+    ledger: Path | str | None = None,
+    ledger_cap_rho: float | Fraction | None = None,
+    insecure_noise_seed: int | None = None,
+    progress: ProgressCallback = silent,
+) -> Release:
+    """Publish a private table under (epsilon, delta)-differential privacy.
+
+    `table` is an Arrow, pandas or polars table or the path of a CSV or Parquet file; `schema` what is publicly known of it. The
+    workload is all `kway` marginals that fit, `marginals` of them drawn at random, or the one given. With a `ledger`
+    every charge is durable and the run counts against the ledger's cap.
+
+    >>> from dprap.datasets import example, example_schema
+    >>> release = synthesize(example(500, seed=1), example_schema(), epsilon=1.0, kway=1, method="independent")
+    >>> release.table(rows=10, format="arrow").num_rows
+    10
+    """
+    checked_schema = as_schema(schema)
+    checked_schema.require_reviewed()
+    relation = neighbors if isinstance(neighbors, Neighbors) else Neighbors(Relation(neighbors))
+    source = open_source(table, checked_schema)
+    choice = workload or WorkloadChoice(kway=kway, marginals=marginals, seed=workload_seed, max_cells=max_cells)
+    plan = make_plan(
+        checked_schema,
+        epsilon=epsilon,
+        rows=source.rows if relation.rows_are_public else None,
+        delta=delta,
+        neighbors=relation,
+        accounting=Accounting(accounting),
+        workload=choice,
+        method=method,
+        settings=settings,
+        certificate_share=certificate_share,
+        seed=seed,
+    )
+    if ledger is None:
+        return execute(plan, source, insecure_noise_seed=insecure_noise_seed, progress=progress)
+    with Ledger(ledger, neighbors=relation, cap_rho=ledger_cap_rho) as opened:
+        return execute(plan, source, ledger=opened, insecure_noise_seed=insecure_noise_seed, progress=progress)
+
+
+def marginals(schema: Schema | Domain, k: int, *, max_cells: int = MAX_CELLS) -> Workload:
+    """All k-way marginals of a schema with at most `max_cells` cells."""
+    return all_kway(schema if isinstance(schema, Domain) else schema.domain, k, max_cells=max_cells)
+
+
+def as_schema(schema: Schema | str | Path | Mapping[str, Any]) -> Schema:
+    """A schema from a file, plain data, or as it is."""
+    if isinstance(schema, Schema):
+        return schema
+    return Schema.of(schema) if isinstance(schema, Mapping) else Schema.load(schema)
+
+
+class Synthesizer:
+    """`fit` and `sample`, for those who know other libraries.
+
+    Takes the arguments of `synthesize`; the constructor only stores them.
+
+    >>> from dprap.datasets import example, example_schema
+    >>> model = Synthesizer(example_schema(), epsilon=1.0, kway=1, method="independent")
+    >>> len(model.fit(example(500, seed=1)).sample(7))
+    7
+    """
+
+    def __init__(self, schema: Schema | str | Path | Mapping[str, Any], *, epsilon: float, **options: Any) -> None:
+        self.schema = schema
+        self.epsilon = epsilon
+        self.options = options
+
+    def fit(self, table: Any) -> Synthesizer:
+        """Spend the budget on a table; `release_` holds the result."""
+        self.release_ = synthesize(table, self.schema, epsilon=self.epsilon, **self.options)
+        return self
+
+    def sample(self, rows: int, *, format: TableFormat = "pandas", seed: int | None = None) -> Any:  # noqa: A002
+        """A synthetic table; costs nothing."""
+        return self.release_.table(rows, format=format, seed=seed)
+
+
+__all__ = ["DEFAULT_METHOD", "Plan", "Synthesizer", "as_schema", "marginals", "synthesize"]

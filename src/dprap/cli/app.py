@@ -1,0 +1,37 @@
+"""The commands."""
+
+from __future__ import annotations
+
+import typer
+
+from dprap.cli import answer, demo, evaluate, ledger, plan, report, resume, schema, synth
+from dprap.version import __version__
+
+app = typer.Typer(
+    name="dprap",
+    help="Publish statistics and a synthetic table under differential privacy.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("demo")(demo.demo)
+app.add_typer(schema.app, name="schema")
+app.command("plan")(plan.plan)
+app.command("synth")(synth.synth)
+app.command("resume")(resume.resume)
+app.command("answer")(answer.answer)
+app.command("report")(report.report)
+app.command("evaluate")(evaluate.evaluate)
+app.add_typer(ledger.app, name="ledger")
+
+
+def _version(*, value: bool) -> None:
+    if value:
+        typer.echo(f"dprap {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(version: bool = typer.Option(False, "--version", callback=lambda value: _version(value=value), is_eager=True, help="Print the version.")) -> None:  # noqa: ARG001, FBT001, FBT003
+    """Publish statistics and a synthetic table under differential privacy."""

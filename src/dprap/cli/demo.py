@@ -1,0 +1,45 @@
+"""`dprap demo`: the whole job on the embedded example."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dprap.cli import options as o
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Directory for the release; replaced if it is an earlier demo.")] = Path("demo-release"),  # noqa: B008
+    rows: Annotated[int, typer.Option(help="Records of the example table.")] = 20_000,
+    epsilon: o.Epsilon = 1.0,
+    quiet: o.Quiet = False,  # noqa: FBT002
+) -> None:
+    """Run the whole job on an embedded, invented table and compare the result with it."""
+    import shutil
+
+    from dprap.cli.output import note, progress_display, results
+    from dprap.cli.summary import plan_lines, release_lines
+    from dprap.datasets import example, example_schema
+    from dprap.errors import SettingsError
+    from dprap.plan import make_plan
+    from dprap.run import execute
+    from dprap.sources.open import open_source
+
+    if out.exists():
+        if not (out / "release.json").exists():
+            raise SettingsError(f"{out} exists and is not a release. Choose another --out.")
+        shutil.rmtree(out)
+    schema = example_schema()
+    note(f"an invented table of {rows:,} people, {len(schema.columns)} columns", quiet=quiet)
+    source = open_source(example(rows, seed=0), schema)
+    plan = make_plan(schema, epsilon=epsilon, rows=rows, method=o.DEFAULT_METHOD)
+    for line in plan_lines(plan, rows):
+        note(line, quiet=quiet)
+    with progress_display(quiet=quiet) as progress:
+        release = execute(plan, source, progress=progress)
+    release.save(out)
+    for line in release_lines(release, str(out)):
+        results.print(line)
+    results.print(f"look at {out}/synthetic.parquet, or ask: dprap answer {out} \"age in 30..39\" --by region")

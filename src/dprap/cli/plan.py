@@ -1,0 +1,61 @@
+"""`dprap plan`: everything about a run, before any data are touched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dprap.cli import options as o
+
+
+def plan(
+    schema: Annotated[Path, typer.Argument(help="The public schema.", metavar="SCHEMA")],
+    epsilon: o.Epsilon,
+    rows: Annotated[int | None, typer.Option(help="Number of records, if it is public.")] = None,
+    delta: o.Delta = None,
+    neighbors: o.NeighborsOption = "replace",
+    max_rows_per_person: o.MaxRowsPerPerson = 1,
+    accounting: o.AccountingOption = "tight",
+    kway: o.Kway = None,
+    marginals: o.Marginals = None,
+    workload_seed: o.WorkloadSeed = 0,
+    workload: o.WorkloadFile = None,
+    max_cells: o.MaxCells = None,
+    method: o.MethodOption = o.DEFAULT_METHOD,
+    rounds: o.Rounds = None,
+    queries_per_round: o.QueriesPerRound = None,
+    synthetic_rows: o.SyntheticRows = None,
+    certificate: o.CertificateShare = 0.02,
+    as_json: o.Json = False,  # noqa: FBT002
+) -> None:
+    """Show what a run would do and how accurate it would be. Touches no data, spends nothing."""
+    from dprap.cli.output import print_json, results
+    from dprap.cli.summary import plan_data, plan_lines
+    from dprap.schema import Schema
+
+    options = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "neighbors": neighbors,
+        "max_rows_per_person": max_rows_per_person,
+        "accounting": accounting,
+        "kway": kway,
+        "marginals": marginals,
+        "workload_seed": workload_seed,
+        "workload_file": None if workload is None else str(workload),
+        "max_cells": max_cells,
+        "method": method,
+        "rounds": rounds,
+        "queries_per_round": queries_per_round,
+        "synthetic_rows": synthetic_rows,
+        "certificate_share": certificate,
+        "seed": 0,
+    }
+    made = o.plan_from_options(Schema.load(schema), options, rows=rows)
+    if as_json:
+        print_json(plan_data(made, rows))
+    else:
+        for line in plan_lines(made, rows):
+            results.print(line)

@@ -1,0 +1,33 @@
+"""`dprap resume`: go on after a crash or Ctrl-C."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dprap.cli import options as o
+
+
+def resume(
+    out: Annotated[Path, typer.Argument(help="The --out of the run that stopped.", metavar="DIR")],
+    quiet: o.Quiet = False,  # noqa: FBT002
+    as_json: o.Json = False,  # noqa: FBT002
+) -> None:
+    """Go on with a run that was stopped, spending nothing twice."""
+    from dprap.cli.job import carry_out, load_job, open_job
+    from dprap.cli.output import note, print_json, results
+    from dprap.cli.summary import release_data, release_lines
+
+    if out.exists():
+        note(f"{out} is complete: there is nothing to resume.", quiet=quiet)
+        return
+    job = load_job(out)
+    _, source, plan = open_job(job)
+    release = carry_out(job, source, plan, quiet=quiet)
+    if as_json:
+        print_json(release_data(release, str(out)))
+    elif not quiet:
+        for line in release_lines(release, str(out)):
+            results.print(line)

@@ -1,0 +1,121 @@
+"""A release: everything a run publishes. Nothing in it can be traced to more than what its privacy statement says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import jax
+import numpy as np
+import pyarrow as pa
+
+from dprap.array_types import Answers
+from dprap.encoding import Codes, decode
+from dprap.errors import SettingsError
+from dprap.privacy.measurement import Certificate, Measurement, QueryMeasurement
+from dprap.queries import Family
+from dprap.relaxed import RelaxedDataset, answers, round_rows
+from dprap.release.conditions import conditioned
+from dprap.release.statement import PrivacyStatement
+from dprap.schema import Schema
+from dprap.workload import Workload
+
+TableFormat = Literal["pandas", "polars", "arrow"]
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """How a release came about: public, and enough to make it again from the same ledger."""
+
+    method: str
+    settings: Mapping[str, Any]
+    seed: int
+    seconds: float
+    peak_memory_mb: float
+    version: str
+    created: str
+
+
+@dataclass(frozen=True)
+class Release:
+    """What a run publishes: a relaxed data set (or plain answers), noisy measurements and the guarantee.
+
+    `rows` is the number of records of the private table where that is public, else a noisy number that was paid for.
+    """
+
+    schema: Schema
+    workload: Workload
+    privacy: PrivacyStatement
+    facts: RunFacts
+    rows: int
+    relaxed: RelaxedDataset | None
+    workload_shares: tuple[Answers, ...] | None
+    measurements: tuple[Measurement | QueryMeasurement, ...]
+    certificate: Certificate | None
+
+    def table(
+        self,
+        rows: int | None = None,
+        *,
+        where: Mapping[str, Any] | None = None,
+        format: TableFormat = "pandas",  # noqa: A002
+        seed: int | None = None,
+    ) -> Any:
+        """A synthetic table of exactly `rows` rows (as many as the private table, unless given) in the input's schema.
+
+        `where` draws from the rows that satisfy conditions, such as {"sex": "F", "age": (30, 39)}: the relaxed rows are
+        reweighted by how likely each satisfies them.
+        """
+        codes = self.codes(rows, where=where, seed=seed)
+        arrow = decode(codes, self.schema, seed=self.facts.seed if seed is None else seed)
+        return as_format(arrow, format)
+
+    def codes(self, rows: int | None = None, *, where: Mapping[str, Any] | None = None, seed: int | None = None) -> Codes:
+        """Synthetic records as codes."""
+        rows = self.rows if rows is None else rows
+        if rows < 1:
+            raise SettingsError(f"a table needs at least one row; {rows} asked for.")
+        relaxed = self._relaxed_or_refuse()
+        if where:
+            relaxed = conditioned(relaxed, self.schema, where)
+        key = jax.random.key(self.facts.seed if seed is None else seed)
+        return Codes(relaxed.domain, round_rows(relaxed, key, rows=rows))
+
+    def answer(self, queries: Workload | Family | Iterable[Family]) -> list[Answers]:
+        """Answers, as shares of all records, to every query of the given families, seen by the run or not."""
+        families = [queries] if not isinstance(queries, Iterable) else list(queries)
+        if self.relaxed is not None:
+            return [np.asarray(shares) for shares in answers(self.relaxed, families)]
+        known = dict(zip(self.workload.families, self.workload_shares or (), strict=True))
+        unknown = [family for family in families if family not in known]
+        if unknown:
+            raise SettingsError(f"method {self.facts.method} answers its workload only; {unknown[0]} is not in it.")
+        return [known[family] for family in families]
+
+    def save(self, directory: Path | str, *, rows: int | None = None, format: str = "parquet", seed: int | None = None) -> None:  # noqa: A002
+        """Write the release directory, all of it or nothing."""
+        from dprap.release.files import save_release
+
+        save_release(self, Path(directory), rows=rows, table_format=format, seed=seed)
+
+    def _relaxed_or_refuse(self) -> RelaxedDataset:
+        if self.relaxed is None:
+            raise SettingsError(f"method {self.facts.method} gives answers, not rows. Choose adaptive, rap or independent.")
+        return self.relaxed
+
+
+def as_format(table: pa.Table, format: TableFormat) -> Any:  # noqa: A002
+    """An Arrow table in the library the user works with."""
+    if format == "arrow":
+        return table
+    if format == "pandas":
+        return table.to_pandas()
+    if format == "polars":
+        try:
+            import polars
+        except ImportError:
+            raise SettingsError("polars is not installed. Install dprap[polars].") from None
+        return polars.from_arrow(table)
+    raise SettingsError(f"there is no table format {format!r}: use pandas, polars or arrow.")

@@ -1,0 +1,119 @@
+"""Carry out a plan on a private table: the one place where a mechanism meets a curator."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, is_dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any
+
+from dprap.array_types import Answers
+from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
+from dprap.plan import Plan
+from dprap.privacy import Certificate, Curator, Ledger, Measurement
+from dprap.queries import Marginal
+from dprap.relaxed import answers
+from dprap.release.release import Release, RunFacts
+from dprap.release.statement import PrivacyStatement
+from dprap.sources import CountSource
+from dprap.version import __version__
+
+
+def execute(
+    plan: Plan,
+    source: CountSource,
+    *,
+    ledger: Ledger | None = None,
+    run: str | None = None,
+    insecure_noise_seed: int | None = None,
+    progress: ProgressCallback = silent,
+) -> Release:
+    """Spend the plan's budget on the source and return what may be published."""
+    started = time.monotonic()
+    curator = Curator(
+        source,
+        budget=plan.budget,
+        neighbors=plan.neighbors,
+        ledger=ledger,
+        run=run,
+        insecure_noise_seed=insecure_noise_seed,
+        max_cells=plan.max_cells,
+    )
+    certificate_rho = curator.budget.rho * Fraction(plan.certificate_share)
+    curator.set_aside(certificate_rho)
+    progress(Progress("count", 0, 1, f"{len(plan.workload):,} marginals"))
+    curator.prepare(plan.workload.families)
+    result = plan.method.run(curator, plan.workload, plan.settings, seed=plan.seed, progress=progress)
+    rows = _rows(curator, result)
+    curator.set_aside(0)
+    certificate = _certify(curator, plan, result, rows, certificate_rho)
+    curator.finish()
+    return Release(
+        schema=plan.schema,
+        workload=plan.workload,
+        privacy=_statement(plan, curator),
+        facts=RunFacts(
+            method=plan.method.name,
+            settings=_plain(asdict(plan.settings)) if is_dataclass(plan.settings) else {},
+            seed=plan.seed,
+            seconds=round(time.monotonic() - started, 3),
+            peak_memory_mb=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+            version=__version__,
+            created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        ),
+        rows=rows,
+        relaxed=result.relaxed,
+        workload_shares=None if result.answers is None else tuple(result.answers),
+        measurements=result.measurements,
+        certificate=certificate,
+    )
+
+
+def _rows(curator: Curator, result: MechanismResult) -> int:
+    """The number of records to publish: public, or the noisy total that the mechanism paid for."""
+    if curator.neighbors.rows_are_public:
+        return curator.n
+    totals = [m for m in result.measurements if isinstance(m, Measurement) and m.marginal == Marginal(())]
+    return max(1, int(totals[-1].counts[0])) if totals else 1
+
+
+def _certify(
+    curator: Curator, plan: Plan, result: MechanismResult, rows: int, rho: Fraction
+) -> Certificate | None:
+    if rho == 0:
+        return None
+
+    def estimates_counts() -> Iterator[Answers]:
+        shares = answers(result.relaxed, plan.workload.families) if result.relaxed is not None else result.answers or ()
+        for share in shares:
+            yield share * rows
+
+    return curator.certify(plan.workload.families, estimates_counts(), rho=rho)
+
+
+def _statement(plan: Plan, curator: Curator) -> PrivacyStatement:
+    return PrivacyStatement(
+        epsilon=plan.budget.epsilon,
+        delta=plan.budget.delta,
+        rho_planned=float(plan.budget.rho),
+        rho_spent=float(curator.spent),
+        relation=plan.neighbors.relation.value,
+        max_rows_per_person=plan.neighbors.max_rows_per_person,
+        accounting=plan.budget.accounting.value,
+        private=curator.private,
+    )
+
+
+def _plain(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings as plain data for the release file."""
+    return {
+        name: _plain(value)
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, str | int | float | bool | None)
+        else str(value)
+        for name, value in settings.items()
+    }

@@ -1,0 +1,102 @@
+"""Which files a path, a folder or a glob means, and the partition values that stand in their folders' names."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from dprap.errors import DataError
+
+_HIVE = re.compile(r"([^=/]+)=([^/]*)")
+_HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """One file of a table, as it was when the table was opened."""
+
+    path: Path
+    shown: str
+    """The path for messages: partition values are values of records, so they are left out."""
+    partitions: tuple[tuple[str, str | None], ...]
+    """Columns that stand in the names of the folders, with their value in this file."""
+    size: int
+    modified_ns: int
+
+    def require_unchanged(self) -> None:
+        """Raise DataError unless size and time of the file are what they were."""
+        if _size_and_time(self.path, self.shown) != (self.size, self.modified_ns):
+            raise changed(self.shown)
+
+
+def changed(shown: str) -> DataError:
+    """The error for data that are not what was checked."""
+    return DataError(f"{shown}: changed while it was in use. Nothing was charged for it: start again on data at rest.")
+
+
+def find_files(location: str | Path) -> list[DataFile]:
+    """The files of a table, in the order of their paths: one file, all below a folder, or all that match a glob.
+
+    Below a folder, names that start with a dot or an underscore are no data (`_SUCCESS`, `.part.crc`).
+    """
+    root = Path(location)
+    if root.is_dir():
+        found = [(path, root) for path in _below(root)]
+    elif not root.exists() and glob.has_magic(str(location)):
+        base = _fixed_part(root)
+        matches = [Path(match) for match in sorted(glob.glob(str(location), recursive=True))]
+        paths = {path: None for match in matches for path in (_below(match) if match.is_dir() else [match])}
+        found = [(path, base) for path in paths if not _is_hidden(path.relative_to(base))]
+    else:
+        found = [(root, root.parent)]
+    if not found:
+        raise DataError(f"{location}: holds no CSV or Parquet file. Check the path.")
+    return [_data_file(path, base) for path, base in found]
+
+
+def _below(folder: Path) -> list[Path]:
+    paths = [Path(parent, name) for parent, _, names in os.walk(folder) for name in names]
+    return sorted(path for path in paths if not _is_hidden(path.relative_to(folder)))
+
+
+def _is_hidden(relative: Path) -> bool:
+    return any(part.startswith((".", "_")) and not _HIVE.fullmatch(part) for part in relative.parts)
+
+
+def _fixed_part(pattern: Path) -> Path:
+    """The folder above the first part of a pattern that has a wildcard."""
+    parts: list[str] = []
+    for part in pattern.parts[:-1]:
+        if glob.has_magic(part):
+            break
+        parts.append(part)
+    return Path(*parts)
+
+
+def _data_file(path: Path, base: Path) -> DataFile:
+    relative = path.relative_to(base)
+    partitions = []
+    shown = []
+    for part in relative.parts[:-1]:
+        hive = _HIVE.fullmatch(part)
+        if hive:
+            value = None if hive[2] == _HIVE_NULL else unquote(hive[2])
+            partitions.append((unquote(hive[1]), value))
+        shown.append(f"{hive[1]}=…" if hive else part)
+    text = str(Path(base, *shown, relative.name))
+    size, modified = _size_and_time(path, text)
+    return DataFile(path, text, tuple(partitions), size, modified)
+
+
+def _size_and_time(path: Path, shown: str) -> tuple[int, int]:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        raise DataError(f"{shown}: there is no such file. Check the path.") from None
+    except OSError as error:
+        raise DataError(f"{shown}: cannot be read ({error.strerror}). Check its permissions.") from None
+    return status.st_size, status.st_mtime_ns
