@@ -1,0 +1,103 @@
+"""Codes survive decoding and encoding for every generated schema, in memory and through files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dprap.encoding import Codes, decode, encode
+from dprap.schema import Schema
+from tests.schema.strategies import SCHEMAS, total_schemas
+
+
+def all_codes(schema: Schema) -> Codes:
+    """Every code of every column at least once; shorter columns repeat."""
+    rows = max(schema.domain.sizes)
+    columns = {
+        name: np.arange(rows) % size for name, size in zip(schema.domain.names, schema.domain.sizes, strict=True)
+    }
+    return Codes.of(schema.domain, columns)
+
+
+def assert_same(first: Codes, second: Codes) -> None:
+    for name, a, b in zip(first.domain.names, first.columns, second.columns, strict=True):
+        np.testing.assert_array_equal(a, b, err_msg=name)
+        assert a.dtype == b.dtype
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(SCHEMAS, st.integers(0, 2**32))
+def test_encode_inverts_decode(schema: Schema, seed: int) -> None:
+    codes = all_codes(schema)
+    table = decode(codes, schema, seed=seed)
+    assert table.column_names == list(schema.columns)
+    assert table.schema.types == [column.arrow_type for column in schema.columns.values()]
+    assert_same(encode(table, schema), codes)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(schema=SCHEMAS)
+def test_save_and_load_give_the_same_schema(schema: Schema, tmp_path_factory) -> None:
+    folder = tmp_path_factory.mktemp("schema")
+    for ending in ("yaml", "json"):
+        schema.save(folder / f"schema.{ending}")
+        again = Schema.load(folder / f"schema.{ending}")
+        assert again == schema
+        assert again.domain == schema.domain
+
+
+ANYTHING = st.one_of(
+    st.lists(st.none() | st.text(max_size=8), max_size=8).map(lambda v: pa.array(v, pa.string())),
+    st.lists(st.none() | st.sampled_from(["1", "-0", "1e999", "nan", "0x1F", "007", "2024-02-30", "true", "١", "+5",
+                                          "9" * 40, "2024-01-01T00:00:00Z", "2024-01-01 24:00:00", "1.", ".", "\x00"]),
+             max_size=8).map(lambda v: pa.array(v, pa.string())),
+)  # fmt: skip
+ANY_INTEGERS = st.one_of(
+    st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), max_size=8).map(lambda v: pa.array(v, pa.int64())),
+    st.lists(st.none() | st.integers(0, 2**64 - 1), max_size=8).map(lambda v: pa.array(v, pa.uint64())),
+)
+ANY_NUMBERS = ANY_INTEGERS | st.lists(st.none() | st.floats(), max_size=8).map(lambda v: pa.array(v, pa.float64()))
+ANY_DAYS = st.lists(st.none() | st.integers(-(2**31), 2**31 - 1), max_size=8).map(
+    lambda v: pa.array(v, pa.int32()).cast(pa.date32())
+)
+
+
+def any_instants(zone: str | None) -> st.SearchStrategy[pa.Array]:
+    values = st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), max_size=8)
+    units = st.sampled_from(["s", "ms", "us", "ns"])
+    return st.builds(lambda v, unit: pa.array(v, pa.int64()).cast(pa.timestamp(unit, zone)), values, units)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(total_schemas(), st.data())
+def test_total_policies_never_fail(schema: Schema, data: st.DataObject) -> None:
+    assert schema.is_total
+    for name, column in schema.columns.items():
+        typed = {
+            "integer": ANY_NUMBERS,
+            "number": ANY_NUMBERS,
+            "date": ANY_DAYS,
+            "datetime": any_instants(getattr(column, "timezone", None)),
+            "categorical": ANY_NUMBERS if getattr(column, "is_integer", False) else ANYTHING,
+            "boolean": ANYTHING,
+        }[column.type]
+        array = data.draw(ANYTHING | typed)
+        alone = Schema(columns={name: column})
+        codes = encode(pa.table({name: pa.concat_arrays([array, pa.nulls(1, array.type)])}), alone)
+        assert codes.rows == len(array) + 1
+        assert codes.columns[0][-1] == column.null_code
+        csv = pa.table({name: array.cast(pa.string(), safe=False)}) if array.type == pa.string() else None
+        assert csv is None or csv.num_rows == len(array)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(schema=SCHEMAS, seed=st.integers(0, 100))
+def test_parquet_files_give_the_same_codes(schema: Schema, seed: int, tmp_path_factory) -> None:
+    path = tmp_path_factory.mktemp("parquet") / "table.parquet"
+    codes = all_codes(schema)
+    pa.parquet.write_table(decode(codes, schema, seed=seed), path)
+    assert_same(encode(path, schema), codes)
