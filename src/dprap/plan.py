@@ -92,7 +92,15 @@ def make_plan(
         workload = _chosen_workload(schema, workload or WorkloadChoice(), public_rows, notes)
     chosen = method_named(method)
     return Plan(
-        schema, workload, budget, neighbors, chosen, chosen.settings(settings or {}), certificate_share, seed, tuple(notes)
+        schema,
+        workload,
+        budget,
+        neighbors,
+        chosen,
+        chosen.settings(settings or {}),
+        certificate_share,
+        seed,
+        tuple(notes),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
@@ -57,7 +57,7 @@ def execute(
         privacy=_statement(plan, curator),
         facts=RunFacts(
             method=plan.method.name,
-            settings=_plain(asdict(plan.settings)) if is_dataclass(plan.settings) else {},
+            settings=_plain(asdict(plan.settings)),
             seed=plan.seed,
             seconds=round(time.monotonic() - started, 3),
             peak_memory_mb=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
@@ -80,9 +80,7 @@ def _rows(curator: Curator, result: MechanismResult) -> int:
     return max(1, int(totals[-1].counts[0])) if totals else 1
 
 
-def _certify(
-    curator: Curator, plan: Plan, result: MechanismResult, rows: int, rho: Fraction
-) -> Certificate | None:
+def _certify(curator: Curator, plan: Plan, result: MechanismResult, rows: int, rho: Fraction) -> Certificate | None:
     if rho == 0:
         return None
 

@@ -14,7 +14,7 @@ def answer(
     release: Annotated[Path, typer.Argument(help="A release directory.", metavar="DIR")],
     question: Annotated[str, typer.Argument(help='Such as "age in 30..39 and sex = F".', metavar="QUESTION")],
     by: Annotated[list[str] | None, typer.Option(help="Break the answer down by a column; may be repeated.")] = None,
-    as_json: o.Json = False,  # noqa: FBT002
+    as_json: o.Json = False,
 ) -> None:
     """Answer a counting question from a release: count and share, with a standard error where it is known."""
     from dprap.cli.output import print_json, results

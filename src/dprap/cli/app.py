@@ -33,5 +33,9 @@ def _version(*, value: bool) -> None:
 
 
 @app.callback()
-def main(version: bool = typer.Option(False, "--version", callback=lambda value: _version(value=value), is_eager=True, help="Print the version.")) -> None:  # noqa: ARG001, FBT001, FBT003
+def main(
+    version: bool = typer.Option(
+        False, "--version", callback=lambda value: _version(value=value), is_eager=True, help="Print the version."
+    ),
+) -> None:  # noqa: FBT003
     """Publish statistics and a synthetic table under differential privacy."""

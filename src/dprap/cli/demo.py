@@ -11,10 +11,12 @@ from dprap.cli import options as o
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Directory for the release; replaced if it is an earlier demo.")] = Path("demo-release"),  # noqa: B008
+    out: Annotated[Path, typer.Option(help="Directory for the release; replaced if it is an earlier demo.")] = Path(
+        "demo-release"
+    ),
     rows: Annotated[int, typer.Option(help="Records of the example table.")] = 20_000,
     epsilon: o.Epsilon = 1.0,
-    quiet: o.Quiet = False,  # noqa: FBT002
+    quiet: o.Quiet = False,
 ) -> None:
     """Run the whole job on an embedded, invented table and compare the result with it."""
     import shutil
@@ -42,4 +44,4 @@ def demo(
     release.save(out)
     for line in release_lines(release, str(out)):
         results.print(line)
-    results.print(f"look at {out}/synthetic.parquet, or ask: dprap answer {out} \"age in 30..39\" --by region")
+    results.print(f'look at {out}/synthetic.parquet, or ask: dprap answer {out} "age in 30..39" --by region')

@@ -13,7 +13,7 @@ from dprap.cli import options as o
 def evaluate(
     release: Annotated[Path, typer.Argument(help="A release directory.", metavar="DIR")],
     table: Annotated[str, typer.Argument(help="The private table it was made from.", metavar="TABLE")],
-    as_json: o.Json = False,  # noqa: FBT002
+    as_json: o.Json = False,
 ) -> None:
     """Measure the true errors of a release. The result is NOT PRIVATE: for the steward's eyes."""
     from dataclasses import asdict
@@ -30,4 +30,6 @@ def evaluate(
         return
     results.print("NOT PRIVATE: these figures depend on the private table without noise. Do not publish them.")
     for name, value in errors.items():
-        results.print(f"{name:<10} max {value.max:.5f}   TV {value.tv:.5f}   mean {value.mean:.3e}   RMSE {value.rmse:.3e}")
+        results.print(
+            f"{name:<10} max {value.max:.5f}   TV {value.tv:.5f}   mean {value.mean:.3e}   RMSE {value.rmse:.3e}"
+        )

@@ -37,7 +37,9 @@ def plan_from_options(schema: Schema, options: dict[str, Any], *, rows: int | No
     from dprap.plan import WorkloadChoice, make_plan
     from dprap.privacy import Accounting
 
-    given = {name: options[name] for name in ("rounds", "queries_per_round", "synthetic_rows") if options[name] is not None}
+    given = {
+        name: options[name] for name in ("rounds", "queries_per_round", "synthetic_rows") if options[name] is not None
+    }
     workload_file = options["workload_file"]
     return make_plan(
         schema,

@@ -47,7 +47,8 @@ def progress_display(*, quiet: bool) -> Iterator[ProgressCallback]:
 
 
 def _live() -> Iterator[ProgressCallback]:
-    from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
 
     columns = (
         TextColumn("{task.fields[stage]:<10}"),

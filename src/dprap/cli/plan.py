@@ -28,7 +28,7 @@ def plan(
     queries_per_round: o.QueriesPerRound = None,
     synthetic_rows: o.SyntheticRows = None,
     certificate: o.CertificateShare = 0.02,
-    as_json: o.Json = False,  # noqa: FBT002
+    as_json: o.Json = False,
 ) -> None:
     """Show what a run would do and how accurate it would be. Touches no data, spends nothing."""
     from dprap.cli.output import print_json, results

@@ -12,8 +12,8 @@ from dprap.cli import options as o
 
 def resume(
     out: Annotated[Path, typer.Argument(help="The --out of the run that stopped.", metavar="DIR")],
-    quiet: o.Quiet = False,  # noqa: FBT002
-    as_json: o.Json = False,  # noqa: FBT002
+    quiet: o.Quiet = False,
+    as_json: o.Json = False,
 ) -> None:
     """Go on with a run that was stopped, spending nothing twice."""
     from dprap.cli.job import carry_out, load_job, open_job

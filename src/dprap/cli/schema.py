@@ -14,7 +14,7 @@ app = typer.Typer(help="Propose or check a schema.", no_args_is_help=True)
 def draft(
     table: Annotated[Path, typer.Argument(help="A CSV or Parquet file.", metavar="TABLE")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the draft (.yaml or .json).")],
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,  # noqa: FBT002
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Propose a schema from private data, for a person to review."""
     from dprap.cli.output import note

@@ -41,9 +41,9 @@ def synth(
     insecure_noise_seed: Annotated[
         int | None, typer.Option(help="For tests and benchmarks alone: reproducible noise that protects nobody.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")] = False,  # noqa: FBT002
-    quiet: o.Quiet = False,  # noqa: FBT002
-    as_json: o.Json = False,  # noqa: FBT002
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")] = False,
+    quiet: o.Quiet = False,
+    as_json: o.Json = False,
 ) -> None:
     """Spend a privacy budget on TABLE and write a release."""
     from dprap.cli.job import Job, carry_out, open_job, save_job
