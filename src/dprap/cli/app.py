@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from dprap.cli import answer, demo, evaluate, ledger, plan, report, resume, schema, synth
@@ -26,16 +28,16 @@ app.command("evaluate")(evaluate.evaluate)
 app.add_typer(ledger.app, name="ledger")
 
 
-def _version(*, value: bool) -> None:
-    if value:
+def _print_version(asked: bool) -> None:
+    if asked:
         typer.echo(f"dprap {__version__}")
         raise typer.Exit
 
 
 @app.callback()
 def main(
-    version: bool = typer.Option(
-        False, "--version", callback=lambda value: _version(value=value), is_eager=True, help="Print the version."
-    ),
-) -> None:  # noqa: FBT003
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
     """Publish statistics and a synthetic table under differential privacy."""
