@@ -159,16 +159,23 @@ def _encode(batch: pa.RecordBatch, table: TableBatches, file: DataFile, schema: 
 
 def _shares(file: DataFile, table: TableBatches) -> Callable[[pa.RecordBatch], float]:
     """A function that takes the batches of a file one by one and tells which share of the file is done."""
-    total = file.size if table.is_text else pa.parquet.read_metadata(file.path).num_rows
+    total = file.size if table.is_text else _parquet_rows(file)
     done = 0
 
     def share_of(batch: pa.RecordBatch) -> float:
         nonlocal done
         # text: Arrow keeps an offset of four bytes where the file has a delimiter of one
         done += batch.nbytes - 3 * batch.num_rows * batch.num_columns if table.is_text else batch.num_rows
-        return min(1.0, done / max(1, total))
+        return float(min(1.0, done / max(1, total)))
 
     return share_of
+
+
+def _parquet_rows(file: DataFile) -> int:
+    try:
+        return int(pa.parquet.read_metadata(file.path).num_rows)
+    except (pa.ArrowException, OSError):  # it could be read a moment ago
+        raise changed(file.shown) from None
 
 
 def _without_partitions(error: DprapError, file: DataFile) -> DprapError:

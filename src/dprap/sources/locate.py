@@ -48,7 +48,7 @@ def find_files(location: str | Path) -> list[DataFile]:
         found = [(path, root) for path in _below(root)]
     elif not root.exists() and glob.has_magic(str(location)):
         base = _fixed_part(root)
-        matches = [Path(match) for match in sorted(glob.glob(str(location), recursive=True))]
+        matches = sorted(base.glob(str(root.relative_to(base))))
         paths = {path: None for match in matches for path in (_below(match) if match.is_dir() else [match])}
         found = [(path, base) for path in paths if not _is_hidden(path.relative_to(base))]
     else:
