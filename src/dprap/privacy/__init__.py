@@ -1,9 +1,10 @@
 """The private side: neighbour relations, accounting, noise, the curator and the ledger."""
 
 from dprap.privacy.accounting import Accounting, Rho, epsilon_from_rho, rho_from_epsilon
+from dprap.privacy.books import LedgerState
 from dprap.privacy.budget import Budget, default_delta
 from dprap.privacy.curator import Curator
-from dprap.privacy.ledger import Ledger, LedgerState, read_ledger
+from dprap.privacy.ledger import Ledger, read_ledger
 from dprap.privacy.measurement import Certificate, Measurement, QueryMeasurement
 from dprap.privacy.neighbors import Neighbors, Relation
 from dprap.privacy.scores import Score

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
@@ -20,7 +21,7 @@ import numpy as np
 
 from dprap.array_types import Answers, Counts
 from dprap.domain import Domain
-from dprap.errors import BudgetError, LedgerError, SettingsError, WorkloadError
+from dprap.errors import BudgetError, DataError, LedgerError, SettingsError, WorkloadError
 from dprap.privacy.accounting import Rho
 from dprap.privacy.budget import Budget
 from dprap.privacy.entropy import Entropy, InsecureSeededEntropy, OsEntropy
@@ -30,15 +31,17 @@ from dprap.privacy.journal import Journal, MemoryJournal
 from dprap.privacy.ledger import Arrays, Ledger
 from dprap.privacy.measurement import Certificate, Measurement, QueryMeasurement
 from dprap.privacy.neighbors import Neighbors
-from dprap.privacy.scores import ESTIMATE_GRID, Score
+from dprap.privacy.scores import ESTIMATE_GRID, MAX_COUNT, Score, grid_estimates
 from dprap.privacy.selection import inverse_temperature, pick_top
-from dprap.queries import Custom, Family, Marginal, Query
+from dprap.queries import Custom, Family, Marginal, Prefix, Query, Threshold
 from dprap.sources import CountSource
 from dprap.workload import MAX_CELLS
 
 _ROUNDING_SLACK = Fraction(1, 10**9)
 # A float share of the budget may overshoot what is left by rounding; it is then cut to what is left, never granted.
 
+_FAMILIES = (Marginal, Threshold, Prefix, Custom)
+# Kinds of queries whose sensitivity is proven. A subclass could answer differently, so it is none of them.
 
 Exact = TypeVar("Exact")
 
@@ -63,12 +66,14 @@ class Curator:
             )
         if source.rows < 1:
             raise BudgetError("the table is empty: there is nothing to protect and nothing to publish.")
+        if source.rows > MAX_COUNT:
+            raise DataError(f"the table has more than {MAX_COUNT:,} records, the limit of exact scores.")
         if neighbors.rows_are_public:
             budget.check_against_rows(source.rows)
-        self.domain: Domain = source.domain
-        self.neighbors = neighbors
-        self.budget = budget
-        self.run = run or uuid.uuid4().hex
+        self._domain = source.domain
+        self._neighbors = neighbors
+        self._budget = budget
+        self._run = run or uuid.uuid4().hex
         self._source = source
         self._exact = ExactAnswers(source)
         self._max_cells = max_cells
@@ -76,10 +81,37 @@ class Curator:
             OsEntropy() if insecure_noise_seed is None else InsecureSeededEntropy(insecure_noise_seed)
         )
         self._journal: Journal = MemoryJournal() if ledger is None else ledger
-        facts = {"data": source.fingerprint(), "epsilon": budget.epsilon, "delta": budget.delta}
-        self._state = self._journal.begin(self.run, budget.rho, facts)
+        data = source.fingerprint() if ledger is not None else ""
+        facts = {
+            "epsilon": float(budget.epsilon),
+            "delta": float(budget.delta),
+            "accounting": budget.accounting.value,
+            "domain": _digest([list(source.domain.names), list(source.domain.sizes)]),
+        }
+        self._state = self._journal.begin(self._run, budget.rho, data, facts)
         self._step = 0
         self._set_aside = Fraction(0)
+        self._busy = threading.Lock()
+
+    @property
+    def domain(self) -> Domain:
+        """The public domain of the table."""
+        return self._domain
+
+    @property
+    def neighbors(self) -> Neighbors:
+        """The neighbour relation that the promise is about."""
+        return self._neighbors
+
+    @property
+    def budget(self) -> Budget:
+        """The promise: (ε, δ) and their ρ."""
+        return self._budget
+
+    @property
+    def run(self) -> str:
+        """The name of this run in the ledger."""
+        return self._run
 
     @property
     def private(self) -> bool:
@@ -162,6 +194,7 @@ class Curator:
         sensitivity and σ are scaled alike.
         """
         self._check_sizes([query.family for query in queries])
+        self._check_indices(queries)
         rho = self._affordable(rho)
         split = _split(rho, len(queries), None)
         stddev = stddev_for(self.neighbors.query**2, split[0])
@@ -175,7 +208,7 @@ class Curator:
             noisy = [add_discrete_gaussian(count, stddev * unit, self._entropy)[0] / unit for count, unit in answers]
             return {"counts": np.array(noisy)}
 
-        described = [[_label(query.family), query.index] for query in queries]
+        described = [[_label(query.family), int(query.index)] for query in queries]
         arrays = self._spend("measure_queries", described, rho, exact, draw)
         return [
             QueryMeasurement(query, float(count), stddev, float(part))
@@ -185,7 +218,8 @@ class Curator:
     def measure_all(self, families: Sequence[Family], rho: Rho) -> Iterator[tuple[Family, Answers, float]]:
         """Noisy counts of every query of the families, paid query by query: the T = 1 branch of the paper.
 
-        Each of the m queries gets rho/m, so σ = √(m/(2 rho)). Yields (family, counts, stddev_counts) one by one.
+        Each of the m queries gets rho/m, so σ = √(m/(2 rho)). Yields (family, counts, stddev_counts) one by one; each
+        family is charged when it is drawn, so one that is never asked for costs nothing.
         """
         self._check_sizes(families)
         rho = self._affordable(rho)
@@ -224,7 +258,11 @@ class Curator:
         sizes = [family.size(self.domain) for family in families]
         starts = np.concatenate([[0], np.cumsum(sizes)])
         position_of = {family: position for position, family in enumerate(families)}
-        excluded = sorted({int(starts[position_of[query.family]]) + query.index for query in exclude})
+        exclude = list(exclude)
+        self._check_indices(exclude)
+        if any(query.family not in position_of for query in exclude):
+            raise SettingsError("a query to exclude is not among the candidates.")
+        excluded = sorted({int(starts[position_of[query.family]]) + int(query.index) for query in exclude})
         if not 1 <= k <= int(starts[-1]) - len(excluded):
             raise SettingsError(
                 f"{k} queries asked for, but only {int(starts[-1]) - len(excluded):,} are left to select from."
@@ -236,7 +274,7 @@ class Curator:
             scores = np.empty(int(starts[-1]), dtype=np.int64)
             for family, start, estimate in zip(families, starts[:-1], estimates_counts, strict=True):
                 answers, unit = self._exact.family(family)
-                whole = np.rint(_finite(estimate, answers.size) * unit).astype(np.int64)
+                whole = grid_estimates(estimate, answers.size, unit)
                 # Floor division keeps the sensitivity: inputs at most `unit` apart give results at most 1 apart.
                 scores[start : start + answers.size] = np.abs(answers - whole) // unit
             return scores
@@ -244,7 +282,9 @@ class Curator:
         def draw(scores: Counts) -> Arrays:
             return {"picked": np.array(pick_top(scores, k=k, eta=eta, entropy=self._entropy, excluded=excluded))}
 
-        described = [k, len(excluded), *(_label(family) for family in families)]
+        # The estimates are not part of the description: they follow from earlier results and public seeds, and making
+        # them again only to compare them would double the cost of a replay.
+        described = [k, excluded, *(_label(family) for family in families)]
         arrays = self._spend("select_queries", described, rho, exact, draw)
         found = np.searchsorted(starts, arrays["picked"], side="right") - 1
         return [
@@ -278,13 +318,13 @@ class Curator:
             scores = np.empty(len(marginals), dtype=np.int64)
             for position, (marginal, estimate) in enumerate(zip(marginals, estimates_counts, strict=True)):
                 counts = self._exact.marginal(marginal)
-                scores[position] = on_grid.of(position, counts, _finite(estimate, counts.size))
+                scores[position] = on_grid.of(position, counts, estimate)
             return scores
 
         def draw(scores: Counts) -> Arrays:
             return {"picked": np.array(pick_top(scores, k=k, eta=eta, entropy=self._entropy))}
 
-        described = [k, *(list(marginal.columns) for marginal in marginals)]
+        described = [k, on_grid.described(), *(list(marginal.columns) for marginal in marginals)]
         arrays = self._spend("select", described, rho, exact, draw)
         return [int(position) for position in arrays["picked"]]
 
@@ -297,6 +337,8 @@ class Curator:
         count does. Discrete Gaussian noise with σ = 1/√(2 rho), on the grid of the estimates, is rho-zCDP.
         """
         self._check_sizes(families)
+        if not 0 < confidence < 1:
+            raise SettingsError(f"confidence must lie strictly between 0 and 1; it is {confidence}.")
         rho = self._affordable(rho)
         stddev = stddev_for(self.neighbors.query**2, rho)
 
@@ -305,7 +347,7 @@ class Curator:
             largest = 0
             for family, estimate in zip(families, estimates_counts, strict=True):
                 answers, unit = self._exact.family(family)
-                whole = np.rint(_finite(estimate, answers.size) * (unit * ESTIMATE_GRID)).astype(np.int64)
+                whole = grid_estimates(estimate, answers.size, unit * ESTIMATE_GRID)
                 largest = max(largest, int(np.abs(answers * ESTIMATE_GRID - whole).max()) // unit)
             return largest
 
@@ -316,8 +358,9 @@ class Curator:
         described = [_label(family) for family in families]
         arrays = self._spend("certify", described, rho, exact, draw)
         noisy = float(arrays["max_error"][0]) / ESTIMATE_GRID
-        # One grid step on top covers the rounding of estimates and of the maximum.
-        upper = noisy + NormalDist().inv_cdf(confidence) * stddev + 2 / ESTIMATE_GRID
+        # On top of the normal quantile: half a grid step for the rounding of estimates, one for that of the maximum, one
+        # for the steps of the discrete distribution.
+        upper = noisy + NormalDist().inv_cdf(confidence) * stddev + 3 / ESTIMATE_GRID
         queries = sum(family.size(self.domain) for family in families)
         return Certificate(queries, noisy, stddev, confidence, max(upper, 0.0), float(rho))
 
@@ -330,6 +373,10 @@ class Curator:
         if not families:
             raise WorkloadError("there is nothing to measure: no marginal was named.")
         for family in families:
+            if type(family) not in _FAMILIES:
+                raise WorkloadError(
+                    f"{type(family).__name__} is no kind of query whose sensitivity is known. Write it as a Custom query."
+                )
             cells = self.domain.size_of(family.columns)
             if not isinstance(family, Custom) and cells > self._max_cells:
                 raise WorkloadError(
@@ -337,8 +384,16 @@ class Curator:
                     "Bin its columns more coarsely or raise --max-cells."
                 )
 
+    def _check_indices(self, queries: Sequence[Query]) -> None:
+        for query in queries:
+            if not 0 <= query.index < query.family.size(self.domain):
+                raise WorkloadError(f"{query.family} has no query number {query.index}.")
+
     def _affordable(self, rho: Rho) -> Fraction:
-        """The charge as an exact number; refuses what is not positive or not covered."""
+        """The charge as an exact number; refuses what is not positive or not covered.
+
+        This speaks early and clearly. The filter that counts is `RunState.check_charge`, at the moment of charging.
+        """
         if not (isinstance(rho, (int, float, Fraction)) and 0 < rho < float("inf")):
             raise BudgetError(f"a charge must be a positive number; it is {rho}.")
         charge = Fraction(rho)
@@ -360,15 +415,25 @@ class Curator:
         draw: Callable[[Exact], Arrays],
     ) -> Arrays:
         """Replay a step, or: exact statistic ready, charge durable, noise drawn, result durable."""
+        if not self._busy.acquire(blocking=False):
+            # Two steps at once would share a number, and one of them its charge.
+            raise SettingsError("the curator is in the middle of a step: estimates and other threads must not call it.")
+        try:
+            return self._spend_alone(_digest([verb, described, str(rho)]), verb, rho, exact, draw)
+        finally:
+            self._busy.release()
+
+    def _spend_alone(
+        self, digest: str, verb: str, rho: Fraction, exact: Callable[[], Exact], draw: Callable[[Exact], Arrays]
+    ) -> Arrays:
         step = self._step
-        digest = hashlib.sha256(json.dumps([verb, described, str(rho)]).encode()).hexdigest()
         charged = self._state.charges.get(step)
         if charged is not None and charged["digest"] != digest:
             raise LedgerError(
                 f"step {step} of run {self.run} was something else when it was first taken, so the run cannot go on "
                 "like this. Resume it with the same version and settings."
             )
-        if step not in self._state.results:
+        if step not in self._state.results and not (charged is not None and self._journal.adopt(self.run, step)):
             statistic = exact()  # whatever can fail on the data fails here, before anything is charged
             if charged is None:
                 self._journal.charge(self.run, step, verb, digest, rho)
@@ -387,13 +452,16 @@ def _split(rho: Fraction, parts: int, shares: Sequence[float | Fraction] | None)
     return [rho * Fraction(share) / total for share in shares]
 
 
-def _finite(estimate: Answers, size: int) -> Counts:
-    """Estimates as flat float64, refused unless finite and of the right size (they are public: this may be said)."""
-    flat = np.asarray(estimate, dtype=np.float64).ravel()
-    if flat.size != size or not np.isfinite(flat).all():
-        raise SettingsError("estimates must be finite, one for each query of the family.")
-    return flat
+def _digest(described: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(described).encode()).hexdigest()
 
 
-def _label(family: Family) -> str:
-    return f"{type(family).__name__}:{family}"
+def _label(family: Family) -> list[Any]:
+    """A family in plain data, without doubt about where a column's name ends."""
+    if isinstance(family, Custom):
+        return ["Custom", family.name, list(family.columns)]
+    if isinstance(family, Threshold):
+        return ["Threshold", family.at_least, list(family.columns)]
+    if isinstance(family, Prefix):
+        return ["Prefix", list(family.cumulative), list(family.columns)]
+    return ["Marginal", list(family.columns)]

@@ -12,6 +12,12 @@ from dprap.queries import GRID, Custom, Family, Marginal
 from dprap.sources import CellCounts, CountSource, RowSource
 
 
+_CUSTOM_CELLS = 1 << 18
+# A custom function over columns with at most this many cells is evaluated once a cell, not once a record.
+
+_CUSTOM_BLOCK = 1 << 14
+
+
 class ExactAnswers:
     """A cache of exact counts in front of a source."""
 
@@ -26,7 +32,7 @@ class ExactAnswers:
         missing = {
             Marginal(family.columns): None
             for family in families
-            if not isinstance(family, Custom) and Marginal(family.columns) not in self._tables
+            if self._from_cells(family) and Marginal(family.columns) not in self._tables
         }
         if missing:
             self._tables.update(zip(missing, self._source.count(list(missing)), strict=True))
@@ -47,7 +53,34 @@ class ExactAnswers:
         table = self._tables[Marginal(family.columns)].dense().reshape(self._domain.shape_of(family.columns))
         return np.asarray(family.answers(table), dtype=np.int64).ravel(), 1
 
+    def _from_cells(self, family: Family) -> bool:
+        return not isinstance(family, Custom) or self._domain.size_of(family.columns) <= _CUSTOM_CELLS
+
     def _summed(self, family: Custom) -> Counts:
+        return self._summed_cells(family) if self._from_cells(family) else self._summed_records(family)
+
+    def _summed_cells(self, family: Custom) -> Counts:
+        """Σ over cells of count · contribution of the cell.
+
+        Which value the user's function has at a cell then cannot depend on the data, not even through rounding that
+        differs with the place of a record in a batch; nor can an error that it raises. Sources that only count will do.
+        """
+        marginal = Marginal(family.columns)
+        counts = self._tables[marginal].dense()
+        total = np.zeros(family.size(self._domain), dtype=np.int64)
+        for start in range(0, counts.size, _CUSTOM_BLOCK):
+            cells = np.arange(start, min(start + _CUSTOM_BLOCK, counts.size))
+            codes = marginal.codes(self._domain, cells)
+            contributions = family.contributions(self._domain, [codes[:, axis] for axis in range(codes.shape[1])])
+            total += counts[cells] @ np.clip(contributions, 0, GRID)
+        return total
+
+    def _summed_records(self, family: Custom) -> Counts:
+        """Σ over records of their contributions.
+
+        Rests on the compiled function having the same value for the same record wherever it stands in a block of fixed
+        shape, which XLA gives for functions of one row.
+        """
         if not isinstance(self._source, RowSource):
             raise WorkloadError(
                 f"custom query {family} needs the records, and this source only counts. Use a file or a table in memory."

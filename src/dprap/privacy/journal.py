@@ -5,18 +5,23 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, Protocol
 
-from dprap.privacy.ledger import Arrays, RunState
+from dprap.privacy.books import RunState
+from dprap.privacy.ledger import Arrays
 
 
 class Journal(Protocol):
     """Records charges before noise is drawn and results before they are used."""
 
-    def begin(self, run: str, planned_rho: Fraction, facts: dict[str, Any]) -> RunState:
-        """Start a run or go on with one."""
+    def begin(self, run: str, planned_rho: Fraction, data: str, facts: dict[str, Any]) -> RunState:
+        """Start a run or go on with one; `data` is the private digest of the table."""
         ...
 
     def charge(self, run: str, step: int, verb: str, digest: str, rho: Fraction) -> None:
-        """Record a charge."""
+        """Record a charge, or refuse it."""
+        ...
+
+    def adopt(self, run: str, step: int) -> bool:
+        """Take in a result that was stored but not recorded before a crash; whether there was one."""
         ...
 
     def store(self, run: str, step: int, arrays: Arrays) -> None:
@@ -33,29 +38,36 @@ class Journal(Protocol):
 
 
 class MemoryJournal:
-    """Books in memory, for runs without a ledger: they cannot be resumed and know no cap across runs."""
+    """Books of one run in memory, for runs without a ledger: they cannot be resumed and know no cap across runs."""
 
     def __init__(self) -> None:
-        self._runs: dict[str, RunState] = {}
-        self._arrays: dict[tuple[str, int], Arrays] = {}
+        self._state = RunState(Fraction(0), {})
+        self._arrays: dict[int, Arrays] = {}
 
-    def begin(self, run: str, planned_rho: Fraction, facts: dict[str, Any]) -> RunState:
-        """Start a run or go on with one."""
-        return self._runs.setdefault(run, RunState(planned_rho, facts))
+    def begin(self, run: str, planned_rho: Fraction, data: str, facts: dict[str, Any]) -> RunState:  # noqa: ARG002
+        """Start the run."""
+        self._state = RunState(planned_rho, facts)
+        return self._state
 
-    def charge(self, run: str, step: int, verb: str, digest: str, rho: Fraction) -> None:
-        """Record a charge."""
-        self._runs[run].charges[step] = {"verb": verb, "digest": digest, "rho": str(rho)}
+    def charge(self, run: str, step: int, verb: str, digest: str, rho: Fraction) -> None:  # noqa: ARG002
+        """Record a charge, or refuse it."""
+        self._state.check_charge(step, rho)
+        self._state.charges[step] = {"verb": verb, "digest": digest, "rho": str(rho)}
 
-    def store(self, run: str, step: int, arrays: Arrays) -> None:
+    def adopt(self, run: str, step: int) -> bool:  # noqa: ARG002
+        """Nothing outlives a crash."""
+        return False
+
+    def store(self, run: str, step: int, arrays: Arrays) -> None:  # noqa: ARG002
         """Record a result."""
-        self._runs[run].results[step] = {}
-        self._arrays[run, step] = arrays
+        self._state.check_result(step)
+        self._state.results[step] = {}
+        self._arrays[step] = arrays
 
-    def result(self, run: str, step: int) -> Arrays:
+    def result(self, run: str, step: int) -> Arrays:  # noqa: ARG002
         """A recorded result."""
-        return self._arrays[run, step]
+        return {name: array.copy() for name, array in self._arrays[step].items()}
 
-    def finish(self, run: str) -> None:
-        """Close a run."""
-        self._runs[run].done = True
+    def finish(self, run: str) -> None:  # noqa: ARG002
+        """Close the run."""
+        self._state.done = True

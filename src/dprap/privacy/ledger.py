@@ -3,79 +3,41 @@
 Order of events for every private verb: the exact counts are ready; the **charge** is on the disk; the noise is drawn; the **result**
 is on the disk; the mechanism sees it. So after a crash at any instant
 
-* a result on the disk is replayed, never drawn again;
+* a result on the disk is replayed, never drawn again, also if the crash came before the chain knew of it: its file is
+  named after the very charge it belongs to;
 * a charge without a result is spent, and its one draw is made again under it. The lost draw never left the memory of
-  the dead process, so what anybody has seen is one draw per charge, which is what was paid for;
+  the dead process (or an unfinished `.part` file), so what anybody has seen is one draw per charge, which is what was paid for;
 * no noise was ever drawn that the ledger does not know of.
 
-Records: `open` (relation, cap), `run` (one per run, with its planned ρ), `charge`, `result`, `done`. Results are arrays in
-`NAME.results/`, named by run and step, sealed by their SHA-256 in the chain. A run that is not done holds its whole planned ρ against the
-cap, since it may be resumed.
+Records: `open` (relation, cap), `run` (one per run, with its planned ρ, written with its first charge), `charge`, `result`,
+`done`. Results are arrays in `NAME.results/`, sealed by their SHA-256 in the chain. A run that is not done holds its whole planned ρ
+against the cap, since it may be resumed.
+
+A run remembers which data it began with, so that it is not resumed on others. A plain digest of the data would let
+whoever sees the ledger test guesses of a record, so it is keyed with a secret in `NAME.key`, which must not be published;
+everything else in a ledger is public or noisy.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import io
+import secrets
 import time
-from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
+from zipfile import BadZipFile
 
 import numpy as np
 
-from dprap.errors import BudgetError, LedgerError
+from dprap.errors import BudgetError, DprapError, LedgerError
+from dprap.privacy.books import VERSION, LedgerState, RunState, check_run_name
 from dprap.privacy.chain import ChainedFile, read_chain, write_durably
 from dprap.privacy.neighbors import Neighbors
 
-VERSION = 1
 Arrays = dict[str, np.ndarray]
-
-
-@dataclass
-class RunState:
-    """What the ledger knows of one run."""
-
-    planned_rho: Fraction
-    facts: dict[str, Any]
-    charges: dict[int, dict[str, Any]] = field(default_factory=dict)
-    results: dict[int, dict[str, Any]] = field(default_factory=dict)
-    done: bool = False
-
-    @property
-    def spent_rho(self) -> Fraction:
-        """Sum of all charges, exactly."""
-        return sum((Fraction(charge["rho"]) for charge in self.charges.values()), Fraction(0))
-
-    @property
-    def held_rho(self) -> Fraction:
-        """What this run counts against a cap."""
-        return self.spent_rho if self.done else max(self.planned_rho, self.spent_rho)
-
-
-@dataclass
-class LedgerState:
-    """Everything a ledger's records say."""
-
-    opening: dict[str, Any] | None = None
-    runs: dict[str, RunState] = field(default_factory=dict)
-
-    @property
-    def cap_rho(self) -> Fraction | None:
-        """Most that may ever be spent, if a cap was declared."""
-        cap = (self.opening or {}).get("cap_rho")
-        return None if cap is None else Fraction(cap)
-
-    @property
-    def spent_rho(self) -> Fraction:
-        """Sum of all charges of all runs."""
-        return sum((run.spent_rho for run in self.runs.values()), Fraction(0))
-
-    @property
-    def held_rho(self) -> Fraction:
-        """What counts against the cap: charges of finished runs, planned ρ of unfinished ones."""
-        return sum((run.held_rho for run in self.runs.values()), Fraction(0))
 
 
 def read_ledger(path: Path | str) -> LedgerState:
@@ -91,33 +53,15 @@ def read_ledger(path: Path | str) -> LedgerState:
 def _state(path: Path, records: list[dict[str, Any]]) -> LedgerState:
     state = LedgerState()
     for record in records:
-        _apply(path, state, record)
-    if records and state.opening is None:
-        raise LedgerError(f"{path} is not a dprap ledger of version {VERSION}.")
+        try:
+            state.apply(record)
+        except DprapError as error:
+            raise LedgerError(f"ledger {path} cannot be used: {error}") from error
+        except (KeyError, TypeError, ValueError) as error:
+            raise LedgerError(
+                f"ledger {path} is damaged: a record lacks what it needs. Restore it from a backup."
+            ) from error
     return state
-
-
-def _apply(path: Path, state: LedgerState, record: dict[str, Any]) -> None:
-    """Take one more record into account."""
-    try:
-        kind, body = record["kind"], record["body"]
-        if kind == "open" and state.opening is None and body["version"] == VERSION:
-            state.opening = body
-        elif kind == "run" and body["run"] not in state.runs:
-            state.runs[body["run"]] = RunState(Fraction(body["rho"]), body)
-        elif kind == "charge" and body["step"] not in state.runs[body["run"]].charges:
-            Fraction(body["rho"])  # a charge that is no number is damage, and must be noticed here
-            state.runs[body["run"]].charges[body["step"]] = body
-        elif kind == "result":
-            state.runs[body["run"]].results[body["step"]] = body
-        elif kind == "done":
-            state.runs[body["run"]].done = True
-        else:
-            raise LedgerError(f"ledger {path} has a record that cannot stand there ({kind}). Restore it from a backup.")
-    except (KeyError, TypeError, ValueError) as error:
-        raise LedgerError(
-            f"ledger {path} is damaged: a record lacks what it needs. Restore it from a backup."
-        ) from error
 
 
 def _load(path: Path, result: dict[str, Any]) -> Arrays:
@@ -128,6 +72,10 @@ def _load(path: Path, result: dict[str, Any]) -> Arrays:
         raise LedgerError(f"ledger {path}: result {file.name} cannot be read: {error.strerror}.") from error
     if hashlib.sha256(content).hexdigest() != result["sha256"]:
         raise LedgerError(f"ledger {path}: result {file.name} was changed. Restore it from a backup.")
+    return _unpacked(content)
+
+
+def _unpacked(content: bytes) -> Arrays:
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         return {name: arrays[name] for name in arrays.files}
 
@@ -141,9 +89,14 @@ class Ledger:
 
     def __init__(self, path: Path | str, *, neighbors: Neighbors, cap_rho: float | Fraction | None = None) -> None:
         self.path = Path(path)
+        if cap_rho is not None and not 0 < cap_rho < float("inf"):
+            raise BudgetError("a ledger's cap must be a positive number.")
         self._chain = ChainedFile.open(self.path)
+        self._begun: dict[str, RunState] = {}
         try:
             self._state = _state(self.path, self._chain.records)
+            self._check_results()
+            self._key = self._secret_key()
             self._open(neighbors, None if cap_rho is None else Fraction(cap_rho))
         except BaseException:
             self._chain.close()
@@ -168,7 +121,28 @@ class Ledger:
                 "Use another ledger."
             )
         if cap_rho is not None and cap_rho != self._state.cap_rho:
-            raise LedgerError(f"ledger {self.path} already has its cap, and it differs from the one given now.")
+            raise LedgerError(f"ledger {self.path} was opened with another cap, or with none, and keeps it.")
+
+    def _check_results(self) -> None:
+        """Refuse results that no charge paid for: they show that an older or shorter ledger was put in place."""
+        seals = {charge["seal"][:16] for run in self._state.runs.values() for charge in run.charges.values()}
+        folder = _results_folder(self.path)
+        found = {file.name.removesuffix(".part").removesuffix(".npz")[-16:] for file in folder.glob("*.npz*")}
+        if not found <= seals:
+            raise LedgerError(
+                f"{folder.name} holds results that ledger {self.path} knows no charge for: the ledger was shortened or "
+                "replaced. Restore it from a backup."
+            )
+
+    def _secret_key(self) -> bytes:
+        """The key of data digests; if it is lost, unfinished runs cannot be resumed, and nothing else happens."""
+        file = self.path.with_name(self.path.name + ".key")
+        try:
+            if not file.exists():
+                write_durably(file, secrets.token_hex(32).encode())
+            return file.read_bytes()
+        except OSError as error:
+            raise LedgerError(f"cannot read or write {file}: {error.strerror}.") from error
 
     def __enter__(self) -> Self:
         return self
@@ -185,43 +159,63 @@ class Ledger:
         """What has been spent so far."""
         return self._state
 
-    def begin(self, run: str, planned_rho: Fraction, facts: dict[str, Any]) -> RunState:
-        """Start a run, or go on with one of the same name; refuses what the cap does not allow."""
-        known = self._state.runs.get(run)
-        if known is not None:
-            if known.done:
-                raise LedgerError(f"run {run} is already done in ledger {self.path}.")
-            if known.planned_rho != planned_rho or any(known.facts.get(key) != value for key, value in facts.items()):
-                raise LedgerError(
-                    f"run {run} in ledger {self.path} began with other data or parameters, so it cannot be resumed with "
-                    "these. Start a new run."
-                )
-            return known
-        cap = self._state.cap_rho
-        if cap is not None and self._state.held_rho + planned_rho > cap:
-            raise BudgetError(
-                f"this run needs rho = {float(planned_rho):.4g}, but ledger {self.path} has "
-                f"{float(max(cap - self._state.held_rho, Fraction(0))):.4g} left of its cap of {float(cap):.4g}. "
-                "Ask for a smaller epsilon."
+    def begin(self, run: str, planned_rho: Fraction, data: str, facts: dict[str, Any]) -> RunState:
+        """Start a run, or go on with one of the same name; refuses what the cap does not allow.
+
+        A new run enters the chain with its first charge: until then it holds nothing against the cap, so that a run
+        which fails on its settings costs nothing.
+        """
+        check_run_name(run)
+        facts = facts | {"data": hmac.new(self._key, data.encode(), hashlib.sha256).hexdigest()}
+        known = self._state.runs.get(run) or self._begun.get(run)
+        if known is None:
+            self._state.check_cap(planned_rho)
+            self._begun[run] = RunState(planned_rho, facts)
+            return self._begun[run]
+        if known.done:
+            raise LedgerError(f"run {run} is already done in ledger {self.path}.")
+        if known.planned_rho != planned_rho or any(known.facts.get(key) != value for key, value in facts.items()):
+            raise LedgerError(
+                f"run {run} in ledger {self.path} began with other data or parameters (or the ledger's key file was "
+                "lost), so it cannot be resumed with these. Start a new run."
             )
-        self._append("run", {"run": run, "rho": str(planned_rho), "started": _now(), **facts})
-        return self._state.runs[run]
+        return known
 
     def charge(self, run: str, step: int, verb: str, digest: str, rho: Fraction) -> None:
         """Record a charge; it is durable when this returns."""
+        state = self._state.runs.get(run) or self._begun[run]
+        state.check_charge(step, rho)
+        if run in self._begun:
+            self._state.check_cap(state.planned_rho)
+            self._append("run", {"run": run, "rho": str(state.planned_rho), "started": _now(), **state.facts})
+            state.facts = self._state.runs[run].facts
+            self._state.runs[run] = self._begun.pop(run)  # the very object that the curator holds
         self._append("charge", {"run": run, "step": step, "verb": verb, "digest": digest, "rho": str(rho)})
 
     def store(self, run: str, step: int, arrays: Arrays) -> None:
         """Record a noisy result; it is durable when this returns."""
-        folder = _results_folder(self.path)
-        folder.mkdir(mode=0o700, exist_ok=True)
+        self._state.runs[run].check_result(step)
         buffer = io.BytesIO()
         np.savez(buffer, **arrays)  # type: ignore[arg-type]
-        content = buffer.getvalue()
-        name = f"{run}-{step:05d}.npz"
-        write_durably(folder / name, content)
-        sha256 = hashlib.sha256(content).hexdigest()
-        self._append("result", {"run": run, "step": step, "file": name, "sha256": sha256})
+        file = self._result_file(run, step)
+        try:
+            file.parent.mkdir(mode=0o700, exist_ok=True)
+            write_durably(file, buffer.getvalue())
+        except OSError as error:
+            raise LedgerError(f"cannot write {file}: {error.strerror}.") from error
+        self._seal(run, step, buffer.getvalue())
+
+    def adopt(self, run: str, step: int) -> bool:
+        """Take in a result whose file was durable before a crash kept it out of the chain; whether there was one."""
+        try:
+            content = self._result_file(run, step).read_bytes()
+            _unpacked(content)
+        except FileNotFoundError:
+            return False
+        except (OSError, ValueError, BadZipFile) as error:
+            raise LedgerError(f"result {self._result_file(run, step).name} is damaged. Restore it.") from error
+        self._seal(run, step, content)
+        return True
 
     def result(self, run: str, step: int) -> Arrays:
         """A stored result."""
@@ -229,11 +223,23 @@ class Ledger:
 
     def finish(self, run: str) -> None:
         """Close a run: what it did not spend is free again."""
-        self._append("done", {"run": run, "ended": _now()})
+        if run in self._begun:
+            self._begun.pop(run).done = True
+        elif not self._state.runs[run].done:
+            self._append("done", {"run": run, "ended": _now()})
+
+    def _result_file(self, run: str, step: int) -> Path:
+        seal = self._state.runs[run].charges[step]["seal"]
+        return _results_folder(self.path) / f"{run}-{step:05d}-{seal[:16]}.npz"
+
+    def _seal(self, run: str, step: int, content: bytes) -> None:
+        self._state.runs[run].check_result(step)
+        name = self._result_file(run, step).name
+        sha256 = hashlib.sha256(content).hexdigest()
+        self._append("result", {"run": run, "step": step, "file": name, "sha256": sha256})
 
     def _append(self, kind: str, body: dict[str, Any]) -> None:
-        self._chain.append(kind, body)
-        _apply(self.path, self._state, self._chain.records[-1])
+        self._state.apply(self._chain.append(kind, body))
 
 
 def _now() -> str:

@@ -6,7 +6,9 @@ For a marginal with exact counts c and public estimates e, both in counts, let e
 
 with public weights and penalties. Between neighbours c changes by at most Δ∞ in a cell and Δ1 in sum, so by the triangle
 inequality the score changes by at most weight · (cell · Δ∞ + l1 · Δ1). Everything is put on integer grids *before* the
-private counts enter, so this bound holds to the last bit.
+private counts enter, so this bound holds to the last bit, provided that no 64-bit integer wraps around: a wrapped
+difference would jump by 2^64 where its argument moves by 1. Hence the limits, on public numbers alone: with at most 2^32
+records and estimates and penalties of at most 2^32 counts, a score is below 2^12 · (2 · 2^8 · 2^41 + 2^48) < 2^63.
 """
 
 from __future__ import annotations
@@ -22,6 +24,9 @@ from dprap.privacy.neighbors import Neighbors
 
 ESTIMATE_GRID = 256
 """Estimates are rounded to 1/256 of a count."""
+
+MAX_COUNT = 2**32
+"""Largest table, estimate and penalty, in records, for which integer scores provably fit into 64 bits."""
 
 _FACTOR_GRID = 256
 _WEIGHT_GRID = 4096
@@ -53,8 +58,13 @@ class Score:
             raise SettingsError("weights and factors of a score must not be negative, nor all zero.")
         whole_weights = np.rint(weights / weights.max() * _WEIGHT_GRID).astype(np.int64)
         cell, l1 = (round(factor / float(factors.max()) * _FACTOR_GRID) for factor in factors.tolist())
-        unit = ESTIMATE_GRID * float(_FACTOR_GRID / factors.max())
-        return GridScore(cell, l1, whole_weights, np.rint(penalties * unit).astype(np.int64))
+        with np.errstate(over="ignore"):
+            penalties = penalties / factors.max()
+        if np.abs(penalties).max() > MAX_COUNT:
+            raise SettingsError("a penalty of a score is larger than any number of records.")
+        return GridScore(
+            cell, l1, whole_weights, np.rint(penalties * (ESTIMATE_GRID * _FACTOR_GRID)).astype(np.int64)
+        )
 
 
 @dataclass(frozen=True)
@@ -68,12 +78,28 @@ class GridScore:
 
     def of(self, candidate: int, counts: Counts, estimates_counts: Answers) -> int:
         """The integer score of one candidate."""
-        on_grid = np.rint(np.asarray(estimates_counts, dtype=np.float64).ravel() * ESTIMATE_GRID).astype(np.int64)
+        on_grid = grid_estimates(estimates_counts, counts.size, ESTIMATE_GRID)
+        if float(np.abs(on_grid).sum(dtype=np.float64)) > MAX_COUNT * ESTIMATE_GRID:
+            raise SettingsError("the estimates of a marginal add up to more than any number of records.")
         errors = np.abs(counts * ESTIMATE_GRID - on_grid)
         blended = self.cell * int(errors.max()) + self.l1 * int(errors.sum())
         return int(self.weights[candidate]) * (blended - int(self.penalties[candidate]))
+
+    def described(self) -> list[object]:
+        """The public numbers of the score, for the ledger's digest."""
+        return [self.cell, self.l1, self.weights.tolist(), self.penalties.tolist()]
 
     def sensitivity(self, neighbors: Neighbors) -> int:
         """Largest change of any candidate's integer score between neighbours."""
         per_weight = ESTIMATE_GRID * (self.cell * neighbors.query + self.l1 * neighbors.marginal_l1)
         return int(self.weights.max()) * per_weight
+
+
+def grid_estimates(estimates_counts: Answers, size: int, grid: int) -> Counts:
+    """Public estimates in units of 1/grid of a count, flat; refused unless finite, in range and one a query."""
+    flat = np.asarray(estimates_counts, dtype=np.float64).ravel()
+    if flat.size != size or not np.isfinite(flat).all() or np.abs(flat).max() > MAX_COUNT:
+        raise SettingsError(
+            f"estimates must be finite, at most {MAX_COUNT:,} counts in size, and one for each query of the family."
+        )
+    return np.rint(flat * grid).astype(np.int64)

@@ -9,6 +9,7 @@ from jaxtyping import Int64
 
 from dprap.array_types import CodeColumn
 from dprap.domain import Domain
+from dprap.errors import WorkloadError
 from dprap.queries.marginal import Marginal
 from dprap.sources.protocol import CellCounts
 
@@ -20,6 +21,9 @@ _DENSE_CELLS = 1 << 19
 
 _PENDING_CELLS = 1 << 22
 # A sparse tally merges its pending cells when there are this many: 64 MB.
+
+
+_MAX_CELL_NUMBER = 2**62
 
 
 class Tally:
@@ -36,6 +40,8 @@ class Tally:
         self._radix = [
             [(domain.position(name), domain.size(name)) for name in marginal.columns] for marginal in marginals
         ]
+        if any(marginal.size(domain) > _MAX_CELL_NUMBER for marginal in marginals):
+            raise WorkloadError("a marginal has more cells than 64-bit cell numbers can tell apart.")
         self._used = sorted({position for radix in self._radix for position, _ in radix})
         self._counters: list[_DenseCounter | _SparseCounter] = [
             _DenseCounter(size) if size <= _DENSE_CELLS else _SparseCounter(size)

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
-from dprap.queries import Family
+from dprap.queries import Custom, Family
 from dprap.queries.marginal import Marginal
 
 MAX_CELLS = 10_000_000
@@ -40,9 +40,9 @@ class Workload:
             if not 0 < weight < float("inf"):
                 raise WorkloadError(f"the weight of {family} must be a positive number.")
             cells = self.domain.size_of(family.columns)
-            if isinstance(family, Marginal) and cells > self.max_cells:
+            if not isinstance(family, Custom) and cells > self.max_cells:
                 raise WorkloadError(
-                    f"marginal {family} has {cells:,} cells; the limit is {self.max_cells:,}. "
+                    f"{type(family).__name__.lower()} {family} has {cells:,} cells; the limit is {self.max_cells:,}. "
                     "Leave it out, bin its columns more coarsely, or raise --max-cells."
                 )
         if len(set(self.families)) != len(self.families):

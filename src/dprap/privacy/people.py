@@ -1,0 +1,75 @@
+"""At most so many records a person: a bound that is enforced, because every sensitivity rests on it.
+
+The person-id column stands outside the schema. It is read here, on the private side, and never published.
+
+* Under **replace** the number of records is public, so no record may be dropped: dropping would make it depend on who
+  is in the table. More than m records of one person are an error, for the steward's eyes, before anything is spent.
+* Under **add-remove**, `drop` keeps the first m records of each person in the table's order. What is kept of one person does
+  not depend on anybody else, so adding or removing a person adds or removes at most m records. `error` refuses as above.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from jaxtyping import Bool, Int64
+
+from dprap.encoding import Codes
+from dprap.errors import DataError, SettingsError
+from dprap.privacy.neighbors import Neighbors, Relation
+
+
+class Excess(StrEnum):
+    """What happens to the records of a person beyond the bound."""
+
+    ERROR = "error"
+    DROP = "drop"
+
+
+def bound_records(codes: Codes, ids: pa.Array | pa.ChunkedArray, *, neighbors: Neighbors, excess: Excess) -> Codes:
+    """Codes in which nobody has more than `neighbors.max_rows_per_person` records; `ids` has one id a record."""
+    excess = Excess(excess)
+    if excess is Excess.DROP and neighbors.relation is Relation.REPLACE:
+        raise SettingsError(
+            "under replace neighbours the number of records is public, so none may be dropped. Use add-remove "
+            "neighbours, or excess = error and bound the records before."
+        )
+    kept = records_within_bound(ids, neighbors.max_rows_per_person)
+    if len(kept) != codes.rows:
+        raise DataError("there must be one person id for each record.")
+    if kept.all():
+        return codes
+    if excess is Excess.ERROR:
+        raise DataError(
+            f"somebody has more than max_rows_per_person = {neighbors.max_rows_per_person} records. Raise it, or use "
+            "add-remove neighbours with excess = drop."
+        )
+    return Codes(codes.domain, tuple(column[kept] for column in codes.columns))
+
+
+def records_within_bound(ids: pa.Array | pa.ChunkedArray, bound: int) -> Bool[np.ndarray, "records"]:
+    """Which records are among the first `bound` of their person, in the table's order."""
+    people = _person_numbers(ids)
+    order = np.argsort(people, kind="stable")
+    grouped = people[order]
+    first = np.flatnonzero(np.diff(grouped, prepend=-1))
+    rank = np.arange(len(grouped)) - np.repeat(first, np.diff(first, append=len(grouped)))
+    kept = np.empty(len(people), dtype=bool)
+    kept[order] = rank < bound
+    return kept
+
+
+def _person_numbers(ids: pa.Array | pa.ChunkedArray) -> Int64[np.ndarray, "records"]:
+    """Equal numbers for equal ids. An id that is missing could be anybody's, so it is refused."""
+    if pa.types.is_dictionary(ids.type):
+        ids = ids.cast(ids.type.value_type)  # a dictionary may hold a value twice, or a null
+    if pa.types.is_floating(ids.type) or pa.types.is_nested(ids.type):
+        raise DataError("person ids must be integers, text or another type whose values are equal or not.")
+    if ids.null_count:
+        raise DataError("some record has no person id. Give every record one.")
+    chunks = ids.chunks if isinstance(ids, pa.ChunkedArray) else [ids]
+    joined = pa.concat_arrays(chunks) if chunks else pa.array([], ids.type)
+    return np.asarray(pc.dictionary_encode(joined).indices, dtype=np.int64)
