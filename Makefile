@@ -4,13 +4,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint format setup lock clean
+.PHONY: demo test test-engines lint format setup lock clean
 
 demo: $(STAMP)  ## the whole job on the embedded example
 	$(BIN)/dprap demo --out demo-release
 
 test: $(STAMP)  ## the tests
 	$(BIN)/python -m pytest -n 2
+
+test-engines: $(STAMP)  ## the tests that need PostgreSQL and Spark; installs what is missing
+	tests/engines/install
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[postgres,spark]'
+	DPRAP_REQUIRE_ENGINES=1 $(BIN)/python -m pytest tests/engines
 
 lint: $(STAMP)  ## style and types
 	$(BIN)/ruff check .
@@ -31,7 +36,7 @@ $(STAMP): requirements-dev.lock pyproject.toml
 	touch $@
 
 lock:  ## re-make the lock file; needs uv
-	uv pip compile pyproject.toml --group dev --all-extras --universal --python-version 3.11 --no-emit-index-url --output-file requirements-dev.lock
+	uv pip compile pyproject.toml --group dev --extra polars --extra bench --universal --python-version 3.11 --no-emit-index-url --output-file requirements-dev.lock
 
 clean:
 	rm -rf $(VENV) dist build demo-release .pytest_cache .mypy_cache .ruff_cache
