@@ -8,14 +8,10 @@ constant stands at the verb.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import threading
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from statistics import NormalDist
-from typing import Any, TypeVar
 
 import numpy as np
 
@@ -33,6 +29,7 @@ from dprap.privacy.measurement import Certificate, Measurement, QueryMeasurement
 from dprap.privacy.neighbors import Neighbors
 from dprap.privacy.scores import ESTIMATE_GRID, MAX_COUNT, Score, grid_estimates
 from dprap.privacy.selection import inverse_temperature, pick_top
+from dprap.privacy.steps import Steps, digest_of, label
 from dprap.queries import Custom, Family, Marginal, Prefix, Query, Threshold
 from dprap.sources import CountSource
 from dprap.workload import MAX_CELLS
@@ -42,8 +39,6 @@ _ROUNDING_SLACK = Fraction(1, 10**9)
 
 _FAMILIES = (Marginal, Threshold, Prefix, Custom)
 # Kinds of queries whose sensitivity is proven. A subclass could answer differently, so it is none of them.
-
-Exact = TypeVar("Exact")
 
 
 class Curator:
@@ -80,18 +75,16 @@ class Curator:
         self._entropy: Entropy = (
             OsEntropy() if insecure_noise_seed is None else InsecureSeededEntropy(insecure_noise_seed)
         )
-        self._journal: Journal = MemoryJournal() if ledger is None else ledger
+        journal: Journal = MemoryJournal() if ledger is None else ledger
         data = source.fingerprint() if ledger is not None else ""
         facts = {
             "epsilon": float(budget.epsilon),
             "delta": float(budget.delta),
             "accounting": budget.accounting.value,
-            "domain": _digest([list(source.domain.names), list(source.domain.sizes)]),
+            "domain": digest_of([list(source.domain.names), list(source.domain.sizes)]),
         }
-        self._state = self._journal.begin(self._run, budget.rho, data, facts)
-        self._step = 0
+        self._steps = Steps(journal, self._run, journal.begin(self._run, budget.rho, data, facts))
         self._set_aside = Fraction(0)
-        self._busy = threading.Lock()
 
     @property
     def domain(self) -> Domain:
@@ -132,9 +125,7 @@ class Curator:
     @property
     def spent(self) -> Fraction:
         """Charges of the steps taken so far (on a resumed run, of those replayed so far)."""
-        return sum(
-            (Fraction(charge["rho"]) for step, charge in self._state.charges.items() if step < self._step), Fraction(0)
-        )
+        return self._steps.spent
 
     @property
     def remaining(self) -> Fraction:
@@ -164,7 +155,7 @@ class Curator:
         times the rows a person may have. Discrete Gaussian noise with σ = Δ₂/√(2ρᵢ) on marginal i is ρᵢ-zCDP, all of
         them together Σρᵢ = rho.
         """
-        self._check_sizes(marginals)
+        self._check_sizes(marginals, (Marginal,))
         rho = self._affordable(rho)
         split = _split(rho, len(marginals), shares)
         stddevs = [stddev_for(self.neighbors.marginal_l2_squared, part) for part in split]
@@ -180,7 +171,7 @@ class Curator:
             }
 
         described = [[list(marginal.columns), str(part)] for marginal, part in zip(marginals, split, strict=True)]
-        arrays = self._spend("measure", described, rho, exact, draw)
+        arrays = self._steps.take("measure", described, rho, exact, draw)
         return [
             Measurement(marginal, arrays[str(position)], stddev, float(part))
             for position, (marginal, stddev, part) in enumerate(zip(marginals, stddevs, split, strict=True))
@@ -208,8 +199,8 @@ class Curator:
             noisy = [add_discrete_gaussian(count, stddev * unit, self._entropy)[0] / unit for count, unit in answers]
             return {"counts": np.array(noisy)}
 
-        described = [[_label(query.family), int(query.index)] for query in queries]
-        arrays = self._spend("measure_queries", described, rho, exact, draw)
+        described = [[label(query.family), int(query.index)] for query in queries]
+        arrays = self._steps.take("measure_queries", described, rho, exact, draw)
         return [
             QueryMeasurement(query, float(count), stddev, float(part))
             for query, count, part in zip(queries, arrays["counts"], split, strict=True)
@@ -236,7 +227,7 @@ class Curator:
                 counts, unit = answers
                 return {"counts": add_discrete_gaussian(counts, stddev * unit, self._entropy) / unit}
 
-            arrays = self._spend("measure_all", [_label(family)], per_query * size, exact, draw)
+            arrays = self._steps.take("measure_all", [label(family)], per_query * size, exact, draw)
             yield family, arrays["counts"], stddev
 
     def select_queries(
@@ -284,8 +275,8 @@ class Curator:
 
         # The estimates are not part of the description: they follow from earlier results and public seeds, and making
         # them again only to compare them would double the cost of a replay.
-        described = [k, excluded, *(_label(family) for family in families)]
-        arrays = self._spend("select_queries", described, rho, exact, draw)
+        described = [k, excluded, *(label(family) for family in families)]
+        arrays = self._steps.take("select_queries", described, rho, exact, draw)
         found = np.searchsorted(starts, arrays["picked"], side="right") - 1
         return [
             Query(families[position], int(index - starts[position]))
@@ -306,7 +297,7 @@ class Curator:
         The sensitivity of the score is proven in `dprap.privacy.scores`; every pick is an exponential mechanism with
         rho/k-zCDP (`dprap.privacy.selection`).
         """
-        self._check_sizes(marginals)
+        self._check_sizes(marginals, (Marginal,))
         rho = self._affordable(rho)
         if not 1 <= k <= len(marginals):
             raise SettingsError(f"{k} marginals asked for, but there are {len(marginals)} candidates.")
@@ -325,7 +316,7 @@ class Curator:
             return {"picked": np.array(pick_top(scores, k=k, eta=eta, entropy=self._entropy))}
 
         described = [k, on_grid.described(), *(list(marginal.columns) for marginal in marginals)]
-        arrays = self._spend("select", described, rho, exact, draw)
+        arrays = self._steps.take("select", described, rho, exact, draw)
         return [int(position) for position in arrays["picked"]]
 
     def certify(
@@ -355,8 +346,8 @@ class Curator:
             noisy = add_discrete_gaussian(np.array([largest]), stddev * ESTIMATE_GRID, self._entropy)
             return {"max_error": noisy}
 
-        described = [_label(family) for family in families]
-        arrays = self._spend("certify", described, rho, exact, draw)
+        described = [label(family) for family in families]
+        arrays = self._steps.take("certify", described, rho, exact, draw)
         noisy = float(arrays["max_error"][0]) / ESTIMATE_GRID
         # On top of the normal quantile: half a grid step for the rounding of estimates, one for that of the maximum, one
         # for the steps of the discrete distribution.
@@ -366,27 +357,29 @@ class Curator:
 
     def finish(self) -> None:
         """Close the run: its unspent budget is given back to the ledger's cap."""
-        self._journal.finish(self.run)
+        self._steps.finish()
 
-    def _check_sizes(self, families: Sequence[Family]) -> None:
+    def _check_sizes(self, families: Sequence[Family], kinds: tuple[type, ...] = _FAMILIES) -> None:
         """Refuse what the domain cannot carry, before anything is allocated, counted or spent."""
         if not families:
             raise WorkloadError("there is nothing to measure: no marginal was named.")
         for family in families:
-            if type(family) not in _FAMILIES:
+            if type(family) not in kinds:
                 raise WorkloadError(
-                    f"{type(family).__name__} is no kind of query whose sensitivity is known. Write it as a Custom query."
+                    f"the sensitivity of a {type(family).__name__} is not known to this step. It takes: "
+                    f"{', '.join(kind.__name__ for kind in kinds)}."
                 )
             cells = self.domain.size_of(family.columns)
             if not isinstance(family, Custom) and cells > self._max_cells:
                 raise WorkloadError(
-                    f"marginal {family} has {cells:,} cells; the limit is {self._max_cells:,}. "
+                    f"{type(family).__name__.lower()} {family} has {cells:,} cells; the limit is {self._max_cells:,}. "
                     "Bin its columns more coarsely or raise --max-cells."
                 )
 
     def _check_indices(self, queries: Sequence[Query]) -> None:
+        sizes = {family: family.size(self.domain) for family in {query.family for query in queries}}
         for query in queries:
-            if not 0 <= query.index < query.family.size(self.domain):
+            if not 0 <= query.index < sizes[query.family]:
                 raise WorkloadError(f"{query.family} has no query number {query.index}.")
 
     def _affordable(self, rho: Rho) -> Fraction:
@@ -406,41 +399,6 @@ class Curator:
             charge = self.remaining
         return charge
 
-    def _spend(
-        self,
-        verb: str,
-        described: list[Any],
-        rho: Fraction,
-        exact: Callable[[], Exact],
-        draw: Callable[[Exact], Arrays],
-    ) -> Arrays:
-        """Replay a step, or: exact statistic ready, charge durable, noise drawn, result durable."""
-        if not self._busy.acquire(blocking=False):
-            # Two steps at once would share a number, and one of them its charge.
-            raise SettingsError("the curator is in the middle of a step: estimates and other threads must not call it.")
-        try:
-            return self._spend_alone(_digest([verb, described, str(rho)]), verb, rho, exact, draw)
-        finally:
-            self._busy.release()
-
-    def _spend_alone(
-        self, digest: str, verb: str, rho: Fraction, exact: Callable[[], Exact], draw: Callable[[Exact], Arrays]
-    ) -> Arrays:
-        step = self._step
-        charged = self._state.charges.get(step)
-        if charged is not None and charged["digest"] != digest:
-            raise LedgerError(
-                f"step {step} of run {self.run} was something else when it was first taken, so the run cannot go on "
-                "like this. Resume it with the same version and settings."
-            )
-        if step not in self._state.results and not (charged is not None and self._journal.adopt(self.run, step)):
-            statistic = exact()  # whatever can fail on the data fails here, before anything is charged
-            if charged is None:
-                self._journal.charge(self.run, step, verb, digest, rho)
-            self._journal.store(self.run, step, draw(statistic))
-        self._step += 1
-        return self._journal.result(self.run, step)
-
 
 def _split(rho: Fraction, parts: int, shares: Sequence[float | Fraction] | None) -> list[Fraction]:
     """Parts of rho in proportion to the shares; they add up to it exactly."""
@@ -450,18 +408,3 @@ def _split(rho: Fraction, parts: int, shares: Sequence[float | Fraction] | None)
         raise BudgetError("shares of a budget must be positive, one for each marginal.")
     total = sum(Fraction(share) for share in shares)
     return [rho * Fraction(share) / total for share in shares]
-
-
-def _digest(described: list[Any]) -> str:
-    return hashlib.sha256(json.dumps(described).encode()).hexdigest()
-
-
-def _label(family: Family) -> list[Any]:
-    """A family in plain data, without doubt about where a column's name ends."""
-    if isinstance(family, Custom):
-        return ["Custom", family.name, list(family.columns)]
-    if isinstance(family, Threshold):
-        return ["Threshold", family.at_least, list(family.columns)]
-    if isinstance(family, Prefix):
-        return ["Prefix", list(family.cumulative), list(family.columns)]
-    return ["Marginal", list(family.columns)]

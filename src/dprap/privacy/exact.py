@@ -11,11 +11,10 @@ from dprap.errors import WorkloadError
 from dprap.queries import GRID, Custom, Family, Marginal
 from dprap.sources import CellCounts, CountSource, RowSource
 
-
 _CUSTOM_CELLS = 1 << 18
 # A custom function over columns with at most this many cells is evaluated once a cell, not once a record.
 
-_CUSTOM_BLOCK = 1 << 14
+_CUSTOM_BLOCK = 1 << 12
 
 
 class ExactAnswers:

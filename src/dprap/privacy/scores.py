@@ -62,9 +62,7 @@ class Score:
             penalties = penalties / factors.max()
         if np.abs(penalties).max() > MAX_COUNT:
             raise SettingsError("a penalty of a score is larger than any number of records.")
-        return GridScore(
-            cell, l1, whole_weights, np.rint(penalties * (ESTIMATE_GRID * _FACTOR_GRID)).astype(np.int64)
-        )
+        return GridScore(cell, l1, whole_weights, np.rint(penalties * (ESTIMATE_GRID * _FACTOR_GRID)).astype(np.int64))
 
 
 @dataclass(frozen=True)
