@@ -1,0 +1,166 @@
+"""Measured changes between random neighbours never exceed the declared sensitivities, and reach them."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from tests.privacy.tables import DOMAIN, codes_of, neighbor_of, random_rows
+
+from dprap.errors import BudgetError, SettingsError
+from dprap.privacy import Neighbors, Relation, Score
+from dprap.privacy import exact as exact_module
+from dprap.privacy.exact import ExactAnswers
+from dprap.privacy.scores import MAX_COUNT, grid_estimates
+from dprap.queries import GRID, Custom, Marginal, Prefix, Threshold
+from dprap.sources import MemorySource
+
+RELATIONS = [Neighbors(relation, rows) for relation in Relation for rows in (1, 2, 5)]
+MARGINALS = [Marginal(()), Marginal(("a",)), Marginal(("c", "a")), Marginal(("a", "b", "c"))]
+COLUMNS = ("a", "b", "c")
+
+
+def weird(row):
+    """Values far outside [0, 1] on some records: clipping must bound them."""
+    return jnp.stack([100.0 * row["a"][1] - 50.0 * row["c"][0], row["b"][2] * 0.3, row["a"][0] * row["c"][3]])
+
+
+FAMILIES = [
+    *MARGINALS,
+    Threshold(COLUMNS, 1),
+    Threshold(COLUMNS, 2),
+    Prefix(("a", "c"), ("c",)),
+    Prefix(COLUMNS, COLUMNS),
+    Custom("weird", COLUMNS, weird),
+]
+
+
+def exact_of(rows):
+    return ExactAnswers(MemorySource(codes_of(DOMAIN, rows)))
+
+
+def neighbor_pairs(neighbors, pairs):
+    generator = np.random.default_rng(len(neighbors.relation) + neighbors.max_rows_per_person)
+    for _ in range(pairs):
+        rows = random_rows(generator, DOMAIN, int(generator.integers(6, 40)))
+        yield exact_of(rows), exact_of(neighbor_of(generator, DOMAIN, rows, neighbors))
+
+
+@pytest.mark.parametrize("neighbors", RELATIONS, ids=str)
+def test_marginal_norms(neighbors):
+    reached = np.zeros(3)
+    for one, other in neighbor_pairs(neighbors, 150):
+        for marginal in MARGINALS:
+            change = np.abs(one.marginal(marginal) - other.marginal(marginal))
+            norms = change.sum(), int((change**2).sum()), change.max()
+            limits = neighbors.marginal_l1, neighbors.marginal_l2_squared, neighbors.query
+            assert all(norm <= limit for norm, limit in zip(norms, limits, strict=True))
+            reached = np.maximum(reached, np.array(norms) / limits)
+    assert (reached == 1).all(), "declared sensitivities are reached: they are not merely upper bounds"
+    assert neighbors.marginal_l2**2 == pytest.approx(neighbors.marginal_l2_squared)
+
+
+@pytest.mark.parametrize("neighbors", RELATIONS, ids=str)
+def test_every_query_of_every_family(neighbors):
+    largest = 0.0
+    for one, other in neighbor_pairs(neighbors, 60):
+        for family in FAMILIES:
+            (before, unit), (after, same_unit) = one.family(family), other.family(family)
+            assert unit == same_unit == (GRID if isinstance(family, Custom) else 1)
+            assert np.abs(before - after).max() <= neighbors.query * unit
+            largest = max(largest, np.abs(before - after).max() / unit)
+    assert largest == neighbors.query
+
+
+SCORES = [
+    Score(),
+    Score(cell=0.0, l1=1.0),
+    Score(cell=1.0, l1=0.37, weights=[1.0, 0.1, 2.5, 0.7], penalties_counts=[0.0, 3.7, 1e5, -2.0]),
+]
+
+
+@pytest.mark.parametrize("neighbors", RELATIONS, ids=str)
+@pytest.mark.parametrize("score", SCORES)
+def test_scores_of_marginals(neighbors, score):
+    generator = np.random.default_rng(7)
+    on_grid = score.on_grid(len(MARGINALS))
+    limit = on_grid.sensitivity(neighbors)
+    largest = 0
+    for one, other in neighbor_pairs(neighbors, 120):
+        for position, marginal in enumerate(MARGINALS):
+            estimate = generator.normal(0, 5, marginal.size(DOMAIN))
+            before = on_grid.of(position, one.marginal(marginal), estimate)
+            after = on_grid.of(position, other.marginal(marginal), estimate)
+            assert abs(before - after) <= limit
+            largest = max(largest, abs(before - after))
+    assert largest > 0.5 * limit, "the bound is of the right size"
+
+
+@pytest.mark.parametrize("neighbors", RELATIONS, ids=str)
+def test_query_scores_and_certificates(neighbors):
+    """The formulas of `select_queries` and `certify`, on all families."""
+    generator = np.random.default_rng(11)
+    for one, other in neighbor_pairs(neighbors, 40):
+        for family in FAMILIES:
+            (before, unit), (after, _) = one.family(family), other.family(family)
+            estimate = generator.normal(3, 5, before.size)
+            for grid in (1, 256):
+                whole = grid_estimates(estimate, before.size, unit * grid)
+                scores = [np.abs(answers * grid - whole) // unit for answers in (before, after)]
+                assert np.abs(scores[0] - scores[1]).max() <= neighbors.query * grid
+                assert abs(int(scores[0].max()) - int(scores[1].max())) <= neighbors.query * grid
+
+
+def test_scores_do_not_wrap_around():
+    """At the limits of tables, estimates, weights and penalties a score is still exact."""
+    on_grid = Score(cell=1.0, l1=1.0, weights=[1.0], penalties_counts=[-MAX_COUNT]).on_grid(1)
+    counts = np.array([MAX_COUNT, 0])
+    estimate = np.array([0.0, -MAX_COUNT])
+    exact = 4096 * (256 * 256 * MAX_COUNT + 256 * 2 * 256 * MAX_COUNT + 256 * 256 * MAX_COUNT)
+    assert on_grid.of(0, counts, estimate) == exact < 2**63
+
+
+@pytest.mark.parametrize("estimate", [[np.nan], [np.inf], [1e300], [-2.0**40], [1.0, 2.0], []])
+def test_bad_estimates_are_refused(estimate):
+    with pytest.raises(SettingsError, match="estimates"):
+        grid_estimates(np.array(estimate), 1, 256)
+
+
+def test_estimates_that_add_up_to_nonsense_are_refused():
+    estimate = np.full(1000, 2.0**31)
+    with pytest.raises(SettingsError, match="add up"):
+        Score().on_grid(1).of(0, np.zeros(1000, np.int64), estimate)
+
+
+@pytest.mark.parametrize(
+    "score",
+    [
+        Score(cell=-1.0),
+        Score(cell=0.0, l1=0.0),
+        Score(cell=np.nan),
+        Score(weights=[0.0]),
+        Score(weights=[-1.0]),
+        Score(weights=[np.inf]),
+        Score(weights=[1.0, 1.0]),
+        Score(penalties_counts=[1e200]),
+        Score(cell=1e-300, penalties_counts=[1e200]),
+        Score(penalties_counts=[1.0, 2.0]),
+    ],
+)
+def test_bad_scores_are_refused(score):
+    with pytest.raises(SettingsError):
+        score.on_grid(1)
+
+
+def test_custom_queries_by_cell_and_by_record_agree(monkeypatch):
+    rows = random_rows(np.random.default_rng(3), DOMAIN, 500)
+    family = FAMILIES[-1]
+    by_cell, _ = exact_of(rows).family(family)
+    monkeypatch.setattr(exact_module, "_CUSTOM_CELLS", 0)
+    by_record, _ = exact_of(rows).family(family)
+    assert by_cell.tolist() == by_record.tolist()
+    assert by_cell.max() <= 500 * GRID
+
+
+@pytest.mark.parametrize("rows", [0, -1])
+def test_bad_bound(rows):
+    with pytest.raises(BudgetError):
+        Neighbors(Relation.REPLACE, rows)
