@@ -55,6 +55,13 @@ def boolean(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @st.composite
+def histograms(draw: st.DrawFn) -> dict[str, Any]:
+    edges = sorted(draw(st.sets(st.floats(-1e3, 1e3), min_size=2, max_size=6)))
+    size = len(edges) - 1
+    return {"edges": edges, "weights": draw(st.lists(st.floats(0, 10), min_size=size, max_size=size))}
+
+
+@st.composite
 def integer(draw: st.DrawFn) -> dict[str, Any]:
     low = draw(st.integers(-(2**61), 2**61) | st.integers(-50, 50))
     high = low + draw(st.integers(0, 300))
@@ -71,6 +78,8 @@ def integer(draw: st.DrawFn) -> dict[str, Any]:
     if choice == "log":
         column["spacing"] = "log"
     column["decode"] = draw(st.sampled_from(["uniform", "representative"]))
+    if draw(st.booleans()):
+        column |= {"decode": "histogram", "histogram": draw(histograms())}
     column["storage"] = draw(st.sampled_from(["int64", "int16", "uint32", "float64", "string", "decimal128(18, 0)"]))
     return column
 
@@ -91,6 +100,8 @@ def number(draw: st.DrawFn) -> dict[str, Any]:
     if choice == "log":
         column["spacing"] = "log"
     column["decode"] = draw(st.sampled_from(["uniform", "representative"]))
+    if draw(st.booleans()):
+        column |= {"decode": "histogram", "histogram": draw(histograms())}
     column["storage"] = draw(st.sampled_from(["float64", "float32", "string", "decimal128(18, 3)"]))
     column["decimals"] = draw(st.none() | st.integers(0, 6))
     return column

@@ -184,7 +184,10 @@ def _pick_by(
     cumulative = np.cumsum(shares / shares.sum(axis=1, keepdims=True), axis=1)
     cumulative[:, -1] = 1.0
     flat = (cumulative + np.arange(len(shares))[:, None]).ravel()
-    return np.asarray(np.searchsorted(flat, given + u, side="right") - given * shares.shape[1])
+    # given + u may round up to the next row
+    return np.asarray(
+        np.minimum(np.searchsorted(flat, given + u, side="right") - given * shares.shape[1], shares.shape[1] - 1)
+    )
 
 
 def _education(age: np.ndarray, region: np.ndarray, u: np.ndarray) -> Int64[np.ndarray, "block"]:
@@ -193,7 +196,7 @@ def _education(age: np.ndarray, region: np.ndarray, u: np.ndarray) -> Int64[np.n
     # the young have not finished yet; nobody is a doctor before 25
     highest = np.select([age < 18, age < 20, age < 22, age < 24, age < 27], [1, 2, 3, 4, 5], default=6)
     highest = np.where((age >= 25) & (age < 27), 5, highest)
-    return np.minimum(education, highest)
+    return np.asarray(np.minimum(education, highest))
 
 
 def _occupation_shares() -> Float64[np.ndarray, "education occupation"]:

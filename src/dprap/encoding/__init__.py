@@ -1,8 +1,20 @@
 """Raw tables to small integer codes and back, exactly by the schema."""
 
+from dprap.encoding.check import CheckReport, check
 from dprap.encoding.codes import Codes, code_dtype
 from dprap.encoding.decode import decode
 from dprap.encoding.encode import check_columns, encode, encode_batch, encode_batches
 from dprap.encoding.tables import open_table
 
-__all__ = ["Codes", "check_columns", "code_dtype", "decode", "encode", "encode_batch", "encode_batches", "open_table"]
+__all__ = [
+    "CheckReport",
+    "Codes",
+    "check",
+    "check_columns",
+    "code_dtype",
+    "decode",
+    "encode",
+    "encode_batch",
+    "encode_batches",
+    "open_table",
+]

@@ -13,7 +13,7 @@ from dprap.array_types import CodeColumn
 from dprap.encoding.codes import Codes
 from dprap.errors import SchemaError
 from dprap.schema import Boolean, Categorical, Column, Date, Datetime, Integer, Number, Schema
-from dprap.schema.binned import BinnedColumn
+from dprap.schema.binned import BinnedColumn, Edges
 
 
 def decode(codes: Codes, schema: Schema, *, seed: int | Sequence[int]) -> pa.Table:
@@ -72,17 +72,30 @@ def _boolean(column: Boolean, positions: CodeColumn, is_null: np.ndarray) -> pa.
     return pa.array(positions == 1, mask=is_null)
 
 
+def _draw_cells(
+    column: BinnedColumn, positions: CodeColumn, rng: np.random.Generator
+) -> tuple[Edges, Int64[np.ndarray, "records"]]:
+    """Edges to draw between, and the cell of each record: its bin, or a part of it picked by the declared histogram."""
+    if not isinstance(column, Integer | Number) or column.histogram is None:
+        return column.bin_edges, positions
+    cells = column.cells_of(column.histogram)
+    # strictly below the next whole number, where the next bin starts
+    at = np.minimum(positions + rng.random(len(positions)), np.nextafter(positions + 1.0, -np.inf))
+    return cells.edges, np.searchsorted(cells.shares, at, side="right") - 1
+
+
 def _draw_steps(column: BinnedColumn, positions: CodeColumn, rng: np.random.Generator) -> Int64[np.ndarray, "records"]:
-    first, last = column.steps or (np.empty(0), np.empty(0))
+    edges, cell = _draw_cells(column, positions, rng)
+    first, last = column.steps_between(edges) or (np.empty(0), np.empty(0))
     if (first == last).all():
-        return np.asarray(first[positions])
-    return np.asarray(rng.integers(first[positions], last[positions], endpoint=True))
+        return np.asarray(first[cell])
+    return np.asarray(rng.integers(first[cell], last[cell], endpoint=True))
 
 
 def _number(column: Number, positions: CodeColumn, is_null: np.ndarray, rng: np.random.Generator) -> pa.Array:
     decimals = column.lattice_decimals
     kind = column.arrow_type
-    if decimals is not None and column.decode == "uniform":
+    if decimals is not None and column.decode != "representative":
         steps = _draw_steps(column, positions, rng)
         if pa.types.is_decimal(kind):
             return _decimals(steps * 10 ** (kind.scale - decimals), is_null, kind)
@@ -101,7 +114,8 @@ def _number(column: Number, positions: CodeColumn, is_null: np.ndarray, rng: np.
 
 
 def _draw_floats(column: Number, positions: CodeColumn, rng: np.random.Generator) -> Float64[np.ndarray, "records"]:
-    low, high = column.bin_edges[positions], column.bin_edges[positions + 1]
+    edges, cell = _draw_cells(column, positions, rng)
+    low, high = edges[cell], edges[cell + 1]
     # rounding may reach the upper edge, which belongs to the next bin
     return np.asarray(np.clip(low + rng.random(len(positions)) * (high - low), low, np.nextafter(high, -np.inf)))
 

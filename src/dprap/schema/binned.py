@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from itertools import pairwise
@@ -10,7 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Int64, Num
+from jaxtyping import Float64, Int64, Num
 from pydantic import Field, FiniteFloat, StrictInt, StrictStr, field_validator, model_validator
 
 from dprap.schema import bins
@@ -28,6 +29,14 @@ class Histogram(Part):
 
     edges: Annotated[tuple[FiniteFloat, ...], Field(min_length=2)]
     weights: Annotated[tuple[Annotated[FiniteFloat, Field(ge=0)], ...], Field(min_length=1)]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Where decoding draws: cells that refine the bins. The cells of bin b share out the interval from b to b + 1."""
+
+    edges: Edges
+    shares: Float64[np.ndarray, "edges"]
 
 
 class BinnedColumn(BaseColumn):
@@ -54,7 +63,11 @@ class BinnedColumn(BaseColumn):
     @cached_property
     def steps(self) -> tuple[Steps, Steps] | None:
         """First and last lattice step of each bin, or None where any float will do."""
-        return self.bin_edges[:-1], self.bin_edges[1:] - 1
+        return self.steps_between(self.bin_edges)
+
+    def steps_between(self, edges: Edges) -> tuple[Steps, Steps] | None:
+        """First and last lattice step between each two edges."""
+        return edges[:-1], edges[1:] - 1
 
     @cached_property
     def representative_values(self) -> Num[np.ndarray, "bins"]:
@@ -108,6 +121,31 @@ class _Numeric(BinnedColumn):
             raise ValueError("min is above max. Swap them")
         if spacing == "log" and (count is None or low is None or low <= 0):
             raise ValueError("spacing: log needs bins and a min above 0. Give edges where the column has zeros")
+
+    def cells_of(self, histogram: Histogram) -> Cells:
+        """The bins cut at the histogram's edges, weighted by it; a bin where it has no weight is uniform."""
+        at = np.asarray(histogram.edges)
+        cuts = at if self.bin_edges.dtype == np.float64 else np.ceil(at).astype(np.int64)
+        inside = cuts[(cuts > self.bin_edges[0]) & (cuts < self.bin_edges[-1])]
+        edges = np.union1d(self.bin_edges, inside)
+        widths = np.diff(edges).astype(np.float64)
+        place = np.searchsorted(at, edges[:-1] + widths / 2, side="right") - 1
+        known = (place >= 0) & (place < len(at) - 1)
+        place = np.where(known, place, 0)
+        with np.errstate(over="ignore"):  # a part of the histogram may be far narrower than a cell
+            share = np.minimum(widths / np.diff(at)[place], 1.0)
+        weights = np.asarray(known * np.asarray(histogram.weights)[place] * share, dtype=np.float64)
+        steps = self.steps_between(edges)
+        holds = np.ones(len(widths), dtype=bool) if steps is None else steps[0] <= steps[1]
+        bin_of = np.searchsorted(self.bin_edges, edges[:-1], side="right") - 1
+        weightless = np.bincount(bin_of, weights * holds, minlength=self.regular) < 1e-200
+        weights = np.asarray(np.where(weightless[bin_of], widths, weights) * holds, dtype=np.float64)
+        weights /= np.bincount(bin_of, weights, minlength=self.regular)[bin_of]
+        starts = np.searchsorted(edges, self.bin_edges)
+        running = np.concatenate([[0.0], np.cumsum(weights)])
+        base, end = running[starts[:-1]][bin_of], running[starts[1:]][bin_of]
+        # exactly 1 from the last cell with weight on, so that rounding never leads into another bin
+        return Cells(edges, np.concatenate([[0.0], bin_of + (running[1:] - base) / (end - base)]))
 
     def _check_histogram(self, histogram: Histogram | None) -> None:
         if (self.decode == "histogram") != (histogram is not None):
@@ -222,15 +260,14 @@ class Number(_Numeric):
         log = self.spacing == "log"
         return bins.number_edges(low, high, width=self.width, bins=self.bins, edges=self.edges, log=log)
 
-    @cached_property
-    def steps(self) -> tuple[Steps, Steps] | None:
-        """First and last multiple of 10^-decimals in each bin."""
+    def steps_between(self, edges: Edges) -> tuple[Steps, Steps] | None:
+        """First and last multiple of 10^-decimals between each two edges."""
         if self.lattice_decimals is None:
             return None
         scale = 10.0**self.lattice_decimals
-        at = np.floor(self.bin_edges * scale).astype(np.int64) - 1
+        at = np.floor(edges * scale).astype(np.int64) - 1
         for _ in range(3):  # the product above may be off by one step either way: move up to the first step inside
-            at += (at / scale) < self.bin_edges
+            at += (at / scale) < edges
         return at[:-1], at[1:] - 1
 
     @cached_property
@@ -364,10 +401,9 @@ class Datetime(BinnedColumn):
             self.microseconds(self.min), self.microseconds(self.max), self.unit, self.width, self.zone
         )
 
-    @cached_property
-    def steps(self) -> tuple[Steps, Steps] | None:
-        """First and last multiple of the resolution in each bin."""
-        first = -(-self.bin_edges // self.step)
+    def steps_between(self, edges: Edges) -> tuple[Steps, Steps] | None:
+        """First and last multiple of the resolution between each two edges."""
+        first = -(-edges // self.step)
         return first[:-1], first[1:] - 1
 
     @cached_property

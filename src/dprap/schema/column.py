@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, field_validator, model_validator
 
 from dprap.schema.bins import MAX_CODES
 
@@ -66,6 +66,12 @@ class BaseColumn(Part):
     # what a type allows; subclasses say otherwise
     policies: ClassVar[tuple[OutOfDomain, ...]] = ("error", "null")
     storages: ClassVar[tuple[str, ...]] = ()
+
+    @field_validator("out_of_domain", mode="before")
+    @classmethod
+    def _word_null(cls, value: Any) -> Any:
+        # YAML reads an unquoted null as nothing; it is the policy that was meant
+        return "null" if value is None else value
 
     @model_validator(mode="after")
     def _check_common(self) -> Self:

@@ -41,7 +41,7 @@ class Schema(Part):
     Domain(names=('age', 'smoker'), sizes=(10, 3))
     """
 
-    draft: bool = False
+    is_draft: Annotated[bool, Field(alias="draft")] = False
     columns: dict[StrictStr, Annotated[Column, Field(discriminator="type")]]
     constraints: tuple[Constraint, ...] = ()
     null_values: tuple[StrictStr, ...] = ("",)
@@ -115,13 +115,22 @@ class Schema(Part):
         except SchemaError as error:
             raise SchemaError(f"{path}: {error}") from None
 
+    @classmethod
+    def draft(cls, table: Any) -> Schema:
+        """Propose a schema from a table or file, marked as a draft: see `require_reviewed`."""
+        from dprap.schema import draft  # the draft reads tables, which the schema itself never does
+
+        return draft.draft(table)
+
     def save(self, path: str | Path) -> None:
         """Write the schema as .yaml or .json; reading it back gives an equal schema."""
-        write_mapping(self.as_mapping(), Path(path), comment=DRAFT_WARNING if self.draft else None)
+        write_mapping(self.as_mapping(), Path(path), comment=DRAFT_WARNING if self.is_draft else None)
 
     def as_mapping(self) -> dict[str, Any]:
         """The schema as plain data, without settings that have their default."""
-        return self.model_dump(mode="json", exclude_defaults=True, by_alias=True)
+        mapping = self.model_dump(mode="json", exclude_defaults=True, by_alias=True)
+        mapping["columns"] = {name: {"type": column["type"], **column} for name, column in mapping["columns"].items()}
+        return mapping
 
     @cached_property
     def domain(self) -> Domain:
@@ -140,7 +149,7 @@ class Schema(Part):
 
     def require_reviewed(self) -> None:
         """Raise unless a person has reviewed the schema; every private operation asks this first."""
-        if self.draft:
+        if self.is_draft:
             raise SchemaError(
                 "the schema is a draft whose bounds and categories come from private data. "
                 "Review every column, then remove draft: true."
