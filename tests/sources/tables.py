@@ -89,15 +89,15 @@ def _text(rng: Rng, far: bool) -> str:
 
 
 KINDS: tuple[Kind, ...] = (
-    Kind(_TEXT, pa.string(), lambda rng, _: _text(rng, False)),
+    Kind(_TEXT, pa.string(), lambda rng, _: _text(rng, far=False)),
     Kind({**_TEXT, "other": "rest"}, pa.string(), _text),
     Kind({**_TEXT, "nullable": True, "out_of_domain": "null"}, pa.string(), _text),
     Kind({"type": "categorical", "groups": {"a": TEXTS[:4], "b": TEXTS[4:]}, "nullable": True}, pa.string(),
-         lambda rng, _: _text(rng, False)),
+         lambda rng, _: _text(rng, far=False)),
     Kind({"type": "categorical", "values": [3, -7, 10**12], "other": 0}, pa.int64(),
          lambda rng, far: 99 if far else _pick(rng, [3, -7, 10**12, 0])),
     Kind({"type": "boolean", "nullable": True}, pa.bool_(), lambda rng, _: bool(rng.integers(2))),
-    Kind({**_BOUNDS, "nullable": True}, pa.int32(), lambda rng, _: _whole(rng, False)),
+    Kind({**_BOUNDS, "nullable": True}, pa.int32(), lambda rng, _: _whole(rng, far=False)),
     Kind({**_BOUNDS, "width": 7, "out_of_domain": "clip"}, pa.int64(), _whole),
     Kind({"type": "integer", "edges": [0, 1, 5, 20, 50], "nullable": True, "out_of_domain": "null"}, pa.int64(), _whole),
     Kind({**_BOUNDS, "nullable": True, "out_of_domain": "null"}, pa.float64(),
@@ -107,7 +107,7 @@ KINDS: tuple[Kind, ...] = (
     Kind({"type": "number", "edges": [0, 0.3, 2.5, 10], "nullable": True, "out_of_domain": "null"}, pa.float64(), _number),
     Kind({"type": "number", "min": 0, "max": 10, "bins": 7, "out_of_domain": "clip"}, pa.decimal128(10, 2), _decimal),
     Kind({**_DAYS, "unit": "month", "out_of_domain": "clip"}, pa.date32(), _day),
-    Kind({**_DAYS, "nullable": True}, pa.date32(), lambda rng, _: _day(rng, False)),
+    Kind({**_DAYS, "nullable": True}, pa.date32(), lambda rng, _: _day(rng, far=False)),
     Kind({**_DAYS, "unit": "week", "width": 2, "nullable": True, "out_of_domain": "null"}, pa.timestamp("us"),
          lambda rng, far: datetime.combine(_day(rng, far), datetime.min.time()) + timedelta(hours=int(rng.integers(24)))),
     Kind({**_ZONED, "unit": "month", "out_of_domain": "clip"}, pa.timestamp("us", "UTC"), _instant),

@@ -2,14 +2,78 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
 
-from dprap.encoding import encode
+import pyarrow as pa
+import pyarrow.parquet
+
+from dprap.encoding import code_dtype, encode
+from dprap.errors import SettingsError
 from dprap.schema import Schema
+from dprap.sources.files import FileSource, PassProgress, no_progress
 from dprap.sources.memory import MemorySource
+from dprap.sources.passes import MEMORY_LIMIT
 from dprap.sources.protocol import CountSource
 
+Engine: TypeAlias = Literal["memory", "files", "postgres", "spark"]
+_URLS = ("postgresql://", "postgres://")
 
-def open_source(table: Any, schema: Schema) -> CountSource:
-    """A count source over a table in memory or a file; the whole table is checked against the schema first."""
-    return MemorySource(encode(table, schema))
+
+def open_source(
+    data: Any,
+    schema: Schema,
+    *,
+    engine: Engine | None = None,
+    table: str | None = None,
+    memory_limit: int = MEMORY_LIMIT,
+    progress: PassProgress = no_progress,
+) -> CountSource:
+    """A count source over `data`; every record is checked against the schema first.
+
+    - a table in memory (Arrow, pandas, polars), or one file whose codes fit well into `memory_limit` bytes: in memory;
+    - a larger file, a folder or a glob: out of core;
+    - a `postgresql://` address with `table`: counted by the server;
+    - a Spark data frame, or a path with `engine="spark"`: counted by Spark.
+    """
+    chosen = engine or _choose(data, schema, memory_limit)
+    if (table is not None) != (chosen == "postgres"):
+        raise SettingsError("a database address and a table name go together. Give both: postgresql://… and --table.")
+    if chosen == "postgres":
+        from dprap.sources.postgres import PostgresSource
+
+        return PostgresSource.open(str(data), str(table), schema)
+    if chosen == "spark":
+        from dprap.sources.spark import SparkSource
+
+        return SparkSource.open(data, schema, memory_limit=memory_limit)
+    if chosen == "files":
+        if not isinstance(data, str | Path):
+            raise SettingsError("the engine files reads a path. Leave the engine out for a table in memory.")
+        return FileSource.open(data, schema, memory_limit=memory_limit, progress=progress)
+    return MemorySource(encode(data, schema))
+
+
+def _choose(data: Any, schema: Schema, memory_limit: int) -> Engine:
+    if type(data).__module__.startswith("pyspark."):
+        return "spark"
+    if not isinstance(data, str | Path):
+        return "memory"
+    if str(data).startswith(_URLS):
+        return "postgres"
+    path = Path(data)
+    # encoding holds the codes twice for a moment
+    return "memory" if path.is_file() and 2 * _code_bytes(path, schema) <= memory_limit else "files"
+
+
+def _code_bytes(path: Path, schema: Schema) -> float:
+    """Bytes that the codes of a file take at most."""
+    record = sum(code_dtype(size).itemsize for size in schema.domain.sizes)
+    suffix = path.suffix.lower()
+    if suffix in (".csv", ".tsv"):
+        # a field takes at least its delimiter, so there are at most this many records
+        return path.stat().st_size / len(schema.domain) * record
+    try:
+        return int(pa.parquet.read_metadata(path).num_rows) * record
+    except (pa.ArrowException, OSError):
+        return float("inf")  # compressed text, or damaged: the file source will see

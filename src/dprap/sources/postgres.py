@@ -1,0 +1,197 @@
+"""A count source in PostgreSQL: records are encoded and counted by the server, and only counts leave it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dprap.domain import Domain
+from dprap.encoding import check_columns
+from dprap.errors import DataError, SchemaError, SettingsError
+from dprap.queries.marginal import Marginal
+from dprap.schema import Schema
+from dprap.sources.protocol import CellCounts
+from dprap.sources.sql import Kind, check_sql, count_sql, refuse
+
+if TYPE_CHECKING:
+    import psycopg
+
+_KINDS: dict[str, Kind] = {
+    "bool": "boolean",
+    "int2": "integer",
+    "int4": "integer",
+    "int8": "integer",
+    "float4": "float",
+    "float8": "float",
+    "numeric": "decimal",
+    "text": "text",
+    "varchar": "text",
+    "bpchar": "text",
+    "name": "text",
+    "citext": "text",
+    "date": "date",
+    "timestamp": "timestamp",
+    "timestamptz": "timestamptz",
+}
+
+_SESSION = """\
+SET client_encoding = 'UTF8';
+SET standard_conforming_strings = on;
+SET TIME ZONE 'UTC';
+SET row_security = off;
+SET idle_in_transaction_session_timeout = 0
+"""
+# Row security off: an error rather than a table that silently lacks the rows this user may not see.
+# The transaction idles while a mechanism works, and its snapshot must outlive that.
+
+_FIND = """\
+SELECT c.oid::bigint, quote_ident(n.nspname) || '.' || quote_ident(c.relname)
+FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+WHERE c.oid = to_regclass(%s) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+"""
+
+_COLUMNS = """\
+WITH RECURSIVE base AS (
+  SELECT attnum, attname, atttypid AS type FROM pg_attribute WHERE attrelid = %s AND attnum > 0 AND NOT attisdropped
+  UNION ALL
+  SELECT base.attnum, base.attname, t.typbasetype FROM base JOIN pg_type AS t ON t.oid = base.type WHERE t.typtype = 'd'
+)
+SELECT base.attname::text, t.typname::text, t.typtype = 'e' FROM base JOIN pg_type AS t ON t.oid = base.type
+WHERE t.typtype <> 'd' ORDER BY base.attnum
+"""
+# A domain counts as the type below it.
+
+_COPY_HEADER = 19
+_COPY_RECORD = np.dtype([("fields", ">i2"), ("n1", ">i4"), ("cell", ">i8"), ("n2", ">i4"), ("count", ">i8")])
+
+
+@dataclass(frozen=True)
+class PostgresSource:
+    """A table or view, seen through one read-only transaction whose snapshot stands for the whole run."""
+
+    schema: Schema
+    relation: str
+    kinds: dict[str, Kind]
+    rows: int
+    hashes: int
+    connection: psycopg.Connection[Any]
+
+    @classmethod
+    def open(cls, url: str, table: str, schema: Schema) -> PostgresSource:
+        """Take a snapshot and let the server check every record against the schema, before anything is spent."""
+        schema.require_reviewed()
+        connection = _connect(url)
+        try:
+            relation, types = _describe(connection, table)
+            check_columns([name for name, _, _ in types], schema)
+            kinds = {name: _kind(name, base, is_enum) for name, base, is_enum in types if name in schema.columns}
+            rows, hashes = _check(connection, table, check_sql(relation, schema, kinds), schema)
+        except BaseException:
+            connection.close()
+            raise
+        return cls(schema, relation, kinds, rows, hashes, connection)
+
+    @property
+    def domain(self) -> Domain:
+        """The public domain of the codes."""
+        return self.schema.domain
+
+    def fingerprint(self) -> str:
+        """A digest of the records in any order, by the server's own hash."""
+        facts = repr((self.domain.names, self.domain.sizes, self.rows, self.hashes))
+        return hashlib.blake2b(facts.encode(), digest_size=16).hexdigest()
+
+    def count(self, marginals: Sequence[Marginal]) -> list[CellCounts]:
+        """Exact counts of the marginals: one GROUP BY each, in the snapshot."""
+        return [self._count(marginal) for marginal in marginals]
+
+    def close(self) -> None:
+        """End the transaction; the source cannot count any more."""
+        self.connection.close()
+
+    def _count(self, marginal: Marginal) -> CellCounts:
+        query = count_sql(self.relation, self.schema, self.kinds, marginal)
+        statement = f"COPY ({query}) TO STDOUT (FORMAT binary)".encode()
+        with _errors(), self.connection.cursor() as cursor, cursor.copy(statement) as copy:
+            received = b"".join(bytes(block) for block in copy)
+        # between header and trailer, every record has the same length: no value is null
+        found = np.frombuffer(received[_COPY_HEADER:-2], dtype=_COPY_RECORD)
+        order = np.argsort(found["cell"], kind="stable")
+        cells, counts = (found[field].astype(np.int64)[order] for field in ("cell", "count"))
+        return CellCounts(marginal.size(self.domain), counts, cells)
+
+
+def _connect(url: str) -> psycopg.Connection[Any]:
+    try:
+        import psycopg
+    except ImportError:
+        raise SettingsError("PostgreSQL needs an extra package. Run: pip install 'dprap[postgres]'.") from None
+    try:
+        connection = psycopg.connect(url, autocommit=True, application_name="dprap")
+    except psycopg.Error:  # its message may quote the address with the password
+        raise DataError("the database cannot be reached. Check the address, the user and the password.") from None
+    with _errors():
+        connection.execute(_SESSION)
+        connection.autocommit = False
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        connection.read_only = True
+    return connection
+
+
+def _describe(connection: psycopg.Connection[Any], table: str) -> tuple[str, list[tuple[str, str, bool]]]:
+    """The quoted name of a table, and its columns with their base types; names follow the rules of SQL."""
+    import psycopg
+
+    unknown = DataError(
+        f"table {table}: is not in the database. Write schema.table, in double quotes where SQL needs it."
+    )
+    with _errors():
+        try:
+            found = connection.execute(_FIND, [table]).fetchone()
+        except (psycopg.errors.SyntaxError, psycopg.errors.InvalidName, psycopg.errors.FeatureNotSupported):
+            raise unknown from None
+        if found is None:
+            raise unknown
+        return str(found[1]), connection.execute(_COLUMNS, [found[0]]).fetchall()
+
+
+def _check(connection: psycopg.Connection[Any], table: str, query: str, schema: Schema) -> tuple[int, int]:
+    """The number of records and the sum of their hashes; raises unless the schema's policies place every record."""
+    with _errors():
+        rows, hashes, *least_codes = connection.execute(query.encode()).fetchall()[0]
+    if rows == 0:
+        raise DataError(f"table {table}: has no records. There is nothing to release.")
+    refuse(least_codes, schema)
+    return int(rows), int(hashes)
+
+
+def _kind(name: str, base: str, is_enum: bool) -> Kind:
+    kind = "text" if is_enum else _KINDS.get(base)
+    if kind is None:
+        raise SchemaError(f"column {name!r}: dprap cannot read the database type {base}. Count a view that casts it.")
+    return kind
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    """Turn the server's errors into ours; its messages may quote values, so only their kind passes."""
+    import psycopg
+
+    resume = "Nothing was charged for this step: start again, or resume the run."
+    try:
+        yield
+    except psycopg.errors.QueryCanceled:
+        raise DataError(f"the database cancelled a query (a timeout or its administrator). {resume}") from None
+    except psycopg.errors.InsufficientPrivilege:
+        raise DataError(
+            "the database user may not read the whole table (privileges or row security). Grant SELECT on it."
+        ) from None
+    except (psycopg.errors.InFailedSqlTransaction, psycopg.OperationalError, psycopg.InterfaceError):
+        raise DataError(f"the connection to the database, and with it its snapshot, was lost. {resume}") from None
+    except psycopg.Error as error:
+        raise DataError(f"the database refused a query (SQLSTATE {error.sqlstate}). {resume}") from None

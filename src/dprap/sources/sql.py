@@ -1,0 +1,250 @@
+"""Encoding in SQL: one expression a column gives the code of a record, exactly as `dprap.encoding` does.
+
+All SQL that dprap sends is written here, for PostgreSQL. Another database needs its own `lookup`, `bucket` and literals.
+A record that its column's policy does not place has a negative code, so one query finds out before anything is spent.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from dprap.domain import Domain
+from dprap.encoding.place import _missing_code, _outside_code, _unreadable_code
+from dprap.errors import DataError, SchemaError
+from dprap.queries.marginal import Marginal
+from dprap.schema import Boolean, Categorical, Column, Date, Datetime, Integer, Number, Schema
+from dprap.schema.binned import BinnedColumn
+
+Kind: TypeAlias = Literal["boolean", "integer", "float", "decimal", "text", "date", "timestamp", "timestamptz"]
+"""What a database column holds, whatever the database calls it."""
+
+# In the order in which encoding reports them; the least one wins.
+_REFUSALS = {-3: _missing_code, -2: _unreadable_code, -1: _outside_code}
+
+
+def codes_sql(table: str, schema: Schema, kinds: Mapping[str, Kind], columns: Sequence[str]) -> str:
+    """A query for the codes c0, c1, … of the given columns; `table` is already quoted."""
+    if not columns:
+        return f"SELECT 1 FROM {table}"  # noqa: S608 - quoted by the server
+    listed = (f"{code_sql(name, schema.columns[name], kinds[name])} AS c{i}" for i, name in enumerate(columns))
+    return f"SELECT {', '.join(listed)} FROM {table}"  # noqa: S608 - every part is quoted below
+
+
+def check_sql(table: str, schema: Schema, kinds: Mapping[str, Kind]) -> str:
+    """A query for the number of records, the sum of a hash of each, and the least code of every column."""
+    names = list(schema.columns)
+    codes = [f"c{i}" for i in range(len(names))]
+    record = f"hashtextextended(concat_ws(',', {', '.join(codes)}), 0)"
+    least = ", ".join(f"min({code})" for code in codes)
+    codes_query = codes_sql(table, schema, kinds, names)
+    return f"SELECT count(*), sum({record}), {least} FROM ({codes_query}) AS codes"  # noqa: S608
+
+
+def count_sql(table: str, schema: Schema, kinds: Mapping[str, Kind], marginal: Marginal) -> str:
+    """A query for the cells of a marginal that are not empty, and their counts."""
+    cell = cell_sql(schema.domain, marginal)
+    codes = codes_sql(table, schema, kinds, marginal.columns)
+    return f"SELECT {cell} AS cell, count(*) FROM ({codes}) AS codes GROUP BY 1"  # noqa: S608
+
+
+def cell_sql(domain: Domain, marginal: Marginal) -> str:
+    """The mixed-radix cell number over the codes c0, c1 and so on.
+
+    >>> cell_sql(Domain.of({"a": 2, "b": 3, "c": 5}), Marginal(("a", "b", "c")))
+    '((c0::bigint * 3 + c1) * 5 + c2)'
+    """
+    if not marginal.columns:
+        return "0::bigint"
+    cell = "c0::bigint"
+    for position, name in enumerate(marginal.columns[1:], start=1):
+        cell = f"({cell} * {domain.size(name)} + c{position})"
+    return cell
+
+
+def refuse(least_codes: Sequence[int], schema: Schema) -> None:
+    """Raise DataError for the first column that holds what its policy does not place."""
+    for (name, column), least in zip(schema.columns.items(), least_codes, strict=True):
+        if least < 0:
+            _REFUSALS[least](name, column)
+
+
+def code_sql(name: str, column: Column, kind: Kind) -> str:
+    """The code of one column as an expression that is never null."""
+    raw = identifier(name)
+    missing, unreadable, outside = (_code_or(refusal, name, column) for refusal in (-3, -2, -1))
+    if isinstance(column, Boolean):
+        if kind == "boolean":
+            return f"CASE WHEN {raw} IS NULL THEN {missing} ELSE {raw}::int END"
+        if kind == "text":
+            texts = {**dict.fromkeys(column.false_values, 0), **dict.fromkeys(column.true_values, 1)}
+            return _looked_up(f"{raw}::text", texts, missing, unreadable)
+        raise _wrong_type(name, column, kind)
+    if kind == "text":
+        # as in memory: text is read as integers only where nothing can go wrong
+        if not isinstance(column, Categorical) or (column.is_integer and not column.is_total):
+            raise _wrong_type(name, column, kind)
+        return _looked_up(f"{raw}::text", _labels(column), missing, outside)
+    if isinstance(column, Categorical | Integer):
+        if isinstance(column, Categorical) and not column.is_integer:
+            raise _wrong_type(name, column, kind)
+        return _whole_sql(name, column, kind, missing, unreadable, outside)
+    if isinstance(column, Number):
+        value = _float_sql(name, column, kind)
+        return _binned(column, value, f"{value} = 'NaN'", missing, outside)
+    return _binned(column, _time_sql(name, column, kind), None, missing, outside)
+
+
+def identifier(name: str) -> str:
+    """A quoted name.
+
+    >>> identifier('say "a" twice')
+    '"say ""a"" twice"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A quoted text, under standard_conforming_strings."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def lookup(value: str, codes: Mapping[str, int]) -> str:
+    """The code of a text, null when it has none: a binary search, where CASE would try one after the other."""
+    possible = {text: code for text, code in codes.items() if _can_be_stored(text)}
+    return f"({literal(json.dumps(possible, ensure_ascii=False))}::jsonb ->> {value})::int"
+
+
+def bucket(value: str, column: BinnedColumn) -> str:
+    """The position of the bin of a value; values outside the bounds are in the first or last bin."""
+    edges = column.bin_edges
+    inner = edges[1:-1]
+    if len(inner) == 0:
+        return "0"
+    widths = np.diff(edges[:-1])
+    if isinstance(column, Integer) and (widths == widths[0]).all():
+        low, high = _literal(column, edges[0]), _literal(column, edges[-1] - 1)
+        # the last bin may be longer
+        return f"LEAST((LEAST(GREATEST({value}, {low}), {high}) - {low}) / {widths[0]}, {len(inner)})"
+    listed = ",".join(_text(column, edge) for edge in inner)
+    return f"width_bucket({value}, '{{{listed}}}'::{_type(column)}[])"
+
+
+def _whole_sql(
+    name: str, column: Categorical | Integer, kind: Kind, missing: int, unreadable: int, outside: int
+) -> str:
+    raw = identifier(name)
+    if kind == "integer":
+        is_missing, not_whole, whole = f"{raw} IS NULL", "", f"{raw}::bigint"
+    elif kind in ("float", "decimal"):
+        whole_part, low, high = (
+            ("round", "-9223372036854775808", "9223372036854774784")
+            if kind == "float"
+            else ("trunc", "-9223372036854775808", "9223372036854775807")
+        )
+        type_name = "float8" if kind == "float" else "numeric"
+        value = f"{raw}::{type_name}"
+        is_missing = f"{raw} IS NULL OR {value} = 'NaN'"
+        not_whole = f"WHEN {value} <> {whole_part}({value}) THEN {unreadable} "
+        whole = f"LEAST(GREATEST({value}, '{low}'), '{high}')::bigint"
+    else:
+        raise _wrong_type(name, column, kind)
+    if isinstance(column, Categorical):
+        rest = f"ELSE COALESCE({lookup(f'({whole})::text', _labels(column))}, {outside})"
+    else:
+        rest = f"{_outside_bounds(column, whole, outside)}ELSE {bucket(whole, column)}"
+    return f"CASE WHEN {is_missing} THEN {missing} {not_whole}{rest} END"
+
+
+def _float_sql(name: str, column: Number, kind: Kind) -> str:
+    raw = identifier(name)
+    if kind in ("integer", "float"):
+        return f"{raw}::float8"
+    if kind != "decimal":
+        raise _wrong_type(name, column, kind)
+    # what float8 cannot hold would be an error of the server: keep its side of every edge
+    return (
+        f"(CASE WHEN abs({raw}) > 1e300 THEN sign({raw})::float8 * 'Infinity'::float8 "
+        f"WHEN {raw} <> 0 AND abs({raw}) < 1e-300 THEN sign({raw})::float8 * 1e-300::float8 ELSE {raw}::float8 END)"
+    )
+
+
+def _time_sql(name: str, column: Date | Datetime, kind: Kind) -> str:
+    raw = identifier(name)
+    if isinstance(column, Date) and kind in ("date", "timestamp"):
+        return f"{raw}::date"
+    if isinstance(column, Datetime) and kind == ("timestamp" if column.timezone is None else "timestamptz"):
+        return raw
+    raise _wrong_type(name, column, kind)
+
+
+def _binned(column: BinnedColumn, value: str, also_missing: str | None, missing: int, outside: int) -> str:
+    is_missing = f"{value} IS NULL" + (f" OR {also_missing}" if also_missing else "")
+    return (
+        f"CASE WHEN {is_missing} THEN {missing} "
+        f"{_outside_bounds(column, value, outside)}ELSE {bucket(value, column)} END"
+    )
+
+
+def _outside_bounds(column: BinnedColumn, value: str, outside: int) -> str:
+    if column.policy == "clip":
+        return ""
+    last = np.nextafter(column.bin_edges[-1], -np.inf) if isinstance(column, Number) else column.bin_edges[-1] - 1
+    low, high = _literal(column, column.bin_edges[0]), _literal(column, last)
+    return f"WHEN {value} < {low} OR {value} > {high} THEN {outside} "
+
+
+def _looked_up(value: str, codes: Mapping[str, int], missing: int, not_found: int) -> str:
+    return f"CASE WHEN {value} IS NULL THEN {missing} ELSE COALESCE({lookup(value, codes)}, {not_found}) END"
+
+
+def _labels(column: Categorical) -> dict[str, int]:
+    codes = {str(member): code for code, group in enumerate(column.member_groups) for member in group}
+    if column.other is not None:
+        codes[str(column.other)] = column.regular
+    return codes
+
+
+def _code_or(refusal: int, name: str, column: Column) -> int:
+    """The code that the policy gives, or the refusal itself."""
+    try:
+        return _REFUSALS[refusal](name, column)
+    except DataError:
+        return refusal
+
+
+def _type(column: BinnedColumn) -> str:
+    if isinstance(column, Datetime):
+        return "timestamp" if column.timezone is None else "timestamptz"
+    return {"integer": "bigint", "number": "float8", "date": "date"}[str(column.type)]  # type: ignore[attr-defined]
+
+
+def _text(column: BinnedColumn, edge: Any) -> str:
+    """An edge as the database reads it back, to the last bit."""
+    if isinstance(column, Number):
+        return repr(float(edge))
+    if isinstance(column, Date):
+        return str(np.datetime64(int(edge), "D"))
+    if isinstance(column, Datetime):
+        return str(np.datetime64(int(edge), "us")) + ("" if column.timezone is None else "+00")
+    return str(int(edge))
+
+
+def _literal(column: BinnedColumn, edge: Any) -> str:
+    return f"'{_text(column, edge)}'::{_type(column)}"
+
+
+def _can_be_stored(text: str) -> bool:
+    """Whether a database text can be equal to this: NUL and lone surrogates cannot occur in one."""
+    return "\x00" not in text and text == text.encode("utf-8", "ignore").decode()
+
+
+def _wrong_type(name: str, column: Column, kind: Kind) -> SchemaError:
+    expected = f"{column.type} in a time zone" if isinstance(column, Datetime) and column.timezone else column.type
+    return SchemaError(
+        f"column {name!r}: the database has {kind} where the schema says {expected}. "
+        "Change the schema, or count a view that casts the column."
+    )
