@@ -91,32 +91,27 @@ class Custom:
         Raises WorkloadError for a wrong shape, values outside [0, 1], NaN, or a gradient that is missing or not finite.
         """
         self.size(domain)
-        keys = jax.random.split(jax.random.key(0), len(domain))
-        codes = [jax.random.randint(key, (_PROBES,), 0, size) for key, size in zip(keys, domain.sizes, strict=True)]
-        records = jnp.concatenate([jax.nn.one_hot(c, s).T for c, s in zip(codes, domain.sizes, strict=True)])
-        values = np.asarray(self.values(domain, records))
-        mixed = jnp.concatenate(
-            [
-                jax.random.dirichlet(key, jnp.ones(size), (_PROBES,)).T
-                for key, size in zip(keys, domain.sizes, strict=True)
-            ]
-        )
-        relaxed_values = np.asarray(self.values(domain, mixed))
-        if np.isnan(values).any() or np.isnan(relaxed_values).any():
+        rng = np.random.default_rng(0)
+        records = [np.eye(size, dtype=np.float32)[:, rng.integers(size, size=_PROBES)] for size in domain.sizes]
+        mixed = [rng.dirichlet(np.ones(size), _PROBES).T.astype(np.float32) for size in domain.sizes]
+        probes = np.concatenate([np.concatenate(records), np.concatenate(mixed)], axis=1)
+        try:
+            values = np.asarray(jax.jit(self.values, static_argnums=0)(domain, probes))
+            gradients = np.asarray(jax.jit(jax.grad(lambda rows: jnp.sum(self.values(domain, rows))))(probes))
+        except Exception as error:
+            raise WorkloadError(
+                f"custom query {self.name!r} cannot be batched and differentiated by JAX ({type(error).__name__})."
+            ) from error
+        if np.isnan(values).any():
             raise WorkloadError(f"custom query {self.name!r} returns NaN on a probe row.")
-        if values.min() < 0 or values.max() > 1:
+        on_records = values[:, :_PROBES]
+        if on_records.min() < 0 or on_records.max() > 1:
             raise WorkloadError(
                 f"custom query {self.name!r} returns values outside [0, 1] on a probe row; scale or clip them."
             )
-        try:
-            gradients = [jax.grad(lambda rows: jnp.sum(self.values(domain, rows)))(rows) for rows in (records, mixed)]
-        except Exception as error:
-            raise WorkloadError(
-                f"custom query {self.name!r} cannot be differentiated by JAX ({type(error).__name__})."
-            ) from error
-        if not all(np.isfinite(gradient).all() for gradient in gradients):
+        if not np.isfinite(gradients).all():
             raise WorkloadError(f"custom query {self.name!r} has a gradient that is not finite on a probe row.")
-        if not any(np.any(gradient) for gradient in gradients):
+        if not gradients.any():
             raise WorkloadError(
                 f"custom query {self.name!r} has a zero gradient on all probe rows; "
                 "replace comparisons and rounding by sums of probabilities."

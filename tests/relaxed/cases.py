@@ -1,0 +1,47 @@
+"""Small relaxed data sets and families for the tests of dprap.relaxed."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dprap.domain import Domain
+from dprap.queries import Marginal, Prefix, Query, Threshold
+from dprap.relaxed import RelaxedDataset, initialise
+
+DOMAIN = Domain.of({"a": 2, "b": 3, "c": 4, "d": 2})
+
+FAMILIES = (
+    Marginal(()),
+    Marginal(("c",)),
+    Marginal(("c", "a")),
+    Marginal(("b", "d", "a", "c")),
+    Threshold(("a", "b", "c"), 1),
+    Threshold(("d", "b", "c"), 2),
+    Threshold(("a", "b", "c"), 3),
+    Threshold(("a", "b", "c", "d"), 2),
+    Prefix(("b", "c"), ("c",)),
+    Prefix(("c", "a", "b"), ("b", "c")),
+)
+
+
+def all_queries(domain: Domain = DOMAIN) -> list[Query]:
+    return [Query(family, index) for family in FAMILIES for index in range(family.size(domain))]
+
+
+def relaxed_rows(rows: int = 7, seed: int = 0, domain: Domain = DOMAIN) -> RelaxedDataset:
+    """Random rows with uneven weights."""
+    start = initialise(domain, rows, jax.random.key(seed))
+    weights = np.random.default_rng(seed).dirichlet(np.ones(rows))
+    return RelaxedDataset(domain, start.probabilities, jnp.asarray(weights, jnp.float32))
+
+
+def onehot_rows(domain: Domain, records: list[tuple[int, ...]]) -> RelaxedDataset:
+    """Relaxed rows that are records."""
+    probabilities = np.zeros((domain.onehot_size, len(records)), dtype=np.float32)
+    for row, record in enumerate(records):
+        for offset, code in zip(domain.offsets, record, strict=True):
+            probabilities[offset + code, row] = 1
+    weights = jnp.full(len(records), 1 / len(records), dtype=jnp.float32)
+    return RelaxedDataset(domain, jnp.asarray(probabilities), weights)
