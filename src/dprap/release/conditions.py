@@ -1,51 +1,73 @@
-"""Conditions on columns, as weights of their codes: 1 for a code that satisfies it, a share for a bin that partly does."""
+"""Conditions as Python values, and relaxed rows given that they hold."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float
+from jaxtyping import Bool, Num
 
-from dprap.encoding.place import encode_column
-from dprap.errors import DataError, SettingsError
+from dprap.array_types import CodeColumn
+from dprap.encoding import Codes, decode, text
+from dprap.encoding.decode import decode_column
+from dprap.errors import SettingsError
 from dprap.relaxed import RelaxedDataset
-from dprap.schema import Boolean, Categorical, Date, Datetime, Integer, Schema
+from dprap.release import values as v
+from dprap.release.values import CodeWeights, ValueSet
+from dprap.schema import Boolean, Categorical, Column, Date, Datetime, Integer, Number, Schema
 
-CodeWeights = Float[np.ndarray, "codes"]
+_TRIES = 64
+_DRAWS = 200
+# Values to try for each record at once, and how often: parts of a bin down to about one in a thousand are always found.
+
+
+def value_set(schema: Schema, name: str, condition: Any) -> ValueSet:
+    """The values that satisfy a condition: a value, None for null, a list of those, or a (low, high) range.
+
+    Ranges include both ends, and None leaves an end open.
+    """
+    schema.domain.position(name)
+    column = schema.columns[name]
+    if isinstance(condition, tuple):
+        if len(condition) != 2:
+            raise SettingsError(f"column {name!r}: a range is (low, high); give several values as a list.")
+        low, high = (None if end is None else _text(end) for end in condition)
+        return v.between(name, column, low, high)
+    if isinstance(condition, list | set | frozenset):
+        if not condition:
+            raise SettingsError(f"column {name!r}: the list of values is empty, so nothing can satisfy it.")
+        return v.union(column, [value_set(schema, name, each) for each in condition])
+    return v.missing(name, column) if condition is None else v.equal(name, column, _text(condition))
 
 
 def code_weights(schema: Schema, name: str, condition: Any) -> CodeWeights:
-    """Weights of a column's codes for a condition: a value, None for null, a list of values, or a (low, high) range.
-
-    Ranges include both ends and may be open (None). A bin that lies partly in a range counts by the share of its values.
-    """
-    schema.domain.position(name)
-    if isinstance(condition, tuple) and len(condition) == 2:
-        return _range_weights(schema, name, *condition)
-    if isinstance(condition, list | set | frozenset):
-        return np.max([code_weights(schema, name, value) for value in condition], axis=0)
-    weights = np.zeros(schema.domain.size(name))
-    weights[_code_of(schema, name, condition)] = 1.0
-    return weights
+    """Weights of a column's codes for a condition: 1 for a code that satisfies it, a share for a bin that partly does."""
+    values = value_set(schema, name, condition)
+    return v.weights(schema.columns[name], values)
 
 
 def conditioned(relaxed: RelaxedDataset, schema: Schema, where: Mapping[str, Any]) -> RelaxedDataset:
-    """The relaxed data set given that every condition holds: rows reweighted, and each column restricted to what satisfies it."""
+    """The relaxed data set given that all conditions hold: by Bayes, rows reweighted and columns restricted.
+
+    Row j with weight w_j satisfies the conditions with probability Π_c Σ_x a_c(x) p_jc(x), where a_c are the codes' weights; its
+    new weight is proportional to w_j times that, and its new distribution of column c to a_c(x) p_jc(x).
+    """
     probabilities = np.array(relaxed.probabilities)
     weights = np.asarray(relaxed.weights, dtype=np.float64).copy()
     for name, condition in where.items():
+        allowed = code_weights(schema, name, condition)
         start = schema.domain.offset(name)
         block = slice(start, start + schema.domain.size(name))
-        restricted = probabilities[block] * code_weights(schema, name, condition)[:, None]
+        restricted = probabilities[block] * allowed[:, None]
         likelihood = restricted.sum(axis=0)
         weights *= likelihood
-        probabilities[block] = np.where(likelihood > 0, restricted / np.maximum(likelihood, 1e-30), probabilities[block])
+        probabilities[block] = restricted / np.where(likelihood > 0, likelihood, 1)
     if weights.sum() <= 0:
-        raise SettingsError("no synthetic row satisfies the conditions.")
+        raise SettingsError(f"no synthetic row satisfies the conditions on {', '.join(where)}. Loosen one of them.")
     kept = np.flatnonzero(weights > 0)
     return RelaxedDataset(
         relaxed.domain,
@@ -54,39 +76,73 @@ def conditioned(relaxed: RelaxedDataset, schema: Schema, where: Mapping[str, Any
     )
 
 
-def _code_of(schema: Schema, name: str, value: Any) -> int:
-    column = schema.columns[name]
-    try:
-        array = pa.array([value]) if value is not None else pa.nulls(1)
-        return int(encode_column(name, column, array, null_texts=None)[0])
-    except (DataError, pa.ArrowInvalid, pa.ArrowTypeError):
-        raise SettingsError(f"column {name!r}: the value asked for is not in its declared domain.") from None
+def _text(value: Any) -> str:
+    """A Python, NumPy or pandas value as the question language writes it."""
+    if isinstance(value, np.datetime64):
+        return str(value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value.isoformat() if isinstance(value, date) else str(value)
 
 
-def _range_weights(schema: Schema, name: str, low: Any, high: Any) -> CodeWeights:
-    column = schema.columns[name]
+def decoded_where(codes: Codes, schema: Schema, where: Mapping[str, Any], *, seed: int) -> pa.Table:
+    """Decode records that were drawn under conditions; where a condition cuts a bin, only values inside it are drawn."""
+    table = decode(codes, schema, seed=seed)
+    for name, condition in where.items():
+        values = value_set(schema, name, condition)
+        allowed = v.weights(schema.columns[name], values)
+        cut = (allowed > 0) & (allowed < 1)
+        if cut[codes.column(name)].any():
+            position = schema.domain.position(name)
+            rng = np.random.default_rng([seed, position, 1])
+            array = table.column(position).combine_chunks()
+            redrawn = _redrawn(name, schema.columns[name], codes.column(name), array, values, rng)
+            table = table.set_column(position, name, redrawn)
+    return table
+
+
+def _redrawn(
+    name: str, column: Column, codes: CodeColumn, array: pa.Array, values: ValueSet, rng: np.random.Generator
+) -> pa.Array:
+    """Draw again, many at a time, what lies in a cut bin on the wrong side: rejection keeps the draw's distribution."""
+    wrong = np.flatnonzero(~_inside(column, array, values))
+    for _ in range(_DRAWS):
+        if not len(wrong):
+            return array
+        tries = decode_column(column, np.repeat(codes[wrong], _TRIES), rng)
+        good = _inside(column, tries, values).reshape(-1, _TRIES)
+        chosen = np.arange(len(array))
+        chosen[wrong] = np.where(
+            good.any(axis=1), len(array) + np.arange(len(wrong)) * _TRIES + good.argmax(axis=1), wrong
+        )
+        array = pa.concat_arrays([array, tries]).take(pa.array(chosen))
+        wrong = wrong[~good.any(axis=1)]
+    raise SettingsError(
+        f"column {name!r}: the condition asks for too small a part of a bin. Widen it to the whole bin."
+    )
+
+
+def _inside(column: Column, array: pa.Array, values: ValueSet) -> Bool[np.ndarray, "records"]:
+    """Which decoded values are in a set."""
+    null = np.asarray(array.is_null().to_numpy(zero_copy_only=False), dtype=bool)
     if isinstance(column, Categorical | Boolean):
-        raise SettingsError(f"column {name!r} has no order, so it takes values, not a range.")
-    size = schema.domain.size(name)
-    weights = np.zeros(size)
-    edges = np.asarray(column.bin_edges, dtype=np.float64)
-    start = edges[0] if low is None else _position(column, low)
-    # 30..39 means all of 39: whole units reach up to the next one
-    unit = 1 if isinstance(column, Integer | Date) else 0
-    stop = edges[-1] if high is None else _position(column, high) + unit
-    overlap = np.minimum(edges[1:], stop) - np.maximum(edges[:-1], start)
-    weights[: column.regular] = np.clip(overlap / (edges[1:] - edges[:-1]), 0, 1)[: column.regular]
-    return weights
+        among = np.array([member in values.members for member in array.to_pylist()], dtype=bool)
+    else:
+        at = _in_units(column, array)
+        among = np.zeros(len(at), dtype=bool)
+        for low, high in values.intervals:
+            among |= (at >= low) & (at < high)
+    return np.where(null, values.missing, among)
 
 
-def _position(column: Any, value: Any) -> float:
-    """A bound on the scale of the column's bin edges."""
-    if isinstance(column, Date | Datetime):
-        text = pa.array([str(value)])
-        try:
-            if isinstance(column, Date):
-                return float(text.cast(pa.date32()).cast(pa.int32())[0].as_py())
-            return float(text.cast(pa.timestamp("us")).cast(pa.int64())[0].as_py())
-        except pa.ArrowInvalid:
-            raise SettingsError(f"{value!r} is not a date.") from None
-    return float(value)
+def _in_units(column: Integer | Number | Date | Datetime, array: pa.Array) -> Num[np.ndarray, "records"]:
+    """Decoded values in the unit of the column's bin edges; anything for null."""
+    if pa.types.is_string(array.type):
+        return text.parse(column, array)[0]
+    if isinstance(column, Date):
+        array = array.cast(pa.date32(), safe=False).cast(pa.int32())
+    elif isinstance(column, Datetime):
+        array = array.cast(pa.timestamp("us", column.timezone)).cast(pa.int64())
+    else:
+        array = array.cast(pa.float64(), safe=False)
+    return np.asarray(array.fill_null(0).to_numpy(zero_copy_only=False))

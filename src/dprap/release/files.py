@@ -1,18 +1,20 @@
 """The release directory on disk: written whole or not at all, read back with every field checked.
 
-    release.json          what was done and under which guarantee (this module documents and validates it)
-    schema.yaml           the public schema
-    synthetic.parquet     the synthetic table (or .csv); absent for methods that give answers only
-    relaxed.npz           the relaxed data set: `probabilities` [one-hot, rows] and `weights` [rows]
-    answers.npz           shares of the workload's queries, one array a family; only for methods without rows
-    measurements.parquet  every noisy measurement with its standard deviation
+release.json          what was done and under which guarantee (this module documents and validates it)
+schema.yaml           the public schema
+synthetic.parquet     the synthetic table (or .csv); absent for methods that give answers only
+relaxed.npz           the relaxed data set: `probabilities` [one-hot, rows] and `weights` [rows]
+answers.npz           shares of the workload's queries, one array a family; only for methods without rows
+measurements.parquet  every noisy measurement with its standard deviation
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,19 +23,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dprap.errors import DprapError, SettingsError
-from dprap.privacy.measurement import Certificate, Measurement, QueryMeasurement
-from dprap.queries import Family, Marginal, Query
+from dprap.privacy.measurement import Certificate
 from dprap.relaxed import RelaxedDataset
+from dprap.release.measurements import measurement_table, read_measurements
 from dprap.release.release import Release, RunFacts
 from dprap.release.statement import PrivacyStatement
+from dprap.release.stored import entry_of, family_of
 from dprap.schema import Schema
-from dprap.workload import weighted
-from dprap.workload.files import family_from_entry, family_entry, workload_entries
+from dprap.workload import Workload, weighted
 
-FORMAT_VERSION = 1
+FORMAT_VERSION: Literal[1] = 1
+_ROUNDING = 1e-3
+# Probabilities are float32 and come out of an optimiser: how far their sums may be from one.
+
+_DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, pa.ArrowException)
+# What reading a cut, edited or foreign file may raise.
 
 
 class ReleaseError(DprapError):
@@ -50,10 +57,10 @@ class ReleaseFile(BaseModel):
     guarantee: str
     privacy: PrivacyStatement
     facts: RunFacts
-    rows: int
+    rows: int = Field(ge=1)
     synthetic_rows: int | None
-    queries: int
-    workload: list[dict[str, Any]]
+    queries: int = Field(ge=1)
+    workload: list[dict[str, Any]] = Field(min_length=1)
     certificate: Certificate | None
     certificate_share: dict[str, float] | None
 
@@ -65,63 +72,104 @@ def save_release(release: Release, directory: Path, *, rows: int | None, table_f
     if directory.exists():
         raise SettingsError(f"{directory} exists already. Choose another directory, or remove it first.")
     part = directory.with_name(directory.name + ".part")
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(parents=True)
+    try:
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        _write(release, part, rows, table_format, seed)
+        _sync(*part.iterdir(), part)
+        part.rename(directory)
+        _sync(directory.parent)
+    except OSError as error:
+        shutil.rmtree(part, ignore_errors=True)
+        raise ReleaseError(f"cannot write the release to {directory}: {error.strerror or error}.") from error
+
+
+def _write(release: Release, folder: Path, rows: int | None, table_format: str, seed: int | None) -> None:
     synthetic_rows = None
     if release.relaxed is not None:
         table = release.table(rows, format="arrow", seed=seed)
         synthetic_rows = table.num_rows
         if table_format == "parquet":
-            pyarrow.parquet.write_table(table, part / "synthetic.parquet", compression="zstd")
+            pyarrow.parquet.write_table(table, folder / "synthetic.parquet", compression="zstd")
         else:
-            pyarrow.csv.write_csv(table, part / "synthetic.csv")
+            pyarrow.csv.write_csv(table, folder / "synthetic.csv")
         np.savez_compressed(
-            part / "relaxed.npz",
+            folder / "relaxed.npz",
             probabilities=np.asarray(release.relaxed.probabilities, dtype=np.float32),
             weights=np.asarray(release.relaxed.weights, dtype=np.float32),
         )
     if release.workload_shares is not None:
-        np.savez_compressed(part / "answers.npz", **{str(i): a for i, a in enumerate(release.workload_shares)})  # type: ignore[arg-type]
-    release.schema.save(part / "schema.yaml")
-    pyarrow.parquet.write_table(_measurement_table(release.measurements), part / "measurements.parquet", compression="zstd")
+        arrays = {str(position): shares for position, shares in enumerate(release.workload_shares)}
+        np.savez_compressed(folder / "answers.npz", **arrays)  # type: ignore[arg-type]
+    release.schema.save(folder / "schema.yaml")
+    pyarrow.parquet.write_table(
+        measurement_table(release.measurements, release.schema.domain),
+        folder / "measurements.parquet",
+        compression="zstd",
+    )
     described = _described(release, synthetic_rows).model_dump(mode="json")
-    (part / "release.json").write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
-    _sync(part)
-    part.rename(directory)
-    _sync(directory.parent)
+    (folder / "release.json").write_text(json.dumps(described, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def load(directory: Path | str) -> Release:
-    """Read a release directory."""
+    """Read a release directory; refuses one that is damaged or of another version."""
     directory = Path(directory)
-    path = directory / "release.json"
-    try:
-        described = ReleaseFile.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise ReleaseError(f"{directory} is not a release: cannot read {path.name} ({error.strerror}).") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise ReleaseError(f"{path} is damaged or of another version: {where}: {first['msg']}.") from error
+    described = _read_description(directory)
     schema = Schema.load(directory / "schema.yaml")
-    entries = [family_from_entry(path, schema.domain, entry) for entry in described.workload]
-    cells = max(schema.domain.size_of(family.columns) for family, _ in entries)
-    workload = weighted(schema.domain, entries, max_cells=cells)
+    try:
+        workload = _workload(described, schema)
+        relaxed = _load_relaxed(directory / "relaxed.npz", schema)
+        shares = _load_answers(directory / "answers.npz", workload)
+        measurements = read_measurements(directory / "measurements.parquet", schema.domain)
+    except (*_DAMAGE, DprapError) as error:
+        raise ReleaseError(
+            f"{directory} is damaged: {_cause(error)}. Get it again from whoever published it."
+        ) from error
+    if relaxed is None and shares is None:
+        raise ReleaseError(f"{directory} is damaged: relaxed.npz is missing. Get it again from whoever published it.")
     return Release(
         schema=schema,
         workload=workload,
         privacy=described.privacy,
         facts=described.facts,
         rows=described.rows,
-        relaxed=_load_relaxed(directory / "relaxed.npz", schema),
-        workload_shares=_load_answers(directory / "answers.npz"),
-        measurements=_load_measurements(directory / "measurements.parquet", schema),
+        relaxed=relaxed,
+        workload_shares=shares,
+        measurements=measurements,
         certificate=described.certificate,
     )
 
 
+def _read_description(directory: Path) -> ReleaseFile:
+    path = directory / "release.json"
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ReleaseError(f"{directory} is not a release: cannot read {path.name} ({error.strerror}).") from error
+    try:
+        described = ReleaseFile.model_validate_json(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the file"
+        if where == "format_version":
+            raise ReleaseError(
+                f"{path} was written by another version of dprap: this one reads {FORMAT_VERSION}."
+            ) from None
+        raise ReleaseError(f"{path} is damaged: {where}: {first['msg']}.") from None
+    if described.private != described.privacy.private:
+        raise ReleaseError(f"{path} is damaged: it contradicts itself on whether it is private.")
+    return described
+
+
+def _workload(described: ReleaseFile, schema: Schema) -> Workload:
+    entries = [family_of(entry, schema.domain) for entry in described.workload]
+    cells = max(schema.domain.size_of(family.columns) for family, _ in entries)
+    return weighted(schema.domain, entries, max_cells=cells)
+
+
 def _described(release: Release, synthetic_rows: int | None) -> ReleaseFile:
     certificate = release.certificate
+    workload = release.workload
     return ReleaseFile(
         format_version=FORMAT_VERSION,
         private=release.privacy.private,
@@ -130,8 +178,11 @@ def _described(release: Release, synthetic_rows: int | None) -> ReleaseFile:
         facts=release.facts,
         rows=release.rows,
         synthetic_rows=synthetic_rows,
-        queries=release.workload.queries,
-        workload=workload_entries(release.workload),
+        queries=workload.queries,
+        workload=[
+            entry_of(family, workload.domain) | ({"weight": weight} if weight != 1.0 else {})
+            for family, weight in zip(workload.families, workload.weights, strict=True)
+        ],
         certificate=certificate,
         certificate_share=None
         if certificate is None
@@ -142,70 +193,38 @@ def _described(release: Release, synthetic_rows: int | None) -> ReleaseFile:
     )
 
 
-def _measurement_table(measurements: tuple[Measurement | QueryMeasurement, ...]) -> pa.Table:
-    """One row a measurement: which family, which query of it (null for all cells), noisy counts, σ and ρ."""
-    families: list[Family] = []
-    indexes: list[int | None] = []
-    counts: list[Any] = []
-    for item in measurements:
-        if isinstance(item, Measurement):
-            families.append(item.marginal)
-            indexes.append(None)
-            counts.append(item.counts.astype(np.float64))
-        else:
-            families.append(item.query.family)
-            indexes.append(item.query.index)
-            counts.append([item.count])
-    return pa.table(
-        {
-            "family": pa.array([json.dumps(family_entry(family)) for family in families], pa.string()),
-            "query": pa.array(indexes, pa.int64()),
-            "counts": pa.array(counts, pa.list_(pa.float64())),
-            "stddev_counts": pa.array([item.stddev_counts for item in measurements], pa.float64()),
-            "rho": pa.array([item.rho for item in measurements], pa.float64()),
-        }
-    )
-
-
-def _load_measurements(path: Path, schema: Schema) -> tuple[Measurement | QueryMeasurement, ...]:
-    try:
-        rows = pyarrow.parquet.read_table(path).to_pylist()
-    except (OSError, pa.ArrowInvalid) as error:
-        raise ReleaseError(f"{path} cannot be read.") from error
-    found: list[Measurement | QueryMeasurement] = []
-    for row in rows:
-        family, _ = family_from_entry(path, schema.domain, json.loads(row["family"]))
-        if row["query"] is None and isinstance(family, Marginal):
-            counts = np.array(row["counts"]).astype(np.int64)
-            found.append(Measurement(family, counts, row["stddev_counts"], row["rho"]))
-        else:
-            query = Query(family, row["query"])
-            found.append(QueryMeasurement(query, row["counts"][0], row["stddev_counts"], row["rho"]))
-    return tuple(found)
-
-
 def _load_relaxed(path: Path, schema: Schema) -> RelaxedDataset | None:
     if not path.exists():
         return None
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return RelaxedDataset(schema.domain, jnp.asarray(arrays["probabilities"]), jnp.asarray(arrays["weights"]))
-    except (OSError, ValueError, KeyError) as error:
-        raise ReleaseError(f"{path} cannot be read.") from error
+    with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
+        probabilities, weights = arrays["probabilities"], arrays["weights"]
+    if probabilities.shape != (schema.domain.onehot_size, len(weights)) or not len(weights):
+        raise ValueError("relaxed.npz does not fit the schema")
+    sums = np.add.reduceat(probabilities.astype(np.float64), schema.domain.offsets, axis=0)
+    good = np.abs(sums - 1).max() < _ROUNDING and abs(weights.sum(dtype=np.float64) - 1) < _ROUNDING
+    if not (good and probabilities.min() >= 0 and weights.min() >= 0):
+        raise ValueError("relaxed.npz does not hold distributions")
+    return RelaxedDataset(schema.domain, jnp.asarray(probabilities), jnp.asarray(weights))
 
 
-def _load_answers(path: Path) -> tuple[np.ndarray, ...] | None:
+def _load_answers(path: Path, workload: Workload) -> tuple[np.ndarray, ...] | None:
     if not path.exists():
         return None
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return tuple(arrays[str(position)] for position in range(len(arrays.files)))
-    except (OSError, ValueError, KeyError) as error:
-        raise ReleaseError(f"{path} cannot be read.") from error
+    with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
+        shares = tuple(arrays[str(position)] for position in range(len(arrays.files)))
+    if [array.size for array in shares] != list(workload.sizes):
+        raise ValueError("answers.npz does not fit the workload")
+    return shares
 
 
-def _sync(folder: Path) -> None:
-    for path in [*folder.iterdir(), folder] if folder.suffix == ".part" else [folder]:
+def _cause(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"cannot read {Path(error.filename).name}"
+    return str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
+
+
+def _sync(*paths: Path) -> None:
+    for path in paths:
         descriptor = os.open(path, os.O_RDONLY)
         try:
             os.fsync(descriptor)

@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from dprap.array_types import Answers
-from dprap.encoding import Codes, decode
+from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.privacy.measurement import Certificate, Measurement, QueryMeasurement
 from dprap.queries import Family
 from dprap.relaxed import RelaxedDataset, answers, round_rows
-from dprap.release.conditions import conditioned
+from dprap.release.conditions import conditioned, decoded_where
 from dprap.release.statement import PrivacyStatement
 from dprap.schema import Schema
 from dprap.workload import Workload
@@ -69,10 +69,13 @@ class Release:
         reweighted by how likely each satisfies them.
         """
         codes = self.codes(rows, where=where, seed=seed)
-        arrow = decode(codes, self.schema, seed=self.facts.seed if seed is None else seed)
-        return as_format(arrow, format)
+        return as_format(
+            decoded_where(codes, self.schema, where or {}, seed=self.facts.seed if seed is None else seed), format
+        )
 
-    def codes(self, rows: int | None = None, *, where: Mapping[str, Any] | None = None, seed: int | None = None) -> Codes:
+    def codes(
+        self, rows: int | None = None, *, where: Mapping[str, Any] | None = None, seed: int | None = None
+    ) -> Codes:
         """Synthetic records as codes."""
         rows = self.rows if rows is None else rows
         if rows < 1:
@@ -94,7 +97,14 @@ class Release:
             raise SettingsError(f"method {self.facts.method} answers its workload only; {unknown[0]} is not in it.")
         return [known[family] for family in families]
 
-    def save(self, directory: Path | str, *, rows: int | None = None, format: str = "parquet", seed: int | None = None) -> None:  # noqa: A002
+    def save(
+        self,
+        directory: Path | str,
+        *,
+        rows: int | None = None,
+        format: str = "parquet",  # noqa: A002
+        seed: int | None = None,
+    ) -> None:
         """Write the release directory, all of it or nothing."""
         from dprap.release.files import save_release
 
@@ -102,7 +112,9 @@ class Release:
 
     def _relaxed_or_refuse(self) -> RelaxedDataset:
         if self.relaxed is None:
-            raise SettingsError(f"method {self.facts.method} gives answers, not rows. Choose adaptive, rap or independent.")
+            raise SettingsError(
+                f"method {self.facts.method} gives answers, not rows. Choose adaptive, rap or independent."
+            )
         return self.relaxed
 
 
@@ -114,8 +126,8 @@ def as_format(table: pa.Table, format: TableFormat) -> Any:  # noqa: A002
         return table.to_pandas()
     if format == "polars":
         try:
-            import polars
+            import polars as pl
         except ImportError:
             raise SettingsError("polars is not installed. Install dprap[polars].") from None
-        return polars.from_arrow(table)
+        return pl.from_arrow(table)
     raise SettingsError(f"there is no table format {format!r}: use pandas, polars or arrow.")

@@ -22,7 +22,11 @@ class PrivacyStatement:
         """The guarantee in one sentence."""
         if not self.private:
             return "NOT PRIVATE: the noise came from a seed, so this release protects nobody. Never publish it."
-        who = "one record" if self.max_rows_per_person == 1 else f"all (up to {self.max_rows_per_person}) records of one person"
+        who = (
+            "one record"
+            if self.max_rows_per_person == 1
+            else f"all (up to {self.max_rows_per_person}) records of one person"
+        )
         change = "replacing" if self.relation == "replace" else "adding or removing"
         return (
             f"({self.epsilon:g}, {self.delta:.3g})-differentially private with respect to {change} {who}, "

@@ -1,0 +1,181 @@
+"""Answer a question from a release: how many records, which share, and how sure that is.
+
+The count comes from the relaxed rows (or, for methods without them, from the published answers). Where a measured marginal
+covers the question's columns, its own noisy count stands beside it: the sum of the cells asked for, with standard error
+σ·√(Σ wᵢ²), where wᵢ is the part of cell i that is asked for. Where the question is a query of the workload, the certificate
+bounds its error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from dprap.errors import WorkloadError
+from dprap.release import tally
+from dprap.release.question import parse
+from dprap.release.release import Release
+
+MAX_GROUPS = 10_000
+"""Most lines of a breakdown."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a noisy measurement says by itself, with the standard error of its noise."""
+
+    count: float
+    standard_error: float
+    marginal: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """The answer for one combination of the breakdown's values."""
+
+    values: tuple[str, ...]
+    count: float
+    share: float
+    measured: Measured | None
+    certified_error: float | None
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The answer to a question; without a breakdown it has one group, whose values are empty."""
+
+    question: str
+    by: tuple[str, ...]
+    rows: int
+    count: float
+    share: float
+    groups: tuple[Group, ...]
+    confidence: float | None
+    cut: tuple[str, ...]
+
+    def lines(self) -> list[str]:
+        """The answer as lines for people."""
+        some_measured = any(group.measured for group in self.groups)
+        header = [*self.by, "count", "share", *(["measured", "± s.e."] if some_measured else [])]
+        body = [
+            [*group.values, *_numbers(group.count, group.share), *(_measured_texts(group) if some_measured else [])]
+            for group in self.groups
+        ]
+        if self.by:
+            body.append(["all", *[""] * (len(self.by) - 1), *_numbers(self.count, self.share)])
+        return [*_aligned(header, body, left=len(self.by)), *self._remarks()]
+
+    def _remarks(self) -> list[str]:
+        found = []
+        bounds = [group.certified_error for group in self.groups if group.certified_error is not None]
+        if bounds and self.confidence is not None:
+            which = "each line" if self.by else "the count"
+            found.append(
+                f"certificate: with {self.confidence:.0%} confidence, {which} is within {bounds[0]:,.1f} of the truth"
+            )
+        origins = sorted({group.measured.marginal for group in self.groups if group.measured})
+        if origins:
+            found.append(
+                f"measured: the noisy counts of {', '.join(origins)} alone, with the standard error of their noise"
+            )
+        elif not bounds:
+            found.append("the count comes from the fit; no measurement covers these columns, so its error is not known")
+        found.extend(f"{name}: the question cuts a bin; its records are taken as evenly spread" for name in self.cut)
+        return found
+
+    def as_data(self) -> dict[str, Any]:
+        """The answer as plain data."""
+        data = asdict(self)
+        data["by"], data["cut"] = list(self.by), list(self.cut)
+        data["groups"] = [
+            {**asdict(group), "values": dict(zip(self.by, group.values, strict=True))} for group in self.groups
+        ]
+        return data
+
+
+def ask(release: Release, question: str, by: Sequence[str] = ()) -> Answered:
+    """Answer a question, for all records it asks for and broken down by the values of some columns.
+
+    >>> from dprap import synthesize
+    >>> from dprap.datasets import example, example_schema
+    >>> release = synthesize(
+    ...     example(500), example_schema(), epsilon=5.0, kway=1, method="independent", insecure_noise_seed=0
+    ... )
+    >>> answered = ask(release, "age in 30..39", by=["sex"])
+    >>> [group.values[0] for group in answered.groups], 40 < answered.count < 140
+    (['female', 'male', 'diverse'], True)
+    """
+    by = tuple(by)
+    domain = release.schema.domain
+    lines = domain.size_of(by)
+    if len(set(by)) < len(by):
+        raise WorkloadError("the breakdown names a column twice. Name each column once.")
+    if lines > MAX_GROUPS:
+        raise WorkloadError(
+            f"a breakdown by {'×'.join(by)} has {lines:,} lines; the limit is {MAX_GROUPS:,}. Use fewer columns."
+        )
+    asked = tally.Asked(release.schema, tuple(parse(question, release.schema)), by)
+    shares = tally.shares(release, asked)
+    groups = _groups(release, asked, shares)
+    share = float(shares.sum())
+    return Answered(
+        question=question,
+        by=by,
+        rows=release.rows,
+        count=share * release.rows,
+        share=share,
+        groups=tuple(groups),
+        confidence=None if release.certificate is None else release.certificate.confidence,
+        cut=asked.cut_columns,
+    )
+
+
+def _groups(release: Release, asked: tally.Asked, shares: tally.Table) -> list[Group]:
+    measured = tally.measured(release, asked)
+    certified = tally.certified(release, asked)
+    wanted = asked.part_of_cells(asked.by) > 0
+    bound = None if release.certificate is None else release.certificate.upper_bound_counts
+    found = []
+    for codes in np.ndindex(asked.shape):
+        if asked.by and not wanted[codes]:
+            continue  # the question itself leaves this group out
+        known = np.isfinite(measured.standard_errors[codes])
+        found.append(
+            Group(
+                values=tuple(release.schema.label(name, code) for name, code in zip(asked.by, codes, strict=True)),
+                count=float(shares[codes]) * release.rows,
+                share=float(shares[codes]),
+                measured=Measured(
+                    float(measured.counts[codes]), float(measured.standard_errors[codes]), str(measured.origins[codes])
+                )
+                if known
+                else None,
+                certified_error=bound if certified[codes] else None,
+            )
+        )
+    return found
+
+
+def _numbers(count: float, share: float) -> tuple[str, str]:
+    return f"{count:,.1f}", f"{share:.3%}"
+
+
+def _measured_texts(group: Group) -> tuple[str, str]:
+    measured = group.measured
+    return ("", "") if measured is None else (f"{measured.count:,.1f}", f"{measured.standard_error:,.1f}")
+
+
+def _aligned(header: list[str], body: list[list[str]], *, left: int) -> list[str]:
+    """A table: the first `left` columns aligned to the left, numbers to the right."""
+    rows = [header, *([*row, *[""] * (len(header) - len(row))] for row in body)]
+    widths = [max(len(row[position]) for row in rows) for position in range(len(header))]
+    return [
+        "  ".join(
+            text.ljust(width) if position < left else text.rjust(width)
+            for position, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

@@ -1,0 +1,201 @@
+"""The numbers behind an answer, for all groups of a breakdown at once: every array has one axis a column of the breakdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from dprap.errors import WorkloadError
+from dprap.privacy.measurement import Measurement, QueryMeasurement
+from dprap.queries import Marginal, Prefix
+from dprap.relaxed import RelaxedDataset
+from dprap.release import values as v
+from dprap.release.question import Box
+from dprap.release.release import Release
+from dprap.schema import Schema
+
+Table = Float[np.ndarray, "..."]
+Mask = Bool[np.ndarray, "..."]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked for: disjoint boxes, broken down by some columns."""
+
+    schema: Schema
+    boxes: tuple[Box, ...]
+    by: tuple[str, ...]
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that the answer depends on, in the schema's order."""
+        return tuple(name for name in self.schema.columns if name in self.by or any(name in box for box in self.boxes))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the breakdown."""
+        return self.schema.domain.shape_of(self.by)
+
+    @cached_property
+    def weights(self) -> tuple[dict[str, v.CodeWeights], ...]:
+        """For every box, the part of each code that it holds, by column."""
+        return tuple(
+            {name: v.weights(self.schema.columns[name], values) for name, values in box.items()} for box in self.boxes
+        )
+
+    @property
+    def cut_columns(self) -> tuple[str, ...]:
+        """Columns of which a code is asked for in part."""
+        cut = {name for box in self.weights for name, asked in box.items() if ((asked > 0) & (asked < 1)).any()}
+        return tuple(name for name in self.columns if name in cut)
+
+    def part_of_cells(self, columns: Sequence[str]) -> Table:
+        """Part of each cell over some columns (all that matter among them) that is asked for."""
+        whole = np.zeros(self.schema.domain.shape_of(columns))
+        for box in self.weights:
+            part = np.ones_like(whole)
+            for axis, name in enumerate(columns):
+                if name in box:
+                    part = part * box[name].reshape([-1 if at == axis else 1 for at in range(len(columns))])
+            whole += part
+        return whole
+
+    def onto_groups(self, table: Table, columns: Sequence[str]) -> Table:
+        """Sum a table over some columns to the groups of the breakdown."""
+        others = tuple(axis for axis, name in enumerate(columns) if name not in self.by)
+        kept = [name for name in columns if name in self.by]
+        return np.transpose(table.sum(axis=others), [kept.index(name) for name in self.by])
+
+
+def shares(release: Release, asked: Asked) -> Table:
+    """Shares of all records."""
+    if release.relaxed is None:
+        family, table = _published(release, asked.columns)
+        return asked.onto_groups(table * asked.part_of_cells(family.columns), family.columns)
+    total = np.zeros(asked.shape)
+    for box in asked.weights:
+        total = total + _box_shares(release.relaxed, box, asked.by)
+    return total
+
+
+def _box_shares(relaxed: RelaxedDataset, box: dict[str, v.CodeWeights], by: tuple[str, ...]) -> Table:
+    """Mean over rows of the product over columns, since the columns of a relaxed row are independent."""
+    rows = np.asarray(relaxed.weights, dtype=np.float64)
+    for name, weights in box.items():
+        if name not in by:
+            rows = rows * (weights @ np.asarray(relaxed.block(name), dtype=np.float64))
+    table = rows[None, :]
+    for name in by[:-1]:
+        table = (table[:, None, :] * _block(relaxed, box, name)[None, :, :]).reshape(-1, len(rows))
+    last = _block(relaxed, box, by[-1]).T if by else np.ones((len(rows), 1))
+    return np.asarray(table @ last).reshape(relaxed.domain.shape_of(by))
+
+
+def _block(relaxed: RelaxedDataset, box: dict[str, v.CodeWeights], name: str) -> Table:
+    block = np.asarray(relaxed.block(name), dtype=np.float64)
+    return block * box[name][:, None] if name in box else block
+
+
+def _published(release: Release, columns: tuple[str, ...]) -> tuple[Marginal, Table]:
+    """The smallest published marginal that has all the columns, with the shares of its cells."""
+    domain = release.schema.domain
+    known = zip(release.workload.families, release.workload_shares or (), strict=True)
+    fitting = [(f, s) for f, s in known if isinstance(f, Marginal) and set(columns) <= set(f.columns)]
+    if not fitting:
+        raise WorkloadError(
+            f"method {release.facts.method} answers its workload only, and no marginal of it has all of "
+            f"{', '.join(columns)}. Make a release with a method that gives rows."
+        )
+    family, found = min(fitting, key=lambda pair: pair[0].size(domain))
+    return family, np.asarray(found, dtype=np.float64).reshape(domain.shape_of(family.columns))
+
+
+@dataclass(frozen=True)
+class MeasuredTable:
+    """Noisy counts by themselves, with standard errors (infinite where nothing measured covers a group) and their origin."""
+
+    counts: Table
+    standard_errors: Table
+    origins: np.ndarray[Any, Any]
+
+
+def measured(release: Release, asked: Asked) -> MeasuredTable:
+    """For every group, the measurement that has the least noise on it."""
+    best = MeasuredTable(np.zeros(asked.shape), np.full(asked.shape, np.inf), np.full(asked.shape, "", dtype=object))
+    if not asked.columns and release.privacy.relation == "replace":
+        return best  # the number of records is public, so no noise speaks of it
+    for item in release.measurements:
+        if isinstance(item, Measurement):
+            if set(asked.columns) <= set(item.marginal.columns):
+                _take_better(best, *_summed_cells(item, asked), str(item.marginal))
+        elif set(item.query.family.columns) == set(asked.columns):
+            _take_better(best, *_single_query(item, asked), str(item.query.family))
+    return best
+
+
+def _take_better(best: MeasuredTable, counts: Table, standard_errors: Table, origin: str) -> None:
+    better = standard_errors < best.standard_errors
+    best.counts[better] = counts[better]
+    best.standard_errors[better] = standard_errors[better]
+    best.origins[better] = origin
+
+
+def _summed_cells(item: Measurement, asked: Asked) -> tuple[Table, Table]:
+    columns = item.marginal.columns
+    parts = asked.part_of_cells(columns)
+    counts = asked.onto_groups(parts * item.counts.reshape(parts.shape), columns)
+    return counts, item.stddev_counts * np.sqrt(asked.onto_groups(parts**2, columns))
+
+
+def _single_query(item: QueryMeasurement, asked: Asked) -> tuple[Table, Table]:
+    """A single query speaks of a group that asks for exactly its cell."""
+    counts, errors = np.zeros(asked.shape), np.full(asked.shape, np.inf)
+    family = item.query.family
+    if isinstance(family, Marginal):
+        domain = asked.schema.domain
+        codes = dict(zip(family.columns, family.codes(domain, np.array([item.query.index]))[0].tolist(), strict=True))
+        group = tuple(codes[name] for name in asked.by)
+        parts = asked.part_of_cells(family.columns)
+        in_group = asked.onto_groups(parts, family.columns)[group]
+        if in_group == 1 and parts[tuple(codes.values())] == 1:
+            counts[group], errors[group] = item.count, item.stddev_counts
+    return counts, errors
+
+
+def certified(release: Release, asked: Asked) -> Mask:
+    """Which groups are queries of the workload, so that the certificate bounds their error."""
+    found = np.zeros(asked.shape, dtype=bool)
+    if release.certificate is None or len(asked.boxes) != 1:
+        return found
+    for family in release.workload.families:
+        if not isinstance(family, Marginal | Prefix) or set(family.columns) != set(asked.columns):
+            continue
+        cumulative = family.cumulative if isinstance(family, Prefix) else ()
+        free = [name for name in asked.columns if name not in asked.by]
+        if set(cumulative) & set(asked.by):
+            continue
+        if all(_is_query(asked.weights[0][name], cumulative=name in cumulative) for name in free):
+            found |= _whole_groups(asked)
+    return found
+
+
+def _whole_groups(asked: Asked) -> Mask:
+    """Groups whose own values are asked for whole."""
+    pinned = np.ones(asked.shape)
+    for axis, name in enumerate(asked.by):
+        if name in asked.weights[0]:
+            pinned = pinned * asked.weights[0][name].reshape([-1 if at == axis else 1 for at in range(len(asked.by))])
+    return np.asarray(pinned == 1)
+
+
+def _is_query(weights: v.CodeWeights, *, cumulative: bool) -> bool:
+    """Whether exactly one code is asked for or, along a cumulative column, all codes up to one."""
+    whole = int(np.count_nonzero(weights))
+    if not whole or ((weights > 0) & (weights < 1)).any():
+        return False
+    return bool(weights[:whole].all()) if cumulative else whole == 1
