@@ -33,7 +33,7 @@ from dprap.release.release import Release, RunFacts
 from dprap.release.statement import PrivacyStatement
 from dprap.release.stored import entry_of, family_of
 from dprap.schema import Schema
-from dprap.workload import Workload, weighted
+from dprap.workload import MAX_CELLS, Workload, weighted
 
 FORMAT_VERSION: Literal[1] = 1
 _ROUNDING = 1e-3
@@ -163,7 +163,7 @@ def _read_description(directory: Path) -> ReleaseFile:
 
 def _workload(described: ReleaseFile, schema: Schema) -> Workload:
     entries = [family_of(entry, schema.domain) for entry in described.workload]
-    cells = max(schema.domain.size_of(family.columns) for family, _ in entries)
+    cells = max(MAX_CELLS, *(schema.domain.size_of(family.columns) for family, _ in entries))
     return weighted(schema.domain, entries, max_cells=cells)
 
 
