@@ -163,7 +163,8 @@ class Ledger:
         """Start a run, or go on with one of the same name; refuses what the cap does not allow.
 
         A new run enters the chain with its first charge: until then it holds nothing against the cap, so that a run
-        which fails on its settings costs nothing.
+        which fails on its settings costs nothing. A run that is done can be replayed, for its release may have been lost
+        after its last step; any further charge is refused.
         """
         check_run_name(run)
         facts = facts | {"data": hmac.new(self._key, data.encode(), hashlib.sha256).hexdigest()}
@@ -172,8 +173,6 @@ class Ledger:
             self._state.check_cap(planned_rho)
             self._begun[run] = RunState(planned_rho, facts)
             return self._begun[run]
-        if known.done:
-            raise LedgerError(f"run {run} is already done in ledger {self.path}.")
         if known.planned_rho != planned_rho or any(known.facts.get(key) != value for key, value in facts.items()):
             raise LedgerError(
                 f"run {run} in ledger {self.path} began with other data or parameters (or the ledger's key file was "
