@@ -1,0 +1,132 @@
+"""HDMM for marginals (McKenna et al. 2018, 2019): the best weighted marginals, measured once, and one inference over all.
+
+The strategy is optimised over weighted marginals (`dprap.mechanisms.strategy`). Inference is by least squares, made
+non-negative marginal by marginal (HDMM+LLS), or by a graphical model (HDMM+PGM; needs `mbi`, and marginals whose
+junction tree is small). Prefix and threshold families are answered from the marginal over their columns; their strategy is the
+marginal's, where HDMM proper would also optimise over ranges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from dprap.domain import Domain
+from dprap.errors import SettingsError
+from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
+from dprap.mechanisms.shared import cell_families, count_records, project_simplex
+from dprap.mechanisms.strategy import best_strategy
+from dprap.privacy import Curator, Measurement
+from dprap.queries import Marginal
+from dprap.workload import Workload
+
+Table = Float[np.ndarray, "..."]
+"""A table of counts over some columns, one axis a column."""
+
+
+@dataclass(frozen=True)
+class HdmmSettings:
+    """`inference` from the measured marginals; the last two settings are the graphical model's."""
+
+    inference: Literal["least_squares", "graphical"] = "least_squares"
+    iterations: int = 1000
+    max_model_megabytes: float = 200.0
+    records_share: float = 0.01
+
+    def __post_init__(self) -> None:
+        if self.inference not in ("least_squares", "graphical"):
+            raise SettingsError(f"inference must be 'least_squares' or 'graphical', not {self.inference!r}.")
+
+
+def run(
+    curator: Curator,
+    workload: Workload,
+    settings: HdmmSettings,
+    *,
+    seed: int,  # noqa: ARG001 - every method has the same signature; this one makes no public choices
+    progress: ProgressCallback = silent,
+) -> MechanismResult:
+    """Measure the best weighted marginals and answer the workload from all of them together."""
+    families = cell_families(workload, "hdmm")
+    strategy = best_strategy(workload, total_is_known=curator.neighbors.rows_are_public)
+    wanted = list(dict.fromkeys(Marginal(family.columns) for family in families))
+    if settings.inference == "graphical":
+        from dprap.mechanisms.graphical import check_model_size
+
+        check_model_size(workload.domain, strategy.marginals, settings.max_model_megabytes)
+    progress(Progress("measure", 0, 1, f"{len(strategy.marginals)} marginals"))
+    records = count_records(curator, settings.records_share)
+    measured = curator.measure(strategy.marginals, curator.remaining, [Fraction(share) for share in strategy.shares])
+    progress(Progress("measure", 1, 1))
+    if settings.inference == "graphical":
+        from dprap.mechanisms.graphical import fit_model
+
+        model = fit_model(workload.domain, measured, records.count, iterations=settings.iterations)
+        fractions = {marginal: model.fractions(marginal) for marginal in wanted}
+    else:
+        residuals = best_residuals(workload.domain, [*records.measurements, *measured], records.count)
+        fractions = {
+            marginal: project_simplex((least_squares(workload.domain, residuals, marginal) / records.count).ravel())
+            for marginal in wanted
+        }
+    answers = [
+        np.asarray(
+            family.answers(fractions[Marginal(family.columns)].reshape(workload.domain.shape_of(family.columns)))
+        ).ravel()
+        for family in families
+    ]
+    return MechanismResult(None, answers, (*records.measurements, *measured))
+
+
+def best_residuals(
+    domain: Domain, measured: Sequence[Measurement], records: float
+) -> dict[frozenset[str], tuple[tuple[str, ...], Table]]:
+    """Estimate, for every set of columns, the part of the counts that lives on exactly these.
+
+    It is the minimum-variance mean of what each marginal says about it: summing a marginal's cells down to the set multiplies
+    their variance by the number of cells summed.
+    """
+    sums: dict[frozenset[str], tuple[tuple[str, ...], Table, float]] = {}
+    for measurement in measured:
+        given = measurement.marginal.columns
+        columns = tuple(sorted(given, key=domain.position))
+        table = measurement.counts.astype(np.float64).reshape(domain.shape_of(given))
+        table = table.transpose([given.index(name) for name in columns])
+        for size in range(len(columns) + 1):
+            for kept in combinations(columns, size):
+                residual = _residual(table, columns, kept)
+                summed = domain.size_of(columns) / domain.size_of(kept)
+                information = 1 / (measurement.stddev_counts**2 * summed)
+                _, total, known = sums.get(frozenset(kept), (kept, np.zeros_like(residual), 0.0))
+                sums[frozenset(kept)] = (kept, total + information * residual, known + information)
+    found = {key: (kept, total / known) for key, (kept, total, known) in sums.items()}
+    found[frozenset()] = ((), np.array(records))
+    return found
+
+
+def _residual(table: Table, columns: tuple[str, ...], kept: tuple[str, ...]) -> Table:
+    summed = tuple(axis for axis, name in enumerate(columns) if name not in kept)
+    residual: Table = table.sum(axis=summed)
+    for axis in range(len(kept)):
+        residual = residual - residual.mean(axis=axis, keepdims=True)
+    return residual
+
+
+def least_squares(
+    domain: Domain, residuals: dict[frozenset[str], tuple[tuple[str, ...], Table]], marginal: Marginal
+) -> Table:
+    """The least-squares estimate of a marginal's counts: the sum of its residuals, each spread evenly."""
+    estimate = np.zeros(domain.shape_of(marginal.columns))
+    for size in range(len(marginal.columns) + 1):
+        for kept in combinations(marginal.columns, size):
+            columns, residual = residuals[frozenset(kept)]
+            aligned = residual.transpose([columns.index(name) for name in kept])
+            shape = [domain.size(name) if name in kept else 1 for name in marginal.columns]
+            estimate += aligned.reshape(shape) * (domain.size_of(kept) / domain.size_of(marginal.columns))
+    return estimate
