@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.schema.strategies import SCHEMAS, total_schemas
 
-from dprap.encoding import Codes, decode, encode, encode_batch
+from dprap.encoding import Codes, decode, encode, encode_batch, write_table
 from dprap.schema import Schema
 
 
@@ -101,4 +101,15 @@ def test_parquet_files_give_the_same_codes(schema: Schema, seed: int, tmp_path_f
     path = tmp_path_factory.mktemp("parquet") / "table.parquet"
     codes = all_codes(schema)
     pa.parquet.write_table(decode(codes, schema, seed=seed), path)
+    assert_same(encode(path, schema), codes)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(schema=SCHEMAS, seed=st.integers(0, 100))
+def test_csv_files_give_the_same_codes(schema: Schema, seed: int, tmp_path_factory) -> None:
+    path = tmp_path_factory.mktemp("csv") / "table.csv"
+    # a text that no generated column lists stands for null
+    schema = schema.model_copy(update={"null_values": ("<null>",)})
+    codes = all_codes(schema)
+    write_table(decode(codes, schema, seed=seed), path, schema)
     assert_same(encode(path, schema), codes)

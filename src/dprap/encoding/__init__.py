@@ -5,6 +5,7 @@ from dprap.encoding.codes import Codes, code_dtype
 from dprap.encoding.decode import decode
 from dprap.encoding.encode import check_columns, encode, encode_batch, encode_batches
 from dprap.encoding.tables import open_table
+from dprap.encoding.write import write_table
 
 __all__ = [
     "CheckReport",
@@ -17,4 +18,5 @@ __all__ = [
     "encode_batch",
     "encode_batches",
     "open_table",
+    "write_table",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,7 +121,7 @@ def _open_csv(path: Path, delimiter: str) -> TableBatches:
         try:
             with pa.csv.open_csv(
                 path,
-                pa.csv.ReadOptions(block_size=_CSV_BLOCK_BYTES, column_names=names, skip_rows=1),
+                pa.csv.ReadOptions(block_size=_CSV_BLOCK_BYTES, column_names=names, skip_rows_after_names=1),
                 # an empty line is a record only where a record has one value
                 pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=len(names) > 1),
                 pa.csv.ConvertOptions(column_types={name: pa.string() for name in names}, strings_can_be_null=False),
@@ -136,9 +137,8 @@ def _csv_header(path: Path, delimiter: str) -> tuple[str, ...]:
     try:
         with pa.input_stream(path) as raw:  # decompresses .gz and the like
             start = raw.read(1 << 20)
-        first = next(
-            csv.reader(start.decode("utf-8-sig", errors="ignore").splitlines(keepends=True), delimiter=delimiter), []
-        )
+        header = io.StringIO(start.decode("utf-8-sig", errors="ignore"), newline="")
+        first = next(csv.reader(header, delimiter=delimiter), [])
     except (csv.Error, OSError, pa.ArrowException):
         raise DataError(f"{path}: cannot be read as CSV. Check its header line and permissions.") from None
     if not first:
