@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import warnings
 
+import jax
 import numpy as np
 import pytest
 from tests.mechanisms.small import DOMAIN, curator_on, small_codes
@@ -14,9 +16,10 @@ from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.evaluate import evaluate
 from dprap.mechanisms import aim, hdmm, independent, mst
-from dprap.mechanisms.graphical import GraphicalModel, check_model_size
+from dprap.mechanisms.graphical import GraphicalModel, check_model_size, fit_model
+from dprap.mechanisms.junction import JunctionTree
 from dprap.mechanisms.modelled import ModelOutput
-from dprap.privacy import Relation
+from dprap.privacy import Measurement, Relation
 from dprap.queries import Marginal
 from dprap.sources import MemorySource
 from dprap.workload import Workload, all_kway
@@ -33,13 +36,8 @@ def chain_model(rng: np.random.Generator) -> tuple[GraphicalModel, np.ndarray]:
     joint = np.einsum(
         "ab,bc,cd,e->abcde", first, second / second.sum(1, keepdims=True), third / third.sum(1, keepdims=True), alone
     )
-    model = GraphicalModel(
-        CHAIN,
-        (("a", "b"), ("b", "c"), ("c", "d"), ("e",)),
-        (None, 0, 1, None),
-        (first, second, third, alone),
-        fitted=None,
-    )
+    tree = JunctionTree(CHAIN, (("a", "b"), ("b", "c"), ("c", "d"), ("e",)), (None, 0, 1, None))
+    model = GraphicalModel(tree, (first, second, third, alone), parameters={})
     return model, joint
 
 
@@ -61,13 +59,58 @@ def test_records_drawn_follow_the_model() -> None:
     assert np.abs(counted - joint.ravel()).max() < 6 * 0.0025
 
 
-@pytest.fixture
-def needs_mbi() -> None:
+FACTORS = [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d"), ("e",)]  # a cycle: its tree needs a chord
+
+
+def test_calibration_is_summation_of_the_joint_distribution() -> None:
+    rng = np.random.default_rng(3)
+    factors = {columns: rng.normal(0, 2, CHAIN.shape_of(columns)) for columns in FACTORS}
+    joint = np.zeros(CHAIN.sizes)
+    for columns, table in factors.items():
+        joint += table.reshape([CHAIN.size(name) if name in columns else 1 for name in CHAIN.names])
+    joint = np.exp(joint) / np.exp(joint).sum()
+    tree = JunctionTree.of(CHAIN, FACTORS)
+    assert set().union(*tree.cliques) == set(CHAIN.names)
+    for clique, table in zip(tree.cliques, tree.calibrate(factors), strict=True):
+        axes = tuple(CHAIN.position(name) for name in CHAIN.names if name not in clique)
+        assert table == pytest.approx(joint.sum(axis=axes))
+
+
+def noisy_measurements(codes: Codes, noise_seed: int = 0) -> list[Measurement]:
+    curator = curator_on(codes, epsilon=1.0, noise_seed=noise_seed)
+    marginals = [Marginal(("a",)), Marginal(("b", "a")), Marginal(("b", "c")), Marginal(("c", "d")), Marginal(("a",))]
+    return curator.measure(marginals, curator.remaining)
+
+
+def test_fit_is_the_one_of_mbi() -> None:
     if importlib.util.find_spec("mbi") is None:
         pytest.skip("needs dprap[bench]")
+    codes = small_codes()
+    measured = noisy_measurements(codes)
+    ours = fit_model(DOMAIN, measured, codes.rows, iterations=2000)
+    with warnings.catch_warnings(), jax.enable_x64(True):  # noqa: FBT003
+        warnings.simplefilter("ignore")
+        import mbi
+
+        theirs = mbi.estimation.MirrorDescent().estimate(
+            mbi.Domain(DOMAIN.names, DOMAIN.sizes),
+            [mbi.LinearMeasurement(m.counts.astype(float), m.marginal.columns, m.stddev_counts) for m in measured],
+            known_total=float(codes.rows),
+            iters=5000,
+        )
+        for columns in (("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")):
+            expected = np.asarray(theirs.project(columns).datavector()) / codes.rows
+            assert ours.fractions(Marginal(columns)) == pytest.approx(expected, abs=2e-4)
 
 
-@pytest.mark.usefixtures("needs_mbi")
+def test_fit_from_a_fitted_model_stays_there() -> None:
+    codes = small_codes()
+    measured = noisy_measurements(codes)
+    first = fit_model(DOMAIN, measured, codes.rows, iterations=1000)
+    again = fit_model(DOMAIN, measured, codes.rows, iterations=1, start=first)
+    assert again.fractions(Marginal(("b", "c"))) == pytest.approx(first.fractions(Marginal(("b", "c"))), abs=1e-3)
+
+
 @pytest.mark.parametrize("relation", [Relation.REPLACE, Relation.ADD_REMOVE])
 @pytest.mark.parametrize(
     ("module", "settings"),
@@ -90,7 +133,6 @@ def test_methods_beat_independence_and_spend_the_budget(module, settings, relati
         assert evaluate(MemorySource(codes), workload, result.relaxed).max < found.max + 0.1
 
 
-@pytest.mark.usefixtures("needs_mbi")
 def test_mst_on_a_single_column() -> None:
     domain = Domain.of({"a": 3})
     codes = Codes.of(domain, {"a": np.arange(300) % 3})
@@ -100,7 +142,6 @@ def test_mst_on_a_single_column() -> None:
     assert result.answers[0] == pytest.approx(np.full(3, 1 / 3), abs=0.1)
 
 
-@pytest.mark.usefixtures("needs_mbi")
 def test_models_that_do_not_fit_are_refused() -> None:
     domain = Domain.of(dict.fromkeys("abc", 1000))
     with pytest.raises(SettingsError, match="7,629 MB"):

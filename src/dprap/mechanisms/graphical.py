@@ -1,55 +1,35 @@
-"""Graphical models of noisy marginals (McKenna, Sheldon and Miklau 2019): what HDMM+PGM, AIM and MST infer with.
+r"""Graphical models of noisy marginals (McKenna, Sheldon and Miklau 2019): what HDMM+PGM, AIM and MST infer with.
 
-The model is fitted by `mbi`'s mirror descent. Marginals that no clique holds are computed here, from the calibrated junction
-tree: the joint distribution is a product of one clique's table and conditionals of the others, summed out by `einsum`. (`mbi`
-compiles a programme for each such marginal, which takes longer than all of this.)
+Among the distributions \(p \propto \exp(\sum_S \theta_S)\), with one table of parameters for every measured marginal S, find the one that
+minimises \(\tfrac12 \sum_S \lVert (n\,p_S - y_S)/\sigma_S \rVert^2\) by mirror descent: a step along the gradient by the marginals is a
+step of the parameters. Marginals come from a junction tree; those that no clique holds, from the product of one clique's table with
+conditionals of the others, summed out by `einsum`.
+
+This is the estimator of the package `mbi`, and tested against it. `mbi` 2.0 compiles programmes anew for every set of marginals, which on tables
+of ADULT's size takes several times as long as the whole descent takes here.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import ModuleType
-from typing import Any
 
-import jax
 import numpy as np
 from jaxtyping import Float, Int
 
 from dprap.array_types import Answers
 from dprap.domain import Domain
 from dprap.errors import SettingsError
+from dprap.mechanisms.junction import JunctionTree, Table
 from dprap.privacy import Measurement
 from dprap.queries import Marginal
 
-Columns = frozenset[str]
-
-
-def _double_precision() -> AbstractContextManager[Any]:
-    return jax.enable_x64(True)  # type: ignore[no-any-return, no-untyped-call, unused-ignore]  # noqa: FBT003
-
-
-def _mbi() -> ModuleType:
-    """The optional package, or a message that says how to get it."""
-    try:
-        # It warns on import that single precision is too little; every use below is in double precision.
-        with warnings.catch_warnings(), _double_precision():
-            warnings.simplefilter("ignore")
-            import mbi
-    except ImportError:
-        raise SettingsError("methods with graphical models need mbi. Install dprap[bench].") from None
-    module: ModuleType = mbi
-    return module
+Columns = tuple[str, ...]
 
 
 def model_megabytes(domain: Domain, marginals: Iterable[Marginal]) -> float:
-    """Size of the junction tree of a model that holds these marginals."""
-    mbi = _mbi()
-    cliques = [marginal.columns for marginal in marginals if marginal.columns]
-    size: float = mbi.junction_tree.hypothetical_model_size(mbi.Domain(domain.names, domain.sizes), cliques)
-    return size
+    """Size of the junction tree of a model that holds these marginals, at eight bytes a cell."""
+    return JunctionTree.of(domain, [marginal.columns for marginal in marginals]).cells * 8 / 2**20
 
 
 def check_model_size(domain: Domain, marginals: Iterable[Marginal], max_megabytes: float) -> None:
@@ -64,13 +44,11 @@ def check_model_size(domain: Domain, marginals: Iterable[Marginal], max_megabyte
 
 @dataclass(frozen=True)
 class GraphicalModel:
-    """A fitted distribution: tables of a junction tree's cliques, each parent before its children."""
+    """A fitted distribution: probabilities of a junction tree's cliques, and the parameters they come from."""
 
-    domain: Domain
-    cliques: tuple[tuple[str, ...], ...]
-    parents: tuple[int | None, ...]
-    tables: tuple[Float[np.ndarray, "..."], ...]
-    fitted: Any
+    tree: JunctionTree
+    tables: tuple[Table, ...]
+    parameters: Mapping[Columns, Table]
 
     def fractions(self, marginal: Marginal) -> Answers:
         """Fractions of the cells of any marginal."""
@@ -80,55 +58,55 @@ class GraphicalModel:
         kept = self._needed(wanted)
         operands: list[Any] = []
         for place in sorted(kept):
-            columns, parent = self.cliques[place], self.parents[place]
+            columns, parent = self.tree.cliques[place], self.tree.parents[place]
             table = self.tables[place]
             if parent is not None and parent in kept:
-                shared = frozenset(columns) & frozenset(self.cliques[parent])
+                shared = frozenset(columns) & frozenset(self.tree.cliques[parent])
                 summed = tuple(axis for axis, name in enumerate(columns) if name not in shared)
                 below = table.sum(axis=summed, keepdims=True)
                 table = np.divide(table, below, out=np.zeros_like(table), where=below > 0)
-            operands += [table, [self.domain.position(name) for name in columns]]
-        output = [self.domain.position(name) for name in marginal.columns]
+            operands += [table, [self.tree.domain.position(name) for name in columns]]
+        output = [self.tree.domain.position(name) for name in marginal.columns]
         result: Answers = np.einsum(*operands, output, optimize="greedy").ravel()
         return result
 
-    def _needed(self, wanted: Columns) -> set[int]:
+    def _needed(self, wanted: frozenset[str]) -> set[int]:
         """Cliques that a marginal depends on: leaves that add no wanted column to their neighbour are cut, repeatedly."""
-        kept = set(range(len(self.cliques)))
+        kept = set(range(len(self.tree.cliques)))
         cut = True
         while cut:
             cut = False
             for place in sorted(kept, reverse=True):
                 around = self._neighbours(place, kept)
-                adds = wanted & frozenset(self.cliques[place])
+                adds = wanted & frozenset(self.tree.cliques[place])
                 if (not around and not adds) or (
-                    len(around) == 1 and adds <= frozenset(self.cliques[next(iter(around))])
+                    len(around) == 1 and adds <= frozenset(self.tree.cliques[next(iter(around))])
                 ):
                     kept.remove(place)
                     cut = True
         return kept
 
     def _neighbours(self, place: int, kept: set[int]) -> set[int]:
-        children = {child for child, parent in enumerate(self.parents) if parent == place}
-        parent = self.parents[place]
+        children = {child for child, parent in enumerate(self.tree.parents) if parent == place}
+        parent = self.tree.parents[place]
         return ((children | {parent}) if parent is not None else children) & kept
 
     def sample(self, rows: int, rng: np.random.Generator) -> Int[np.ndarray, "records columns"]:
         """Independent records, clique by clique: each given the columns it shares with its parent."""
-        records = np.full((rows, len(self.domain)), -1, dtype=np.int64)
-        for place, columns in enumerate(self.cliques):
-            parent = self.parents[place]
-            shared = [name for name in columns if parent is not None and name in self.cliques[parent]]
+        records = np.full((rows, len(self.tree.domain)), -1, dtype=np.int64)
+        for place, columns in enumerate(self.tree.cliques):
+            parent = self.tree.parents[place]
+            shared = [name for name in columns if parent is not None and name in self.tree.cliques[parent]]
             fresh = [name for name in columns if name not in shared]
             table = self.tables[place].transpose([columns.index(name) for name in (*shared, *fresh)])
-            table = table.reshape(self.domain.size_of(shared), self.domain.size_of(fresh))
+            table = table.reshape(self.tree.domain.size_of(shared), self.tree.domain.size_of(fresh))
             given = np.zeros(rows, dtype=np.int64)
             for name in shared:
-                given = given * self.domain.size(name) + records[:, self.domain.position(name)]
+                given = given * self.tree.domain.size(name) + records[:, self.tree.domain.position(name)]
             drawn = _draw(table, given, rng)
-            codes = np.unravel_index(drawn, self.domain.shape_of(fresh)) if fresh else ()
+            codes = np.unravel_index(drawn, self.tree.domain.shape_of(fresh)) if fresh else ()
             for name, code in zip(fresh, codes, strict=True):
-                records[:, self.domain.position(name)] = code
+                records[:, self.tree.domain.position(name)] = code
         return records
 
 
@@ -153,55 +131,68 @@ def fit_model(
     iterations: int,
     start: GraphicalModel | None = None,
 ) -> GraphicalModel:
-    """Fit the maximum-entropy distribution whose marginals come closest to the measured ones, in units of their noise."""
-    mbi = _mbi()
-    with _double_precision(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        mbi_domain = mbi.Domain(domain.names, domain.sizes)
-        observed = [
-            mbi.LinearMeasurement(counts, marginal.columns, stddev)
-            for marginal, (counts, stddev) in _merged(measured).items()
-        ]
-        fitted = mbi.estimation.MirrorDescent().estimate(
-            mbi_domain,
-            observed,
-            known_total=records,
-            iters=iterations,
-            warm_start=None if start is None else start.fitted,
+    """Fit a model to the measured marginals, from `start`'s parameters where it has them."""
+    observed = _merged(domain, measured)
+    tree = JunctionTree.of(domain, observed)
+    known: Mapping[Columns, Table] = {} if start is None else start.parameters
+    parameters = {columns: known.get(columns, np.zeros_like(counts)) for columns, (counts, _) in observed.items()}
+    point = _Point.at(tree, parameters, observed, records)
+    # The inverse of the largest curvature of the loss is where a step certainly helps.
+    step = 1 / (records**2 * sum(stddev**-2 for _, stddev in observed.values())) if observed else 0.0
+    for _ in range(iterations if observed else 0):
+        moved = {columns: table - step * point.gradient[columns] for columns, table in point.parameters.items()}
+        tried = _Point.at(tree, moved, observed, records)
+        promised = sum(
+            float(np.vdot(point.gradient[columns], point.marginals[columns] - tried.marginals[columns]))
+            for columns in observed
         )
-        tree, _ = mbi.junction_tree.make_junction_tree(mbi_domain, [tuple(clique) for clique in fitted.cliques])
-        calibrated = mbi.marginal_oracles.message_passing_stable(fitted.potentials.expand(list(tree.nodes)), 1.0)
-        cliques, parents = _rooted(tree)
-        tables = tuple(
-            np.asarray(calibrated.project(clique).datavector(flatten=False), dtype=np.float64) for clique in cliques
-        )
-    return GraphicalModel(domain, cliques, parents, tables, fitted)
+        if point.loss - tried.loss >= 0.5 * promised:
+            point, step = tried, step * 1.5
+        else:
+            step *= 0.5
+    return GraphicalModel(tree, point.tables, point.parameters)
 
 
-def _merged(measured: Sequence[Measurement]) -> dict[Marginal, tuple[Float[np.ndarray, "cells"], float]]:
-    """Inverse-variance means of what was measured more than once: the same loss, and fewer programmes to compile."""
-    sums: dict[Marginal, tuple[Float[np.ndarray, "cells"], float]] = {}
+@dataclass(frozen=True)
+class _Point:
+    """A place on the way: parameters, what follows from them, the loss and its gradient by the marginals."""
+
+    parameters: Mapping[Columns, Table]
+    tables: tuple[Table, ...]
+    marginals: Mapping[Columns, Table]
+    loss: float
+    gradient: Mapping[Columns, Table]
+
+    @classmethod
+    def at(
+        cls,
+        tree: JunctionTree,
+        parameters: Mapping[Columns, Table],
+        observed: Mapping[Columns, tuple[Table, float]],
+        records: float,
+    ) -> _Point:
+        tables = tuple(tree.calibrate(parameters))
+        marginals, gradient, loss = {}, {}, 0.0
+        for columns, (counts, stddev) in observed.items():
+            clique = tree.cliques[tree.home(columns)]
+            summed = tuple(axis for axis, name in enumerate(clique) if name not in columns)
+            marginals[columns] = tables[tree.home(columns)].sum(axis=summed)
+            residual = (records * marginals[columns] - counts) / stddev
+            loss += 0.5 * float(np.vdot(residual, residual))
+            gradient[columns] = residual * (records / stddev)
+        return cls(parameters, tables, marginals, loss, gradient)
+
+
+def _merged(domain: Domain, measured: Sequence[Measurement]) -> dict[Columns, tuple[Table, float]]:
+    """Tables in the domain's column order with their noise; what was measured more than once is averaged by precision."""
+    sums: dict[Columns, tuple[Table, float]] = {}
     for measurement in measured:
-        if measurement.marginal.columns:
+        given = measurement.marginal.columns
+        if given:
+            columns = tuple(sorted(given, key=domain.position))
+            table = measurement.counts.astype(np.float64).reshape(domain.shape_of(given))
             information = measurement.stddev_counts**-2.0
-            total, known = sums.get(measurement.marginal, (np.zeros(len(measurement.counts)), 0.0))
-            sums[measurement.marginal] = (total + information * measurement.counts, known + information)
-    return {marginal: (total / known, known**-0.5) for marginal, (total, known) in sums.items()}
-
-
-def _rooted(tree: Any) -> tuple[tuple[tuple[str, ...], ...], tuple[int | None, ...]]:
-    """Cliques of a forest with each parent before its children."""
-    order: list[tuple[str, ...]] = []
-    parents: list[int | None] = []
-    place_of: dict[tuple[str, ...], int] = {}
-    for root in tree.nodes:
-        if root in place_of:
-            continue
-        waiting: list[tuple[tuple[str, ...], int | None]] = [(root, None)]
-        while waiting:
-            clique, parent = waiting.pop()
-            place_of[clique] = len(order)
-            order.append(clique)
-            parents.append(parent)
-            waiting += [(other, place_of[clique]) for other in tree.neighbors(clique) if other not in place_of]
-    return tuple(order), tuple(parents)
+            total, known = sums.get(columns, (np.zeros(domain.shape_of(columns)), 0.0))
+            total = total + information * table.transpose([given.index(name) for name in columns])
+            sums[columns] = (total, known + information)
+    return {columns: (total / known, known**-0.5) for columns, (total, known) in sums.items()}

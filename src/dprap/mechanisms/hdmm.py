@@ -1,8 +1,8 @@
 """HDMM for marginals (McKenna et al. 2018, 2019): the best weighted marginals, measured once, and one inference over all.
 
 The strategy is optimised over weighted marginals (`dprap.mechanisms.strategy`). Inference is by least squares, made
-non-negative marginal by marginal (HDMM+LLS), or by a graphical model (HDMM+PGM; needs `mbi`, and marginals whose
-junction tree is small). Prefix and threshold families are answered from the marginal over their columns; their strategy is the
+non-negative marginal by marginal (HDMM+LLS), or by a graphical model (HDMM+PGM; for marginals whose junction tree
+is small). Prefix and threshold families are answered from the marginal over their columns; their strategy is the
 marginal's, where HDMM proper would also optimise over ranges.
 """
 
@@ -15,19 +15,17 @@ from itertools import combinations
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Float
 
 from dprap.domain import Domain
 from dprap.errors import SettingsError
+from dprap.mechanisms.graphical import check_model_size, fit_model
+from dprap.mechanisms.junction import Table
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.mechanisms.shared import cell_families, count_records, project_simplex
 from dprap.mechanisms.strategy import best_strategy
 from dprap.privacy import Curator, Measurement
 from dprap.queries import Marginal
 from dprap.workload import Workload
-
-Table = Float[np.ndarray, "..."]
-"""A table of counts over some columns, one axis a column."""
 
 
 @dataclass(frozen=True)
@@ -57,16 +55,12 @@ def run(
     strategy = best_strategy(workload, total_is_known=curator.neighbors.rows_are_public)
     wanted = list(dict.fromkeys(Marginal(family.columns) for family in families))
     if settings.inference == "graphical":
-        from dprap.mechanisms.graphical import check_model_size
-
         check_model_size(workload.domain, strategy.marginals, settings.max_model_megabytes)
     progress(Progress("measure", 0, 1, f"{len(strategy.marginals)} marginals"))
     records = count_records(curator, settings.records_share)
     measured = curator.measure(strategy.marginals, curator.remaining, [Fraction(share) for share in strategy.shares])
     progress(Progress("measure", 1, 1))
     if settings.inference == "graphical":
-        from dprap.mechanisms.graphical import fit_model
-
         model = fit_model(workload.domain, measured, records.count, iterations=settings.iterations)
         fractions = {marginal: model.fractions(marginal) for marginal in wanted}
     else:
