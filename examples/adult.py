@@ -18,6 +18,7 @@ SCHEMA = Path(__file__).with_name("adult-schema.yaml")
 
 
 def main() -> None:
+    """Read the arguments, make the release, write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("synthetic", type=Path)
