@@ -29,7 +29,7 @@ def assert_same(first: Codes, second: Codes) -> None:
         assert a.dtype == b.dtype
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 @given(SCHEMAS, st.integers(0, 2**32))
 def test_encode_inverts_decode(schema: Schema, seed: int) -> None:
     codes = all_codes(schema)
@@ -39,7 +39,7 @@ def test_encode_inverts_decode(schema: Schema, seed: int) -> None:
     assert_same(encode(table, schema), codes)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 @given(schema=SCHEMAS)
 def test_save_and_load_give_the_same_schema(schema: Schema, tmp_path_factory) -> None:
     folder = tmp_path_factory.mktemp("schema")
@@ -72,7 +72,7 @@ def any_instants(zone: str | None) -> st.SearchStrategy[pa.Array]:
     return st.builds(lambda v, unit: pa.array(v, pa.int64()).cast(pa.timestamp(unit, zone)), values, units)
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 @given(total_schemas(), st.data())
 def test_total_policies_never_fail(schema: Schema, data: st.DataObject) -> None:
     assert schema.is_total
@@ -95,7 +95,7 @@ def test_total_policies_never_fail(schema: Schema, data: st.DataObject) -> None:
             assert len(codes_of_text) == len(array) - array.null_count
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 @given(schema=SCHEMAS, seed=st.integers(0, 100))
 def test_parquet_files_give_the_same_codes(schema: Schema, seed: int, tmp_path_factory) -> None:
     path = tmp_path_factory.mktemp("parquet") / "table.parquet"
@@ -104,7 +104,7 @@ def test_parquet_files_give_the_same_codes(schema: Schema, seed: int, tmp_path_f
     assert_same(encode(path, schema), codes)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 @given(schema=SCHEMAS, seed=st.integers(0, 100))
 def test_csv_files_give_the_same_codes(schema: Schema, seed: int, tmp_path_factory) -> None:
     path = tmp_path_factory.mktemp("csv") / "table.csv"
