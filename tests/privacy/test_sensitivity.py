@@ -118,7 +118,7 @@ def test_scores_do_not_wrap_around():
     assert on_grid.of(0, counts, estimate) == exact < 2**63
 
 
-@pytest.mark.parametrize("estimate", [[np.nan], [np.inf], [1e300], [-2.0**40], [1.0, 2.0], []])
+@pytest.mark.parametrize("estimate", [[np.nan], [np.inf], [1e300], [-(2.0**40)], [1.0, 2.0], []])
 def test_bad_estimates_are_refused(estimate):
     with pytest.raises(SettingsError, match="estimates"):
         grid_estimates(np.array(estimate), 1, 256)

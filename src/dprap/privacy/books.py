@@ -24,11 +24,8 @@ class RunState:
     charges: dict[int, dict[str, Any]] = field(default_factory=dict)
     results: dict[int, dict[str, Any]] = field(default_factory=dict)
     done: bool = False
-
-    @property
-    def spent_rho(self) -> Fraction:
-        """Sum of all charges, exactly."""
-        return sum((Fraction(charge["rho"]) for charge in self.charges.values()), Fraction(0))
+    spent_rho: Fraction = Fraction(0)
+    """Sum of all charges, exactly."""
 
     @property
     def held_rho(self) -> Fraction:
@@ -44,6 +41,12 @@ class RunState:
                 f"a charge of rho = {float(rho):.4g} does not fit into what is left of this run's "
                 f"{float(self.planned_rho):.4g}. Nothing was charged."
             )
+
+    def add_charge(self, step: int, charge: dict[str, Any]) -> None:
+        """Take a charge into the books, if the filter lets it pass."""
+        self.check_charge(step, Fraction(charge["rho"]))
+        self.charges[step] = charge
+        self.spent_rho += Fraction(charge["rho"])
 
     def check_result(self, step: int) -> None:
         """Refuse a result that was not charged for or is there already."""
@@ -102,8 +105,7 @@ class LedgerState:
             self.check_cap(Fraction(body["rho"]))
             self.runs[body["run"]] = RunState(Fraction(body["rho"]), body)
         elif kind == "charge":
-            self.runs[body["run"]].check_charge(body["step"], Fraction(body["rho"]))
-            self.runs[body["run"]].charges[body["step"]] = body | {"seal": record["hash"]}
+            self.runs[body["run"]].add_charge(body["step"], body | {"seal": record["hash"]})
         elif kind == "result":
             self.runs[body["run"]].check_result(body["step"])
             self.runs[body["run"]].results[body["step"]] = body

@@ -52,10 +52,14 @@ class ChainedFile:
             file.close()
             raise LedgerError(f"ledger {path} is in use by another process. Wait for it to finish.") from None
         try:
-            records, last_hash, intact_bytes = _verified(path, file.read(), _read_head(path))
+            head = _read_head(path)
+            records, last_hash, intact_bytes = _verified(path, file.read(), head)
             file.truncate(intact_bytes)
             file.seek(intact_bytes)
             _sync_folder(path.parent)
+            if records and head != _head(records[-1]):
+                # A crash came between a line and its head. Left behind, the head would lag by two after the next one.
+                write_durably(_head_path(path), _head(records[-1]))
         except BaseException:
             file.close()
             raise
@@ -77,7 +81,7 @@ class ChainedFile:
             while line:  # an unbuffered write may take a part only
                 line = line[self._file.write(line) :]
             os.fsync(self._file.fileno())
-            write_durably(_head_path(self.path), f"{len(self.records) + 1} {record['hash']}\n".encode())
+            write_durably(_head_path(self.path), _head(record))
         except OSError as error:
             raise LedgerError(f"cannot write ledger {self.path}: {error.strerror}. Nothing was drawn.") from error
         self._usable = True
@@ -182,6 +186,10 @@ def _canonical(record: dict[str, Any]) -> bytes:
 def _hash(record: dict[str, Any]) -> str:
     sealed = {key: value for key, value in record.items() if key != "hash"}
     return hashlib.sha256(json.dumps(sealed, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
+
+
+def _head(last: dict[str, Any]) -> bytes:
+    return f"{last['index'] + 1} {last['hash']}\n".encode()
 
 
 def _head_path(path: Path) -> Path:

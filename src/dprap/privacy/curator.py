@@ -196,8 +196,13 @@ class Curator:
             return [(answers[query.family][0][[query.index]], answers[query.family][1]) for query in queries]
 
         def draw(answers: list[tuple[Counts, int]]) -> Arrays:
-            noisy = [add_discrete_gaussian(count, stddev * unit, self._entropy)[0] / unit for count, unit in answers]
-            return {"counts": np.array(noisy)}
+            counts = np.concatenate([count for count, _ in answers])
+            units = np.array([unit for _, unit in answers])
+            noisy = np.empty(len(answers))
+            for unit in np.unique(units).tolist():
+                alike = units == unit
+                noisy[alike] = add_discrete_gaussian(counts[alike], stddev * unit, self._entropy) / unit
+            return {"counts": noisy}
 
         described = [[label(query.family), int(query.index)] for query in queries]
         arrays = self._steps.take("measure_queries", described, rho, exact, draw)

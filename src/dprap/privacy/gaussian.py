@@ -80,10 +80,14 @@ def add_discrete_gaussian(counts: Counts, stddev_counts: float, entropy: Entropy
 
 
 def _opendp_gaussian(counts: Counts, stddev_counts: float) -> Counts:
+    return np.asarray(_opendp_measurement(stddev_counts)(counts.tolist()), dtype=np.int64)
+
+
+@lru_cache(maxsize=16)
+def _opendp_measurement(stddev_counts: float) -> dp.Measurement:
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T=float)
-    noisy = dp.m.make_gaussian(*space, scale=stddev_counts)(counts.tolist())
-    return np.asarray(noisy, dtype=np.int64)
+    return dp.m.make_gaussian(*space, scale=stddev_counts)
 
 
 def _rough_gaussian(counts: Counts, stddev_counts: float, entropy: Entropy) -> Counts:

@@ -51,8 +51,7 @@ class MemoryJournal:
 
     def charge(self, run: str, step: int, verb: str, digest: str, rho: Fraction) -> None:  # noqa: ARG002
         """Record a charge, or refuse it."""
-        self._state.check_charge(step, rho)
-        self._state.charges[step] = {"verb": verb, "digest": digest, "rho": str(rho)}
+        self._state.add_charge(step, {"verb": verb, "digest": digest, "rho": str(rho)})
 
     def adopt(self, run: str, step: int) -> bool:  # noqa: ARG002
         """Nothing outlives a crash."""

@@ -39,8 +39,8 @@ class Neighbors:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "relation", Relation(self.relation))
-        if self.max_rows_per_person < 1:
-            raise BudgetError("max_rows_per_person must be at least 1.")
+        if not isinstance(self.max_rows_per_person, int) or self.max_rows_per_person < 1:
+            raise BudgetError("max_rows_per_person must be a whole number of at least 1.")
 
     @property
     def rows_are_public(self) -> bool:

@@ -26,13 +26,13 @@ class Steps:
         self._run = run
         self._state = state
         self._taken = 0
+        self._spent = Fraction(0)
         self._busy = threading.Lock()
 
     @property
     def spent(self) -> Fraction:
         """Charges of the steps taken so far (on a resumed run, of those replayed so far)."""
-        charges = self._state.charges.items()
-        return sum((Fraction(charge["rho"]) for step, charge in charges if step < self._taken), Fraction(0))
+        return self._spent
 
     def take(
         self,
@@ -66,8 +66,10 @@ class Steps:
             if charged is None:
                 self._journal.charge(self._run, step, verb, digest, rho)
             self._journal.store(self._run, step, draw(statistic))
+        result = self._journal.result(self._run, step)
         self._taken += 1
-        return self._journal.result(self._run, step)
+        self._spent += rho
+        return result
 
     def finish(self) -> None:
         """Close the run."""

@@ -1,0 +1,141 @@
+"""Picks follow the exponential mechanism exactly. False-alarm rate of each statistical assertion: ALARM."""
+
+import itertools
+import math
+from collections import Counter
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dprap.errors import BudgetError, SettingsError
+from dprap.privacy.entropy import InsecureSeededEntropy, OsEntropy
+from dprap.privacy.selection import _level_weights, inverse_temperature, pick_top
+
+ALARM = 1e-9
+
+
+def successive_picks(scores, k, eta):
+    """Probability of every ordered outcome of k exponential-mechanism picks without replacement."""
+    weights = {index: math.exp(eta * (score - max(scores))) for index, score in enumerate(scores)}
+    outcomes = {}
+    for order in itertools.permutations(range(len(scores)), k):
+        probability, left = 1.0, sum(weights.values())
+        for index in order:
+            probability *= weights[index] / left
+            left -= weights[index]
+        outcomes[order] = probability
+    return outcomes
+
+
+def check_frequencies(observed, expected, draws):
+    """Chi-square test; outcomes with fewer than 50 expected draws are merged."""
+    assert sum(expected.values()) == pytest.approx(1)
+    assert set(observed) <= set(expected)
+    common = [key for key, probability in expected.items() if probability * draws >= 50]
+    seen = [observed[key] for key in common]
+    hoped = [expected[key] * draws for key in common]
+    if len(common) < len(expected):
+        rest = draws - sum(hoped)
+        seen.append(draws - sum(seen))
+        hoped.append(rest)
+        if rest < 50:  # join the rare rest to the last common outcome
+            seen[-2:], hoped[-2:] = [seen[-2] + seen[-1]], [hoped[-2] + hoped[-1]]
+    assert stats.chisquare(seen, np.array(hoped) * sum(seen) / sum(hoped)).pvalue > ALARM
+
+
+CASES = [
+    ([0, 0, 0], 1, 0.7),
+    ([5, 3, 3, 0], 1, 0.5),
+    ([5, 3, 3, 0], 2, 0.5),
+    ([1, 1, 2, 7], 3, 0.3),
+    ([4, 2, 0], 3, 0.4),
+    ([10**12, 10**12 - 1, 0], 1, 1.0),
+    ([-3, -1, -7], 2, 0.25),
+]
+
+
+@pytest.mark.parametrize(("scores", "k", "eta"), CASES)
+def test_picks_follow_the_exponential_mechanism(scores, k, eta):
+    draws = 2_500
+    entropy = OsEntropy()
+    array = np.array(scores, dtype=np.int64)
+    observed = Counter(tuple(pick_top(array, k=k, eta=eta, entropy=entropy)) for _ in range(draws))
+    check_frequencies(observed, successive_picks(scores, k, eta), draws)
+
+
+def test_picks_agree_with_gumbel_noise():
+    """One-shot top-k of Gumbel-noised scores has the same distribution (two-sample chi-square)."""
+    scores, k, eta, draws = np.array([3, 1, 0, 2]), 2, 0.6, 2_500
+    generator = np.random.default_rng(0)
+    noisy = eta * scores + generator.gumbel(size=(draws, 4))
+    gumbel = Counter(map(tuple, np.argsort(-noisy, axis=1)[:, :k].tolist()))
+    ours = Counter(tuple(pick_top(scores, k=k, eta=eta, entropy=OsEntropy())) for _ in range(draws))
+    keys = sorted(gumbel | ours)
+    table = [[gumbel[key] for key in keys], [ours[key] for key in keys]]
+    assert min(map(min, table)) >= 20
+    assert stats.chi2_contingency(table).pvalue > ALARM
+
+
+def test_excluded_candidates_are_never_picked():
+    scores = np.array([9, 9, 1, 0], dtype=np.int64)
+    draws = 3_000
+    observed = Counter(
+        tuple(pick_top(scores, k=1, eta=0.8, entropy=OsEntropy(), excluded=[0, 1, 1])) for _ in range(draws)
+    )
+    expected = {(index + 2,): value for (index,), value in successive_picks([1, 0], 1, 0.8).items()}
+    check_frequencies(observed, expected, draws)
+    assert scores.tolist() == [9, 9, 1, 0], "scores are left as they were"
+
+
+def test_all_candidates_can_be_picked():
+    scores = np.array([0, 10**9, 0, 5, 10**9], dtype=np.int64)
+    assert sorted(pick_top(scores, k=5, eta=3.0, entropy=OsEntropy())) == [0, 1, 2, 3, 4]
+
+
+def test_far_lower_levels_are_reached_once_the_top_is_taken():
+    """Levels whose weight underflows beside the top regain their precision: 2 before 0 with odds e^(2·0.5)."""
+    scores = np.array([0, 2, 10**7], dtype=np.int64)
+    draws = 2_000
+    second = Counter((pick_top(scores, k=2, eta=0.5, entropy=OsEntropy())[1],) for _ in range(draws))
+    check_frequencies(second, {(1,): 1 / (1 + math.exp(-1)), (0,): 1 / (1 + math.e)}, draws)
+
+
+def test_weights_are_exact():
+    """Fixed-point weights against rational arithmetic: relative to the top they are off by less than 2^-300."""
+    levels, eta = [100, 99, 97, 60, -400], 0.3
+    with localcontext() as context:
+        context.prec = 150
+        for level, weight in zip(levels, _level_weights(levels, eta), strict=True):
+            exact = (Decimal(eta) * (level - 100)).exp() * 2**320
+            assert abs(exact - weight) < 2**20
+
+
+@pytest.mark.parametrize("sensitivity", [1, 3, 256 * 256 * 4096])
+def test_inverse_temperature_is_rounded_down(sensitivity):
+    generator = np.random.default_rng(5)
+    for rho in [*(10.0 ** generator.uniform(-14, 3, 300)), Fraction(1, 3)]:
+        eta = inverse_temperature(sensitivity, rho)
+        assert (Fraction(eta) * sensitivity) ** 2 / 2 <= Fraction(rho)
+        assert eta == pytest.approx(math.sqrt(2 * rho) / sensitivity, rel=1e-14)
+
+
+def test_many_candidates_with_extreme_scores():
+    generator = np.random.default_rng(0)
+    scores = generator.integers(0, 2**62, 50_000)
+    scores[17] = 2**62
+    assert pick_top(scores, k=1, eta=1.0, entropy=InsecureSeededEntropy(0)) == [17]
+
+
+@pytest.mark.parametrize("k", [0, -1, 4])
+def test_bad_k(k):
+    with pytest.raises(SettingsError):
+        pick_top(np.array([1, 2, 3]), k=k, eta=1.0, entropy=OsEntropy())
+
+
+@pytest.mark.parametrize("rho", [0, -0.1, float("nan")])
+def test_bad_rho(rho):
+    with pytest.raises(BudgetError):
+        inverse_temperature(1, rho)
