@@ -52,6 +52,8 @@ def _as_texts(table: pa.Table, schema: Schema) -> pa.Table:
 def _moments(array: pa.ChunkedArray, column: Date | Datetime) -> pa.Array | pa.ChunkedArray:
     if isinstance(column, Date):
         array = array.cast(pa.date32())  # pandas keeps days as midnights
+    elif column.format is None and column.timezone is not None:
+        array = array.cast(pa.timestamp(array.type.unit, "UTC"))  # old offsets have seconds, which Arrow does not write
     if column.format is None:
         return array
     texts = [None if each is None else each.strftime(column.format) for each in array.to_pylist()]
