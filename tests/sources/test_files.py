@@ -193,7 +193,7 @@ def test_second_file_with_other_columns(tmp_path: Path) -> None:
 def test_draft_schema_is_refused(tmp_path: Path) -> None:
     pq.write_table(small(10), tmp_path / "a.parquet")
     with pytest.raises(SchemaError, match="draft"):
-        FileSource.open(tmp_path, SCHEMA.model_copy(update={"draft": True}))
+        FileSource.open(tmp_path, SCHEMA.model_copy(update={"is_draft": True}))
 
 
 HEADER = b"region,age\n"

@@ -37,18 +37,19 @@ def check(
     table: Annotated[Path | None, typer.Argument(help="A table to check against it.", metavar="[TABLE]")] = None,
 ) -> None:
     """Check a schema, and a table against it. What it says about a table is for the steward only."""
-    from dprap.cli.output import note, results
-    from dprap.encoding import encode
+    from dprap.cli.exits import REFUSED_INPUT
+    from dprap.cli.output import complain, note, results
+    from dprap.encoding import check as check_table
     from dprap.schema import Schema
 
     loaded = Schema.load(schema)
-    domain = loaded.domain
-    results.print(f"{schema}: {len(domain)} columns, {domain.onehot_size:,} codes in all")
-    if loaded.draft:
-        note("it is still marked `draft: true`: no private operation takes it until a person has reviewed it.")
-    if not loaded.is_total:
-        loose = [name for name, column in loaded.columns.items() if not column.is_total]
-        note(f"a value outside the domain of {', '.join(loose[:5])}{' …' if len(loose) > 5 else ''} would stop a run.")
+    found = check_table(loaded, table)
+    results.print(f"{schema}: {len(loaded.domain)} columns, {loaded.domain.onehot_size:,} codes in all")
+    for text in found.notes:
+        note(text)
+    for text in found.problems:
+        complain(text)
+    if not found.is_ready:
+        raise typer.Exit(REFUSED_INPUT)
     if table is not None:
-        encode(table, loaded)
         results.print(f"{table}: every value fits the schema")
