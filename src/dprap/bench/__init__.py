@@ -1,0 +1,1 @@
+"""The paper's experiments and comparisons with other methods. NOT PRIVATE: noise is seeded and errors are exact."""

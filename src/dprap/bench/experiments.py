@@ -1,0 +1,176 @@
+"""Which cells make up which experiment. Numbers are those of the documentation page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from dprap.bench.cell import Cell
+from dprap.bench.methods import BENCH_METHODS, fem_settings
+
+ROWS = {"adult": 48_842, "loans": 42_535, "adult-reduced": 48_842, "nltcs": 21_574}
+"""Records of the benchmark tables."""
+
+EPSILONS = (0.1, 0.25, 0.5, 1.0)
+RAP_GRID = ((5, 5), (10, 10), (25, 5))
+"""(T, K) tried for RAP; the best is reported, as in the paper, which tries 25 pairs."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A numbered experiment: what it shows, and its cells."""
+
+    name: str
+    title: str
+    cells: Callable[[str], list[Cell]]
+
+
+def cells_for(
+    experiment: str,
+    data: str,
+    workload: str,
+    epsilons: Iterable[float],
+    methods: Iterable[str],
+    *,
+    extras: tuple[str, ...] = (),
+    relation: str = "replace",
+) -> list[Cell]:
+    """Cells of some methods that exist, with the settings each is compared at."""
+    cells: list[Cell] = []
+    for method in methods:
+        if not BENCH_METHODS[method].available:
+            continue
+        for epsilon in epsilons:
+            base = Cell(experiment, data, workload, method, epsilon, relation=relation, extras=extras)
+            if method == "rap":
+                cells += [
+                    replace(base, settings={"rounds": rounds, "queries_per_round": queries})
+                    for rounds, queries in RAP_GRID
+                ]
+            elif method == "fem":
+                cells.append(replace(base, settings=fem_settings(epsilon, ROWS[data])))
+            else:
+                cells.append(base)
+    return cells
+
+
+def _epsilon(data: str) -> list[Cell]:
+    quick = ("adaptive", "rap", "gaussian", "independent", "zero", "mst", "aim", "hdmm-lls", "dualquery", "fem")
+    return [
+        cell
+        for k in (3, 5)
+        for cell in cells_for("1-epsilon", data, f"{k}way:64", EPSILONS, quick if data == "adult" else quick[:6])
+    ]
+
+
+def _workload_size(data: str) -> list[Cell]:
+    sizes = {"adult": {3: (16, 64, 128, 256, "all"), 5: (16, 64, 128, "all")}}.get(
+        data, {3: (64, 256, 1024), 5: (64, 256, 1024)}
+    )
+    methods = ("adaptive", "rap", "gaussian", "independent", "zero")
+    return [
+        cell
+        for k, counts in sizes.items()
+        for count in counts
+        for cell in cells_for("2-marginals", data, f"{k}way:{count}", (0.05, 0.1), methods)
+        if cell.method != "rap" or cell.settings["rounds"] == 5
+    ]
+
+
+def _hdmm(data: str) -> list[Cell]:
+    methods = ("adaptive", "rap", "hdmm-lls", "hdmm-pgm", "gaussian", "aim", "zero")
+    if data != "adult":
+        return []
+    return [
+        cell
+        for workload in ("hdmm15", "hdmm15:prefix")
+        for cell in cells_for("3-hdmm", data, workload, EPSILONS, methods)
+    ]
+
+
+def _rounding(data: str) -> list[Cell]:
+    return cells_for("4-rounding", data, "3way:64", (0.1, 1.0), ("adaptive", "rap"), extras=("rounding",))
+
+
+def _synthetic_rows(data: str) -> list[Cell]:
+    base = cells_for("5-rows", data, "3way:64", (0.1, 1.0), ("rap",))
+    return [
+        replace(cell, settings={**cell.settings, "synthetic_rows": rows})
+        for cell in base
+        if cell.settings["rounds"] == 10
+        for rows in (50, 100, 250, 500, 1000, 2000, 4000)
+    ]
+
+
+def _query_counts(data: str) -> list[Cell]:
+    sizes = (1, 4, 16, 64, 128, "all") if data == "adult" else (1, 4, 16, 64, 256, 1024, 4096)
+    return [Cell("6-queries", data, f"{k}way:{size}", "none") for k in (3, 5) for size in sizes]
+
+
+def _thresholds(data: str) -> list[Cell]:
+    return [
+        cell
+        for workload in ("1of3:64", "2of3:64")
+        for cell in cells_for(
+            "7-thresholds", data, workload, EPSILONS, ("adaptive", "rap", "gaussian", "independent", "zero")
+        )
+    ]
+
+
+def _ablation(data: str) -> list[Cell]:
+    rp = cells_for("8-ablation", data, "3way:64", EPSILONS, ("rp",), extras=("quantiles",))
+    rap = cells_for("8-ablation", data, "3way:64", EPSILONS, ("rap",), extras=("quantiles",))
+    return rp + [cell for cell in rap if cell.settings["rounds"] == 10]
+
+
+def _unseen(data: str) -> list[Cell]:
+    methods = ("adaptive", "rap", "independent", "mst", "aim", "fem")
+    return cells_for("9-unseen", data, "3way:64", (0.1, 1.0), methods, extras=("unseen",))
+
+
+def _beyond(data: str) -> list[Cell]:
+    if data != "adult":
+        return []
+    synthetic = ("adaptive", "rap", "independent", "mst", "aim")
+    cells = cells_for("10-beyond", data, "2way", (0.25, 1.0), synthetic, extras=("downstream",))
+    scaling = cells_for("10-beyond", data, "3way:64", (1.0,), ("adaptive", "rap"))
+    cells += [replace(cell, rows=rows) for cell in scaling for rows in (10_000, 100_000, 1_000_000, 5_000_000)]
+    pairs = cells_for("10-beyond", data, "2way", (1.0,), ("adaptive", "rap"))
+    cells += [replace(cell, columns=columns) for cell in pairs for columns in (4, 8, 14)]
+    return [cell for cell in cells if cell.method != "rap" or cell.settings["rounds"] == 10]
+
+
+PAPER = {
+    experiment.name.partition("-")[0]: experiment
+    for experiment in (
+        Experiment("1-epsilon", "Maximum error against ε, 64 marginals", _epsilon),
+        Experiment("2-marginals", "Maximum error against the number of marginals", _workload_size),
+        Experiment("3-hdmm", "The 15 marginals of the HDMM comparison, cells and prefixes", _hdmm),
+        Experiment("4-rounding", "Error after rounding against oversampling", _rounding),
+        Experiment("5-rows", "Error and time against the number of relaxed rows n'", _synthetic_rows),
+        Experiment("6-queries", "Queries against workload size", _query_counts),
+        Experiment("7-thresholds", "1-of-3 and 2-of-3 thresholds against ε", _thresholds),
+        Experiment("8-ablation", "Distribution of errors of the ablation T = 1", _ablation),
+        Experiment("9-unseen", "Marginals that were not in the workload", _unseen),
+        Experiment("10-beyond", "Beyond the paper: classifiers, time and memory", _beyond),
+    )
+}
+"""The experiments by number."""
+
+
+def peers(data: str) -> list[Cell]:
+    """Dprap beside what users would pick instead, on both neighbour relations."""
+    methods = ("adaptive", "aim", "mst", "gaussian", "independent")
+    return [
+        cell
+        for relation in ("replace", "add-remove")
+        for k in (3, 5)
+        for cell in cells_for("peers", data, f"{k}way:64", (0.1, 1.0), methods, relation=relation)
+    ]
+
+
+def quick(data: str) -> list[Cell]:
+    """A subset that takes about two minutes."""
+    cells = cells_for("quick", data, "3way:64", (0.1, 1.0), ("adaptive", "rap", "gaussian", "independent", "zero"))
+    cells += cells_for("quick", data, "3way:64", (1.0,), ("mst", "hdmm-lls"))
+    return [cell for cell in cells if cell.method != "rap" or cell.settings["rounds"] == 5]

@@ -1,0 +1,57 @@
+"""Workloads of the experiments, by short names.
+
+`3way:64` 64 random three-way marginals, the paper's choice; `3way:all` every eligible one; `1of3:64` thresholds over the same columns;
+`hdmm15` the marginals of the paper's HDMM comparison and `hdmm15:prefix` their prefix families over ordered columns;
+`2way` all pairs.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from dprap.domain import Domain
+from dprap.errors import WorkloadError
+from dprap.queries import Marginal, Prefix, Threshold
+from dprap.workload import Workload, all_kway, eligible, random_kway
+from dprap.workload.files import read_workload
+
+ORDERED = ("age", "fnlwgt", "capital-gain", "capital-loss", "hours-per-week")
+"""ADULT's ordered columns with many codes: prefix queries run along these."""
+
+_RANDOM = re.compile(r"(?:(\d+)of)?(\d+)(?:way)?:(\d+|all)")
+
+
+def named_workload(name: str, domain: Domain, *, rows: int, data_dir: Path) -> Workload:
+    """The workload of that name."""
+    if name.startswith("hdmm15"):
+        plain = read_workload(data_dir / "adult-hdmm15-workload.json", domain)
+        if name == "hdmm15":
+            return plain
+        if name == "hdmm15:prefix":
+            families = [Prefix(f.columns, tuple(c for c in f.columns if c in ORDERED)) for f in plain.families]
+            return Workload(domain, tuple(families))
+    if name == "2way":
+        return all_kway(domain, 2)
+    found = _RANDOM.fullmatch(name)
+    if found is None:
+        raise WorkloadError(f"there is no benchmark workload {name!r}.")
+    at_least, k, count = found[1], int(found[2]), found[3]
+    marginals = len(eligible(domain, k, max_cells=rows)) if count == "all" else int(count)
+    drawn = random_kway(domain, k, marginals, rows=rows)
+    if at_least is None:
+        return drawn
+    return Workload(domain, tuple(Threshold(family.columns, int(at_least)) for family in drawn.families))
+
+
+def unseen_marginals(workload: Workload, *, rows: int, marginals: int = 64) -> Workload:
+    """Marginals as wide as the workload's that are not in it, drawn as the workload was but with another seed."""
+    k = len(workload.families[0].columns)
+    used = {frozenset(family.columns) for family in workload.families}
+    others = [m for m in eligible(workload.domain, k, max_cells=rows) if frozenset(m.columns) not in used]
+    if not others:
+        raise WorkloadError("the workload holds every marginal: none is left unseen.")
+    chosen = np.random.RandomState(1).choice(len(others), min(marginals, len(others)), replace=False)
+    return Workload(workload.domain, tuple(Marginal(others[place].columns) for place in chosen))
