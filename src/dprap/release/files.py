@@ -21,10 +21,10 @@ from typing import Any, Literal
 import jax.numpy as jnp
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.parquet
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from dprap.encoding import write_table
 from dprap.errors import DprapError, SettingsError
 from dprap.privacy.measurement import Certificate
 from dprap.relaxed import RelaxedDataset
@@ -89,10 +89,7 @@ def _write(release: Release, folder: Path, rows: int | None, table_format: str, 
     if release.relaxed is not None:
         table = release.table(rows, format="arrow", seed=seed)
         synthetic_rows = table.num_rows
-        if table_format == "parquet":
-            pyarrow.parquet.write_table(table, folder / "synthetic.parquet", compression="zstd")
-        else:
-            pyarrow.csv.write_csv(table, folder / "synthetic.csv")
+        write_table(table, folder / f"synthetic.{table_format}", release.schema)
         np.savez_compressed(
             folder / "relaxed.npz",
             probabilities=np.asarray(release.relaxed.probabilities, dtype=np.float32),
