@@ -1,0 +1,339 @@
+"""The report as one page: no script, no request to any network, everything escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from dprap.release import Release
+from dprap.report import content, plots, words
+from dprap.report.content import ColumnView
+from dprap.report.html import Html, el, table
+
+MAX_LISTED_FAMILIES = 200
+MAX_LISTED_PAIRS = 60
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_WARNING = "NOT PRIVATE: this page shows figures of the private table without noise. Do not publish it."
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What only the owner of the private table may see. NOT PRIVATE."""
+
+    columns: Mapping[str, content.Shares]
+    association: Float[np.ndarray, "columns columns"] | None
+    errors: Mapping[str, Any]
+
+
+def page(release: Release, *, directory: str, truth: Truth | None) -> str:
+    """The whole page; with `truth` it is marked as not private, in its title and on every plot."""
+    private = truth is None and release.privacy.private
+    title = (
+        "Differentially private release"
+        if private
+        else f"{plots.WARNING}: release" + (" against the private table" if truth else "")
+    )
+    sections = [
+        ("guarantee", "Guarantee", words.guarantee(release)),
+        *([("errors", "True errors", _errors(truth))] if truth is not None else []),
+        ("accuracy", "Accuracy certificate", words.certificate(release)),
+        ("budget", "Budget by step", _budget(release, private=private)),
+        ("columns", "Columns", _columns(release, truth, private=private)),
+        ("association", "Association of columns", _association(release, truth, private=private)),
+        ("measurements", "What was measured", _measurements(release, private=private)),
+        ("more", "Ask for more", words.more_answers(directory, next(iter(release.schema.columns)))),
+        ("limits", "Limits", words.limits(release)),
+        ("run", "The run", _run(release)),
+    ]
+    style = resources.files("dprap.report").joinpath("style.css").read_text(encoding="utf-8")
+    head = el(
+        "head",
+        el("meta", charset="utf-8"),
+        el("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        el("meta", name="generator", content=f"dprap {release.facts.version}"),
+        el("title", title),
+        el("style", Html(style)),
+    )
+    body = el(
+        "body",
+        el("a", "Skip to the content", href="#guarantee", class_="skip"),
+        el(
+            "header",
+            None if private else el("p", _warning(truth), class_="not-private", role="alert"),
+            _summary(release, title, truth),
+        ),
+        el(
+            "nav",
+            el("ul", *(el("li", el("a", name, href=f"#{key}")) for key, name, _ in sections)),
+            aria_label="Sections",
+        ),
+        el(
+            "main",
+            *(
+                el("section", el("h2", name, id=f"{key}-h"), inner, id=key, aria_labelledby=f"{key}-h")
+                for key, name, inner in sections
+            ),
+        ),
+        el(
+            "footer",
+            f"Made by dprap {release.facts.version} on {release.facts.created}. This page loads nothing from any network.",
+        ),
+    )
+    first = "<!-- " + (_WARNING if truth is not None else release.privacy.sentence().replace("--", "−−")) + " -->\n"
+    return "<!DOCTYPE html>\n" + ("" if private else first) + el("html", head, body, lang="en") + "\n"
+
+
+def _warning(truth: Truth | None) -> str:
+    return (
+        _WARNING if truth is not None else "NOT PRIVATE: the noise came from a seed, so this release protects nobody."
+    )
+
+
+def _summary(release: Release, title: str, truth: Truth | None) -> Html:
+    privacy, certificate = release.privacy, release.certificate
+    told = [release.schema.description, f"A synthetic table and answers to {release.workload.queries:,} queries."]
+    if truth is None:
+        told.append("Everything on this page is computed from the release; the private table was not consulted.")
+    facts = [
+        ("ε", f"{privacy.epsilon:g}", f"δ = {privacy.delta:.3g}"),
+        ("records", f"{release.rows:,}", "public" if privacy.relation == "replace" else "with noise"),
+        ("columns", f"{len(release.schema.columns):,}", f"{release.schema.domain.onehot_size:,} values and bins"),
+        ("queries answered", f"{release.workload.queries:,}", f"{len(release.workload):,} families"),
+    ]
+    if certificate is not None:
+        bound = certificate.upper_bound_counts / release.rows
+        facts.append(
+            ("largest error at most", f"{bound:.2%}", f"of all records, {certificate.confidence:.0%} confidence")
+        )
+    return el(
+        "div",
+        el("h1", title),
+        el("p", " ".join(text for text in told if text), class_="lead"),
+        el(
+            "dl",
+            *(el("div", el("dt", name), el("dd", value, el("small", detail))) for name, value, detail in facts),
+            class_="facts",
+        ),
+    )
+
+
+def _errors(truth: Truth) -> Html:
+    rows = [
+        [name, *(_number(getattr(found, key, None)) for key in ("max", "mean", "rmse", "tv"))]
+        for name, found in truth.errors.items()
+    ]
+    return el(
+        "div",
+        table(
+            ["", "largest", "mean", "root mean square", "total variation"],
+            rows,
+            caption=f"{plots.WARNING}: errors over all queries, as shares of all records",
+        ),
+        class_="card",
+    )
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.5f}"
+
+
+def _budget(release: Release, *, private: bool) -> Html:
+    parts = content.budget_parts(release)
+    total = sum(part.rho for part in parts)
+    rows = [
+        [[el("span", class_="swatch", style=f"background:var(--p{at % 6})"), part.name], part.detail, f"{part.rho:.6g}", f"{part.rho / total:.1%}"]
+        for at, part in enumerate(parts)
+    ]  # fmt: skip
+    return el(
+        "div",
+        plots.budget_bar(parts, private=private),
+        table(
+            ["step", "", "ρ", "share"],
+            rows,
+            caption="Privacy budget by step, in zero-concentrated differential privacy",
+            numbers_from=2,
+        ),
+        class_="card",
+    )
+
+
+def _columns(release: Release, truth: Truth | None, *, private: bool) -> Html:
+    views = []
+    silent = []
+    for name in release.schema.columns:
+        view = content.column_view(release, name, None if truth is None else truth.columns.get(name))
+        if view is None:
+            silent.append(name)
+        else:
+            views.append(view)
+    cards = [_column_card(view, f"c{at}", private=private) for at, view in enumerate(views)]
+    missing = f"The release does not say anything about {', '.join(silent)} by themselves." if silent else None
+    return el(
+        "div",
+        _key(truth),
+        _fit_table(views) if len(views) > 12 else None,
+        el("div", *cards, class_="grid-of-cards"),
+        None if missing is None else el("p", missing, class_="soft"),
+    )
+
+
+def _key(truth: Truth | None) -> Html:
+    def sign(*shapes: Html) -> Html:
+        return el("svg", *shapes, viewBox="0 0 26 14", aria_hidden="true")
+
+    items = [
+        el("li", sign(el("rect", x=3, y=2, width=20, height=10, class_="bar")), "synthetic data"),
+        el(
+            "li",
+            sign(el("line", x1=2, x2=24, y1=7, y2=7, class_="whisker"), el("circle", cx=13, cy=7, r=3, class_="dot")),
+            "noisy measurement, with 95 % error bar",
+        ),
+    ]
+    if truth is not None:
+        items.append(
+            el("li", sign(el("line", x1=13, x2=13, y1=1, y2=13, class_="truth")), f"{plots.WARNING}: private table")
+        )
+    return el("ul", *items, class_="key")
+
+
+def _fit_table(views: list[ColumnView]) -> Html:
+    known = sorted(
+        (view for view in views if view.worst_deviation is not None), key=lambda view: -(view.worst_deviation or 0)
+    )
+    rows = [
+        [
+            el("a", view.name, href=f"#{_anchor(views, view)}"),
+            view.kind,
+            f"{view.codes:,}",
+            f"{view.worst_deviation:.1f} σ",
+        ]
+        for view in known
+    ]
+    return el(
+        "details",
+        el("summary", "All columns, those farthest from their measurement first"),
+        table(["column", "type", "codes", "farthest"], rows, caption="Largest distance between synthetic and measured shares, in standard errors", numbers_from=2),
+        class_="card",
+        style="margin-bottom:14px",
+    )  # fmt: skip
+
+
+def _anchor(views: list[ColumnView], view: ColumnView) -> str:
+    return f"c{views.index(view)}"
+
+
+def _column_card(view: ColumnView, anchor: str, *, private: bool) -> Html:
+    with_truth = any(bar.truth is not None for bar in view.bars)
+    header = ["value", "synthetic", "measured", "± s.e.", *(["truth"] if with_truth else [])]
+    rows = [
+        [
+            bar.label,
+            f"{bar.synthetic:.3%}",
+            "–" if bar.measured is None else f"{bar.measured:.3%}",
+            "–" if bar.standard_error is None else f"{bar.standard_error:.3%}",
+            *([] if not with_truth else ["–" if bar.truth is None else f"{bar.truth:.3%}"]),
+        ]
+        for bar in view.bars
+    ]
+    measured = ", ".join(view.measured_by) if len(view.measured_by) <= 2 else f"{len(view.measured_by)} marginals"
+    caption = f"{'' if private else plots.WARNING + ': '}Shares of {view.name}" + (
+        f"; measured by {measured}" if measured else "; not measured by itself"
+    )
+    return el(
+        "article",
+        el("div", el("h3", view.name), el("span", f"{view.kind} · {view.codes:,}", class_="meta"), class_="head"),
+        plots.column_plot(view, anchor, private=private),
+        el(
+            "details",
+            el("summary", "Numbers", el("span", f" of {view.name}", class_="soft")),
+            table(header, rows, caption=caption),
+        ),
+        class_="card column",
+        id=anchor,
+    )
+
+
+def _association(release: Release, truth: Truth | None, *, private: bool) -> Html:
+    names = list(release.schema.columns)
+    if release.relaxed is None or len(names) < 2:
+        return el("p", "This release holds answers, not data, so associations cannot be read off it.")
+    found = content.association(release.relaxed)
+    upper = None if truth is None else truth.association
+    pairs = sorted(((found[a, b], a, b) for a in range(len(names)) for b in range(a)), reverse=True)[:MAX_LISTED_PAIRS]
+    header = ["pair", "synthetic", *(["truth"] if upper is not None else [])]
+    rows = [
+        [f"{names[b]} × {names[a]}", f"{value:.3f}", *([f"{upper[a, b]:.3f}"] if upper is not None else [])]
+        for value, a, b in pairs
+    ]
+    said = "Cramér's V of every pair of columns in the synthetic data: 0 (pale) where they are unrelated, 1 (strong) where one determines the other."
+    if upper is not None:
+        said += f" Below the diagonal the synthetic data, above it the private table ({plots.WARNING})."
+    caption = f"{'' if private else plots.WARNING + ': '}The {len(rows)} strongest associations"
+    return el(
+        "div",
+        el("p", said),
+        el("div", plots.heat_map(names, found, upper, private=private), class_="card"),
+        el(
+            "details",
+            el("summary", "The strongest pairs as a table"),
+            table(header, rows, caption=caption),
+            class_="card",
+        ),
+    )
+
+
+def _measurements(release: Release, *, private: bool) -> Html:
+    families, residuals = content.measured_families(release)
+    shown = families[:MAX_LISTED_FAMILIES]
+    rows = [
+        [
+            each.name,
+            f"{each.measured:,} of {each.cells:,}",
+            f"{each.stddev_counts:,.1f}",
+            f"{each.stddev_counts / release.rows:.3%}",
+            f"{each.rho / release.privacy.rho_spent:.2%}",
+            "–" if each.residual is None else f"{each.residual:.2f}",
+        ]
+        for each in shown
+    ]
+    left = len(families) - len(shown)
+    listed = el(
+        "div",
+        table(
+            ["marginal", "cells", "σ in records", "σ as a share", "of the budget", "distance / σ"],
+            rows,
+            caption="Noisy measurements, the dearest first; distance is the root mean square distance of the synthetic data from them",
+        ),
+        el("p", f"and {left:,} more in measurements.parquet", class_="soft") if left else None,
+        class_="card",
+    )
+    picture = el(
+        "div",
+        el("h3", "Fit against noise"),
+        el("p", "If the synthetic data were the truth, the distances would follow the dashed curve. A wider histogram means that the fit misses something, a narrower one that it follows the noise.", class_="soft"),
+        plots.residual_plot(residuals, private=private),
+        class_="card",
+    )  # fmt: skip
+    if not families:
+        return el("p", "Nothing was measured.")
+    return el("div", listed, picture if residuals.size else None, class_="stack")
+
+
+def _run(release: Release) -> Html:
+    facts = release.facts
+    rows = [
+        ["method", facts.method],
+        ["seed of public randomness", str(facts.seed)],
+        ["time", f"{facts.seconds:,.1f} s"],
+        ["peak memory", f"{facts.peak_memory_mb:,.0f} MB"],
+        ["version", facts.version],
+        ["made", facts.created],
+        *([f"setting: {name}", str(value)] for name, value in facts.settings.items()),
+    ]
+    return el("div", table(["", ""], rows, caption="How the release was made", numbers_from=2), class_="card")

@@ -1,0 +1,319 @@
+"""Plots as inline SVG. Colours come from the page's style sheet, so that they follow light and dark."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float
+
+from dprap.report.content import Bar, BudgetPart, ColumnView, bin_ends
+from dprap.report.html import Html, el
+
+WARNING = "NOT PRIVATE"
+_WIDTH = 340
+_LIST_LABEL = 118
+_LIST_VALUE = 46
+_LIST_STEP = 19
+_HIGH = 170
+_WHISKER = 1.96
+_TOLD_COLUMNS = 40
+# Above so many columns, the pairs of a heat map carry no text of their own: the page would grow by megabytes.
+
+
+def figure(
+    name: str,
+    title: str,
+    description: str,
+    width: float,
+    height: float,
+    shapes: Sequence[Html],
+    *,
+    private: bool,
+    largest: float | None = None,
+) -> Html:
+    """An SVG picture with its name and description for those who cannot see it, and the warning where it needs one.
+
+    `largest` is the width in pixels beyond which it does not grow.
+    """
+    warning = (
+        None
+        if private
+        else el("text", WARNING, x=width - 4, y=10, class_="warning", text_anchor="end", aria_hidden="true")
+    )
+    said = title if private else f"{WARNING}: {title}"
+    return el(
+        "svg",
+        el("title", said, id=f"{name}-t"),
+        el("desc", description, id=f"{name}-d"),
+        shapes,
+        warning,
+        viewBox=f"0 0 {width:g} {height:g}",
+        role="img",
+        aria_labelledby=f"{name}-t {name}-d",
+        style=None if largest is None else f"max-width:{largest:g}px",
+    )
+
+
+def column_plot(view: ColumnView, name: str, *, private: bool) -> Html:
+    """Synthetic shares as bars, measured ones as dots with 95 % error bars, the truth as ticks."""
+    title = f"Distribution of {view.name}"
+    if view.ordered and len(view.bars) > 6:
+        shapes, height = _upright(view)
+    else:
+        shapes, height = _listed(view)
+    return figure(name, title, _described(view), _WIDTH, height, shapes, private=private)
+
+
+def _described(view: ColumnView) -> str:
+    top = max(view.bars, key=lambda bar: bar.synthetic)
+    text = f"{len(view.bars)} bars. The largest synthetic share is {top.synthetic:.1%}, for {top.label}."
+    if view.worst_deviation is not None:
+        text += f" Synthetic and measured shares differ by at most {view.worst_deviation:.1f} standard errors."
+    return text + " The numbers are in the table below."
+
+
+def _top(bars: Sequence[Bar]) -> float:
+    """End of the axis: all values, and error bars as far as they do not flatten everything."""
+    single = [bar for bar in bars if not bar.rest]
+    values = [value for bar in single for value in (bar.synthetic, bar.measured, bar.truth) if value is not None]
+    highest = max([*values, 1e-9])
+    whiskers = [bar.measured + _WHISKER * (bar.standard_error or 0) for bar in single if bar.measured is not None]
+    return min(max([highest, *whiskers]), 1.5 * highest)
+
+
+def _upright(view: ColumnView) -> tuple[list[Html], float]:
+    left, right, base, head = 34, 6, _HIGH - 22, 16
+    top = _top(view.bars)
+    step = (_WIDTH - left - right) / len(view.bars)
+    shapes = []
+    for tick in _ticks(top):
+        y = base - tick / top * (base - head)
+        shapes.append(el("line", x1=left, x2=_WIDTH - right, y1=y, y2=y, class_="grid"))
+        shapes.append(el("text", _percent(tick), x=left - 4, y=y + 3, class_="tick", text_anchor="end"))
+
+    def at(value: float) -> float:
+        return base - min(max(value, 0), top) / top * (base - head)
+
+    for position, bar in enumerate(view.bars):
+        x = left + position * step
+        inner: list[Html] = [el("title", _told(bar))]
+        inner.append(el("rect", x=x, y=head, width=step, height=base - head, class_="hit"))
+        inner.append(
+            el(
+                "rect",
+                x=x + step * 0.08,
+                y=at(bar.synthetic),
+                width=step * 0.84,
+                height=base - at(bar.synthetic),
+                class_="bar",
+            )
+        )
+        middle = x + step / 2
+        if bar.measured is not None:
+            low, high = (bar.measured + sign * _WHISKER * (bar.standard_error or 0) for sign in (-1, 1))
+            inner.append(el("line", x1=middle, x2=middle, y1=at(low), y2=at(high), class_="whisker"))
+            inner.append(el("circle", cx=middle, cy=at(bar.measured), r=min(2.4, max(1.2, step / 3)), class_="dot"))
+        if bar.truth is not None:
+            inner.append(el("line", x1=x, x2=x + step, y1=at(bar.truth), y2=at(bar.truth), class_="truth"))
+        shapes.append(el("g", inner))
+    shapes.append(el("line", x1=left, x2=_WIDTH - right, y1=base, y2=base, class_="axis"))
+    ordinary = [bar for bar in view.bars if bar.label != "missing"]
+    for anchor, x, text in (
+        ("start", left, bin_ends(ordinary[0].label)[0]),
+        ("end", left + len(ordinary) * step - 2, bin_ends(ordinary[-1].label)[1]),
+    ):
+        shapes.append(el("text", _short(text, 20), x=x, y=_HIGH - 8, class_="tick", text_anchor=anchor))
+    if len(ordinary) < len(view.bars):
+        shapes.append(el("text", "∅", x=_WIDTH - right - step / 2, y=_HIGH - 8, class_="tick", text_anchor="middle"))
+    return shapes, _HIGH
+
+
+def _listed(view: ColumnView) -> tuple[list[Html], float]:
+    top = _top(view.bars)
+    left, right = _LIST_LABEL, _WIDTH - _LIST_VALUE
+    head = 16
+
+    def at(value: float) -> float:
+        return left + min(max(value, 0), top) / top * (right - left)
+
+    shapes = []
+    for position, bar in enumerate(view.bars):
+        y = head + position * _LIST_STEP
+        middle = y + _LIST_STEP / 2
+        inner = [
+            el("title", _told(bar)),
+            el("rect", x=0, y=y, width=_WIDTH, height=_LIST_STEP, class_="hit"),
+            el("text", _short(bar.label, 19), x=left - 6, y=middle + 3.5, class_="label", text_anchor="end"),
+            el(
+                "rect",
+                x=left,
+                y=y + 3,
+                width=at(bar.synthetic) - left,
+                height=_LIST_STEP - 6,
+                class_="bar rest" if bar.rest else "bar",
+            ),
+        ]
+        if bar.measured is not None and not bar.rest:
+            low, high = (bar.measured + sign * _WHISKER * (bar.standard_error or 0) for sign in (-1, 1))
+            inner.append(el("line", x1=at(low), x2=at(high), y1=middle, y2=middle, class_="whisker"))
+            inner.append(el("circle", cx=at(bar.measured), cy=middle, r=2.4, class_="dot"))
+        if bar.truth is not None and not bar.rest:
+            inner.append(
+                el("line", x1=at(bar.truth), x2=at(bar.truth), y1=y + 1, y2=y + _LIST_STEP - 1, class_="truth")
+            )
+        inner.append(
+            el("text", _percent(bar.synthetic), x=_WIDTH - 2, y=middle + 3.5, class_="tick", text_anchor="end")
+        )
+        shapes.append(el("g", inner))
+    height = head + len(view.bars) * _LIST_STEP + 6
+    shapes.append(el("line", x1=left, x2=left, y1=head, y2=height - 4, class_="axis"))
+    return shapes, height
+
+
+def heat_map(
+    names: Sequence[str],
+    lower: Float[np.ndarray, "columns columns"],
+    upper: Float[np.ndarray, "columns columns"] | None,
+    *,
+    private: bool,
+) -> Html:
+    """Association of every pair: of the synthetic data below the diagonal, of the private data (where given) above it."""
+    size = len(names)
+    step = max(7.0, min(28.0, 760 / size))
+    font = min(11.0, step * 0.82)
+    room = 10 + max(len(_short(name, 22)) for name in names) * font * 0.58
+    head = 16.0 if upper is None else 16 + room
+    shapes = _names(names, room, head, step, font, above=upper is not None)
+    for row in range(size):
+        for column in range(size):
+            if column == row or (column > row and upper is None):
+                continue
+            value = lower[row, column] if column < row or upper is None else upper[row, column]
+            which = "" if column < row else f"{WARNING} "
+            told = (
+                el("title", f"{which}{names[row]} and {names[column]}: {value:.2f}") if size <= _TOLD_COLUMNS else None
+            )
+            place = {"x": room + column * step, "y": head + row * step, "width": step - 0.6, "height": step - 0.6}
+            shapes.append(el("rect", told, class_="cell", fill_opacity=f"{0.05 + 0.95 * value:.2f}", **place))
+    width = room + size * step + (room if upper is None else 4)
+    strongest = max(((lower[a, b], a, b) for a in range(size) for b in range(a)), default=(0.0, 0, 0))
+    pair = f"{names[strongest[1]]} and {names[strongest[2]]}"
+    text = f"{size} columns. The strongest association is {strongest[0]:.2f}, between {pair}."
+    title = "Association of every pair of columns"
+    return figure("pairs", title, text, width, head + size * step + 4, shapes, private=private, largest=width * 1.15)
+
+
+def _names(names: Sequence[str], room: float, head: float, step: float, font: float, *, above: bool) -> list[Html]:
+    """Names of the rows at the left; of the columns above, or along the diagonal where nothing stands right of it."""
+    shapes = []
+    for at, name in enumerate(names):
+        middle = head + at * step + step / 2 + font * 0.35
+        x = room + at * step
+        text = _short(name, 22)
+        shapes.append(el("text", text, x=room - 5, y=middle, font_size=font, text_anchor="end"))
+        if above:
+            x += step / 2 + font * 0.35
+            turned = f"rotate(-90 {x:.1f} {head - 5:.1f})"
+            shapes.append(el("text", text, x=x, y=head - 5, font_size=font, transform=turned))
+        else:
+            shapes.append(el("text", text, x=x + 4, y=middle, font_size=font, class_="faint"))
+    return shapes
+
+
+def budget_bar(parts: Sequence[BudgetPart], *, private: bool) -> Html:
+    """The budget as one bar, cut by kind of step."""
+    width, height = 720.0, 34.0
+    total = sum(part.rho for part in parts) or 1.0
+    shapes, x = [], 0.0
+    for position, part in enumerate(parts):
+        wide = part.rho / total * width
+        shapes.append(
+            el(
+                "g",
+                el("title", f"{part.name}: {part.rho / total:.1%}"),
+                el("rect", x=x, y=12, width=max(wide - 1.5, 0.5), height=20, rx=2, class_=f"part part-{position % 6}"),
+            )
+        )
+        x += wide
+    text = "; ".join(f"{part.name} {part.rho / total:.1%}" for part in parts)
+    return figure("budget", "Privacy budget by step", text, width, height, shapes, private=private)
+
+
+def residual_plot(residuals: Float[np.ndarray, "cells"], *, private: bool) -> Html:
+    """Histogram of (synthetic − measured) / σ beside the normal density that pure noise would give."""
+    width, height, base, left = 440.0, 170.0, 146.0, 12.0
+    edges = np.linspace(-4, 4, 33)
+    counts, _ = np.histogram(np.clip(residuals, -3.999, 3.999), edges)
+    density = counts / max(counts.sum(), 1) / (edges[1] - edges[0])
+    normal = np.exp(-(edges**2) / 2) / math.sqrt(2 * math.pi)
+    top = max(float(density.max()), float(normal.max())) * 1.05
+    scale_x, scale_y = (width - 2 * left) / 8, (base - 14) / top
+    shapes = [
+        el(
+            "rect",
+            x=left + (edges[at] + 4) * scale_x,
+            y=base - value * scale_y,
+            width=scale_x / 4 - 0.8,
+            height=value * scale_y,
+            class_="bar",
+        )
+        for at, value in enumerate(density)
+    ]
+    points = " ".join(
+        f"{left + (x + 4) * scale_x:.1f},{base - y * scale_y:.1f}" for x, y in zip(edges, normal, strict=True)
+    )
+    shapes.append(el("polyline", points=points, class_="curve"))
+    shapes.append(el("line", x1=left, x2=width - left, y1=base, y2=base, class_="axis"))
+    for tick in range(-4, 5, 2):
+        label = {-4: "≤ −4σ", 4: "≥ 4σ"}.get(tick, f"{tick}σ".replace("-", "−"))
+        anchor = {-4: "start", 4: "end"}.get(tick, "middle")
+        shapes.append(el("text", label, x=left + (tick + 4) * scale_x, y=base + 14, class_="tick", text_anchor=anchor))
+    spread = float(np.sqrt(np.mean(residuals**2))) if residuals.size else 0.0
+    text = f"{residuals.size:,} measured cells; the root mean square distance is {spread:.2f} standard deviations of the noise."
+    return figure(
+        "residuals",
+        "Distance of the synthetic data from the noisy measurements",
+        text,
+        width,
+        height,
+        shapes,
+        private=private,
+        largest=560,
+    )
+
+
+def _ticks(top: float) -> list[float]:
+    raw = top / 3
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw)
+    return [step * position for position in range(int(top / step) + 1)]
+
+
+def _percent(value: float) -> str:
+    shown = value * 100
+    return (
+        f"{shown:.0f}%"
+        if shown >= 9.95 or abs(shown - round(shown)) < 1e-9
+        else f"{shown:.1f}%"
+        if shown >= 0.95
+        else f"{shown:.2f}%"
+    )
+
+
+def _told(bar: Bar) -> str:
+    parts = [f"{bar.label}: synthetic {bar.synthetic:.2%}"]
+    if bar.measured is not None:
+        parts.append(f"measured {bar.measured:.2%} ± {_WHISKER * (bar.standard_error or 0):.2%}")
+    if bar.truth is not None:
+        parts.append(f"{WARNING} truth {bar.truth:.2%}")
+    return ", ".join(parts)
+
+
+def _short(text: str, longest: int) -> str:
+    """Text cut in the middle, since names often differ at their end."""
+    if len(text) <= longest:
+        return text
+    tail = (longest - 1) // 2
+    return f"{text[: longest - 1 - tail].rstrip()}…{text[len(text) - tail :].lstrip()}"

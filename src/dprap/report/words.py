@@ -1,0 +1,167 @@
+"""The words of a report: what the guarantee means, what it does not promise, how to ask for more."""
+
+from __future__ import annotations
+
+import math
+
+from dprap.release import Release
+from dprap.report.html import Html, el, table
+
+
+def guarantee(release: Release) -> Html:
+    """The guarantee in plain words, then exactly."""
+    privacy = release.privacy
+    if not privacy.private:
+        return el("p", privacy.sentence(), class_="not-private")
+    one = (
+        "one record"
+        if privacy.max_rows_per_person == 1
+        else f"all records of one person (at most {privacy.max_rows_per_person})"
+    )
+    change = "were replaced by anything else" if privacy.relation == "replace" else "were added or taken out"
+    factor = math.exp(privacy.epsilon)
+    plain = el(
+        "div",
+        el("h3", "In plain words"),
+        el(
+            "p",
+            f"Take any table, and any conclusion that somebody could draw from this release. If {one} {change}, the same "
+            f"conclusion would be drawn almost as often: at most {_times(factor)} times as often, and at least 1/{_times(factor)} as "
+            f"often, up to a chance of {_chance(privacy.delta)} in all. So nobody can learn much about one person that could not "
+            "be learned without that person's data.",
+        ),
+        table(
+            ["Somebody who was this sure", "can at most become this sure"],
+            [[f"{prior:.0%}", f"{_posterior(prior, factor):.1%}"] for prior in (0.01, 0.1, 0.5, 0.9)],
+            caption="What the release can do to a belief about one person (leaving δ aside)",
+        ),
+        class_="card",
+    )
+    counted = (
+        "The number of records is public."
+        if privacy.relation == "replace"
+        else "The number of records is protected too."
+    )
+    exact = el(
+        "div",
+        el("h3", "Exactly"),
+        el("p", privacy.sentence()),
+        table(
+            ["", ""],
+            [
+                ["ε", f"{privacy.epsilon:g}"],
+                ["δ", f"{privacy.delta:.3g}"],
+                ["ρ planned (zCDP)", f"{privacy.rho_planned:.6g}"],
+                ["ρ spent (zCDP)", f"{privacy.rho_spent:.6g}"],
+                ["neighbouring tables", f"{'replace' if privacy.relation == 'replace' else 'add or remove'} {one}"],
+                ["from ρ to (ε, δ)", f"{privacy.accounting} conversion"],
+                ["noise", "discrete Gaussian and Gumbel, from the operating system's entropy"],
+            ],
+            caption="Parameters of the guarantee",
+            numbers_from=2,
+        ),
+        el("p", counted, class_="soft"),
+        class_="card exact",
+    )
+    return el("div", plain, exact, class_="two")
+
+
+def certificate(release: Release) -> Html:
+    """What is certified about accuracy."""
+    found = release.certificate
+    if found is None:
+        return el(
+            "p", "This release was made without an accuracy certificate, so nothing is known about its largest error."
+        )
+    bound = found.upper_bound_counts / release.rows
+    return el(
+        "div",
+        el(
+            "p",
+            f"With {found.confidence:.0%} confidence, every one of the {found.queries:,} answers to the workload's queries, taken "
+            f"from the fitted data, is within {bound:.4f} of the truth, as a share of all records. That is {found.upper_bound_counts:,.1f} records "
+            f"of {release.rows:,}.",
+        ),
+        el(
+            "p",
+            f"The largest error was itself measured through noise: {found.noisy_max_error_counts:,.1f} records, with a standard deviation "
+            f"of {found.stddev_counts:,.1f}; the bound adds what the confidence needs. It cost {found.rho / release.privacy.rho_spent:.1%} of the "
+            "budget. Most answers are far better than the worst one.",
+            class_="soft",
+        ),
+        class_="card exact",
+    )
+
+
+def more_answers(directory: str, column: str) -> Html:
+    """How to ask for what this page does not show."""
+    quoted = column if column.isidentifier() else f"'{column}'"
+    return el(
+        "div",
+        el(
+            "p",
+            "Whatever is computed from a release costs no further privacy. Ask as many questions as you like, about any "
+            "columns, whether or not the run knew of them.",
+        ),
+        el(
+            "pre",
+            el(
+                "code",
+                f'dprap answer {directory} "{quoted} is not null" --by {quoted}\ndprap answer {directory} --help',
+            ),
+        ),
+        el(
+            "pre",
+            el(
+                "code",
+                f'import dprap\n\nrelease = dprap.load("{directory}")\nrelease.table(rows=100_000)             # a synthetic table of any size\n'
+                f"release.answer(dprap.marginals(release.schema, k=2))\n"
+                f"release.table(1_000, where={{{column!r}: …}})  # rows that satisfy conditions",
+            ),
+        ),
+    )
+
+
+def limits(release: Release) -> Html:
+    """What the reader must not expect."""
+    unit = "record" if release.privacy.max_rows_per_person == 1 else "person"
+    items = [
+        (
+            f"The guarantee is for each {unit}. Facts about groups, which hold whether or not any one {unit} is in the table, are "
+            "not hidden: they are what the release is for."
+        ),
+        (
+            f"Several people's data together are protected less: for k {unit}s, ε grows k-fold. So does the guarantee over several "
+            "releases of the same table: their ρ add up."
+        ),
+        (
+            "The schema (columns, categories, bounds) is taken as public and is not protected. Neither are side channels of the machine "
+            "that made the release, such as its running time."
+        ),
+        (
+            "Noise makes small counts unreliable. Compare a count with its standard error before believing it, and do not read "
+            "meaning into single synthetic rows: none of them is a real person."
+        ),
+        (
+            "The fit knows what was measured. Relations of columns that were not measured together are what the fit makes of the rest; "
+            "they may be wrong."
+        ),
+        "Values inside a bin are drawn evenly, so nothing finer than a bin is known.",
+    ]
+    if release.facts.method == "independent":
+        items.insert(
+            0, "This release treats all columns as unrelated. No association between columns in it means anything."
+        )
+    return el("ul", *(el("li", item) for item in items))
+
+
+def _posterior(prior: float, factor: float) -> float:
+    return factor * prior / (factor * prior + 1 - prior)
+
+
+def _times(factor: float) -> str:
+    return f"{factor:.2f}" if factor < 100 else f"{factor:,.0f}"
+
+
+def _chance(delta: float) -> str:
+    return f"one in {1 / delta:,.0f}" if delta > 1e-12 else f"{delta:.0e}"

@@ -1,0 +1,62 @@
+"""Write reports: the public one, and the one against the private table, which is NOT PRIVATE."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from dprap.errors import SettingsError
+from dprap.evaluate import exact_answers
+from dprap.queries import Marginal
+from dprap.release import Release
+from dprap.report.content import coarse_cells, cramers_v, pair_marginals
+from dprap.report.page import Truth, page
+from dprap.sources import CountSource
+
+_MAX_PAIR_CELLS = 1_000_000
+
+
+def write_report(release: Release, path: Path | str) -> None:
+    """Write a page about a release. It shows only what the release contains, so it may be published with it."""
+    _write(Path(path), page(release, directory=_directory(Path(path)), truth=None))
+
+
+def evaluate_report(
+    release: Release, source: CountSource, path: Path | str, *, errors: Mapping[str, Any] | None = None
+) -> None:
+    """Write the page with the private table's own figures beside the release's. NOT PRIVATE: never publish it.
+
+    `errors` are the summaries of `dprap.evaluate`, by name.
+    """
+    names = release.schema.domain.names
+    columns = dict(zip(names, exact_answers(source, [Marginal((name,)) for name in names]), strict=True))
+    truth = Truth(columns, _true_association(release, source), errors or {})
+    _write(Path(path), page(release, directory=_directory(Path(path)), truth=truth))
+
+
+def _true_association(release: Release, source: CountSource) -> Float[np.ndarray, "columns columns"]:
+    domain = release.schema.domain
+    found = np.eye(len(domain))
+    pairs = pair_marginals(release, _MAX_PAIR_CELLS)
+    for pair, shares in zip(pairs, exact_answers(source, pairs), strict=True):
+        a, b = (domain.position(name) for name in pair.columns)
+        found[a, b] = found[b, a] = cramers_v(coarse_cells(np.asarray(shares).reshape(domain.shape_of(pair.columns))))
+    return found
+
+
+def _directory(path: Path) -> str:
+    return path.parent.name if path.name == "report.html" and path.parent.name else "RELEASE"
+
+
+def _write(path: Path, text: str) -> None:
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise SettingsError(f"cannot write {path}: {error.strerror}.") from error
