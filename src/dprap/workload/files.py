@@ -52,6 +52,10 @@ def family_from_entry(path: Path, domain: Domain, entry: Any) -> tuple[Family, f
         raise WorkloadError(f"workload {path}: the weight of {'×'.join(columns)} is not a number.") from None
     if "at_least" in entry and "cumulative" in entry:
         raise WorkloadError(f"workload {path}: {'×'.join(columns)} is a threshold or a prefix family, not both.")
+    if "at_least" in entry and type(entry["at_least"]) is not int:
+        raise WorkloadError(f"workload {path}: at_least of {'×'.join(columns)} is not a whole number.")
+    if "cumulative" in entry and not isinstance(entry["cumulative"], list):
+        raise WorkloadError(f"workload {path}: cumulative of {'×'.join(columns)} is not a list of columns.")
     if "at_least" in entry:
         return Threshold(columns, entry["at_least"]), weight
     if "cumulative" in entry:
