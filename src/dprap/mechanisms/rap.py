@@ -42,7 +42,7 @@ class RapSettings:
     queries_per_round: int = 10
     synthetic_rows: int = 1000
     projection: ProjectionSettings = field(default_factory=ProjectionSettings)
-    noise_floor: float = 0.1
+    noise_floor: float = 0.3
     memory_bytes: int = MEMORY_BYTES
 
     def __post_init__(self) -> None:

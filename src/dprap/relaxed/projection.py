@@ -39,13 +39,14 @@ _RETRY_SCALE = 0.1
 class ProjectionSettings:
     """How to project.
 
-    `optimizer` may be any optax gradient transformation; without one it is Adam with `learning_rate`. The loss is looked
-    at every `window` steps: the projection ends when it has not fallen by the fraction `tolerance` since the last look,
+    `optimizer` may be any optax gradient transformation; without one it is Adam with `learning_rate`. The paper has a
+    learning rate of 0.001; 0.03 needs a tenth of the steps and, on the paper's workloads, leaves smaller errors on queries
+    that were not measured. The loss is looked at every `window` steps: the projection ends when it has not fallen by the fraction `tolerance` since the last look,
     or has fallen to the floor given with the call.
     """
 
     optimizer: optax.GradientTransformation | None = None
-    learning_rate: float = 1e-3
+    learning_rate: float = 0.03
     max_steps: int = 5000
     window: int = 50
     tolerance: float = 1e-7
