@@ -46,7 +46,9 @@ def related_codes(schema: Schema, rows: int, seed: int) -> Codes:
     return Codes.of(schema.domain, columns)
 
 
-def related_release(columns: int, *, rows: int = 20_000, relaxed_rows: int = 500, seed: int = 0) -> tuple[Release, Codes]:
+def related_release(
+    columns: int, *, rows: int = 20_000, relaxed_rows: int = 500, seed: int = 0
+) -> tuple[Release, Codes]:
     """A release and the records it stands for; noise from a seed, which a hand-made release may have."""
     schema = many_columns(columns)
     domain = schema.domain
@@ -70,7 +72,7 @@ def related_release(columns: int, *, rows: int = 20_000, relaxed_rows: int = 500
     ]
     release = Release(
         schema=schema,
-        workload=all_kway(domain, 2),
+        workload=all_kway(domain, min(2, columns)),
         privacy=PrivacyStatement(1.0, 2.5e-9, 0.0165, 0.0165, "replace", 1, "tight", private=True),
         facts=RunFacts("adaptive", {"rounds": 12}, 0, 61.3, 912.0, "0.1.0", "2026-01-01T00:00:00Z"),
         rows=rows,

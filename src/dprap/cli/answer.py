@@ -26,4 +26,4 @@ def answer(
         print_json(answered.as_data())
         return
     for line in answered.lines():
-        results.print(line)
+        results.print(line, markup=False)

@@ -13,23 +13,38 @@ from dprap.cli import options as o
 def evaluate(
     release: Annotated[Path, typer.Argument(help="A release directory.", metavar="DIR")],
     table: Annotated[str, typer.Argument(help="The private table it was made from.", metavar="TABLE")],
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Where to write the page with the truth in it; default DIR-NOT-PRIVATE.html, beside DIR."),
+    ] = None,
     as_json: o.Json = False,
 ) -> None:
-    """Measure the true errors of a release. The result is NOT PRIVATE: for the steward's eyes."""
+    """Measure the true errors of a release and show it beside the private table. The result is NOT PRIVATE."""
     from dataclasses import asdict
 
     from dprap.cli.output import print_json, results
+    from dprap.errors import SettingsError
     from dprap.evaluate import evaluate_release
     from dprap.release import load
+    from dprap.report import evaluate_report
     from dprap.sources.open import open_source
 
     loaded = load(release)
-    errors = evaluate_release(loaded, open_source(table, loaded.schema))
+    folder = release.resolve()
+    path = report or folder.with_name(f"{folder.name}-NOT-PRIVATE.html")
+    if path.resolve().is_relative_to(folder):
+        raise SettingsError(
+            f"{path} lies in the release, which is made to be published. Choose a --report outside of it."
+        )
+    source = open_source(table, loaded.schema)
+    errors = evaluate_release(loaded, source)
+    evaluate_report(loaded, source, path, errors=errors)
     if as_json:
-        print_json({"NOT PRIVATE": True, **{name: asdict(value) for name, value in errors.items()}})
+        found = {name: asdict(value) for name, value in errors.items()}
+        print_json({"NOT PRIVATE": True, "report": str(path), **found})
         return
     results.print("NOT PRIVATE: these figures depend on the private table without noise. Do not publish them.")
     for name, value in errors.items():
-        results.print(
-            f"{name:<10} max {value.max:.5f}   TV {value.tv:.5f}   mean {value.mean:.3e}   RMSE {value.rmse:.3e}"
-        )
+        tv = "" if value.tv is None else f"TV {value.tv:.5f}   "
+        results.print(f"{name:<10} max {value.max:.5f}   {tv}mean {value.mean:.3e}   RMSE {value.rmse:.3e}")
+    results.print(f"shown in {path} (NOT PRIVATE)", markup=False)

@@ -2,6 +2,7 @@
 
 from dprap.evaluate.errors import Errors, FamilyErrors, compare, evaluate, family_errors
 from dprap.evaluate.published import Published, exact_answers, published_answers
+from dprap.evaluate.release import evaluate_release
 
 __all__ = [
     "Errors",
@@ -9,6 +10,7 @@ __all__ = [
     "Published",
     "compare",
     "evaluate",
+    "evaluate_release",
     "exact_answers",
     "family_errors",
     "published_answers",

@@ -278,6 +278,7 @@ def _association(release: Release, truth: Truth | None, *, private: bool) -> Htm
     return el(
         "div",
         el("p", said),
+        _scale(),
         el("div", plots.heat_map(names, found, upper, private=private), class_="card"),
         el(
             "details",
@@ -286,6 +287,23 @@ def _association(release: Release, truth: Truth | None, *, private: bool) -> Htm
             class_="card",
         ),
     )
+
+
+def _scale() -> Html:
+    steps = [
+        el(
+            "li",
+            el(
+                "svg",
+                el("rect", x=2, y=1, width=22, height=12, class_="cell", fill_opacity=f"{0.05 + 0.95 * value:.2f}"),
+                viewBox="0 0 26 14",
+                aria_hidden="true",
+            ),
+            f"{value:g}",
+        )
+        for value in (0, 0.25, 0.5, 0.75, 1)
+    ]
+    return el("ul", *steps, class_="key")
 
 
 def _measurements(release: Release, *, private: bool) -> Html:

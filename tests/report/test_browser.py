@@ -1,0 +1,85 @@
+"""The report in a real browser. Skipped where there is none."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.report.many import related_release
+
+from dprap.report import write_report
+
+BROWSER = next(
+    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+)
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium: install it to see the report in a browser")
+
+
+def run_browser(tmp_path: Path, page: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    assert BROWSER is not None
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"]
+    flags += [
+        f"--user-data-dir={tmp_path / 'profile'}",
+        "--enable-logging=stderr",
+        "--v=0",
+        "--virtual-time-budget=2000",
+    ]
+    return subprocess.run(
+        [BROWSER, *flags, *arguments, page.as_uri()], capture_output=True, text=True, timeout=120, check=True
+    )
+
+
+# sums the area of every plot after layout, and says which elements stick out to the right
+PROBE = """<script>window.addEventListener('load', () => {
+  const plots = [...document.querySelectorAll('svg[role=img]')].map(p => p.getBoundingClientRect());
+  const wide = document.documentElement.scrollWidth > document.documentElement.clientWidth;
+  const bars = [...document.querySelectorAll('.bar')].filter(b => b.getBoundingClientRect().width > 0).length;
+  document.body.setAttribute('data-probe', [plots.length, plots.filter(p => p.width > 50 && p.height > 12).length, bars, wide,
+    getComputedStyle(document.body).backgroundColor].join('|'));
+});</script>"""
+
+
+def probed(tmp_path: Path, page: Path, *arguments: str) -> list[str]:
+    # the page forbids scripts, so the probe goes into a copy without that rule
+    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', PROBE, page.read_text(encoding="utf-8"))
+    copy = tmp_path / "probed.html"
+    copy.write_text(text, encoding="utf-8")
+    found = re.search(r'data-probe="([^"]*)"', run_browser(tmp_path, copy, "--dump-dom", *arguments).stdout)
+    assert found is not None
+    return found[1].split("|")
+
+
+@pytest.mark.parametrize("columns", [5, 100])
+def test_plots_are_there_and_nothing_sticks_out(tmp_path: Path, columns: int) -> None:
+    release, _ = related_release(columns, relaxed_rows=60)
+    page = tmp_path / "report.html"
+    write_report(release, page)
+    for size in ("1280,900", "500,900"):
+        plots, visible, bars, wide, _ = probed(tmp_path, page, f"--window-size={size}")
+        assert int(plots) == int(visible) == columns + 3
+        assert int(bars) > columns * 2
+        assert wide == "false"
+    done = run_browser(tmp_path, page, f"--screenshot={tmp_path / 'page.png'}", "--window-size=1280,2000")
+    assert "CONSOLE" not in done.stderr
+    assert (tmp_path / "page.png").stat().st_size > 20_000
+
+
+def test_it_follows_dark_mode(tmp_path: Path) -> None:
+    release, _ = related_release(5, relaxed_rows=60)
+    page = tmp_path / "report.html"
+    write_report(release, page)
+    light = probed(tmp_path, page)[-1]
+    dark = probed(tmp_path, page, "--blink-settings=preferredColorScheme=0")[-1]
+    assert light == "rgb(246, 247, 249)"
+    assert dark == "rgb(18, 20, 26)"
+
+
+def test_it_prints(tmp_path: Path) -> None:
+    release, _ = related_release(5, relaxed_rows=60)
+    page = tmp_path / "report.html"
+    write_report(release, page)
+    run_browser(tmp_path, page, f"--print-to-pdf={tmp_path / 'page.pdf'}")
+    assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")

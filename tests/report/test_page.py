@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.release.made import made_release
+from tests.report.many import related_release
+
+from dprap.errors import SettingsError
+from dprap.evaluate import Errors
+from dprap.release import Release
+from dprap.report import evaluate_report, write_report
+from dprap.report.content import association, budget_parts, column_view, cramers_v
+from dprap.report.html import Html, el
+from dprap.schema import Schema
+from dprap.sources import MemorySource
+
+VOID = {"meta", "br", "hr"}
+
+
+class Checker(HTMLParser):
+    """Checks that tags balance, and collects them with their attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def checked(path: Path) -> Checker:
+    checker = Checker()
+    checker.feed(path.read_text(encoding="utf-8"))
+    checker.close()
+    assert checker.open == []
+    return checker
+
+
+def written(release: Release, tmp_path: Path) -> Path:
+    write_report(release, tmp_path / "report.html")
+    return tmp_path / "report.html"
+
+
+@pytest.mark.parametrize("columns", [1, 5, 30])
+def test_the_page_is_whole_and_asks_for_nothing(tmp_path: Path, columns: int) -> None:
+    release, _ = related_release(columns, relaxed_rows=50)
+    path = written(release, tmp_path)
+    page = checked(path)
+    names = [tag for tag, _ in page.tags]
+    assert "script" not in names
+    assert "img" not in names
+    assert "link" not in names
+    text = path.read_text()
+    assert "http://" not in text.replace("http-equiv", "")
+    assert "https://" not in text
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for _, attributes in page.tags:
+        target = attributes.get("href")
+        assert target is None or target[1:] in ids
+        for referred in (attributes.get("aria-labelledby") or "").split():
+            assert referred in ids
+
+
+def test_every_plot_has_a_name_a_description_and_a_table_beside_it(tmp_path: Path) -> None:
+    release, _ = related_release(6, relaxed_rows=50)
+    text = written(release, tmp_path).read_text()
+    plots = re.findall(r"<svg[^>]*role=\"img\".*?</svg>", text)
+    assert len(plots) == 6 + 3  # columns, budget, association, residuals
+    for plot in plots:
+        assert re.search(r"<title id=\"[^\"]+\">[^<]+</title><desc id=\"[^\"]+\">[^<]+</desc>", plot)
+    assert text.count("<table>") >= 6 + 4
+    assert text.count("<caption>") == text.count("<table>")
+
+
+def test_the_public_page_never_says_not_private_and_the_other_one_on_every_plot(tmp_path: Path) -> None:
+    release, truth = related_release(6, relaxed_rows=50)
+    public = written(release, tmp_path).read_text()
+    assert "NOT PRIVATE" not in public
+    errors = {"relaxed": Errors(10, 0.1, 0.01, 0.02, 0.05)}
+    evaluate_report(release, MemorySource(truth), tmp_path / "truth.html", errors=errors)
+    text = (tmp_path / "truth.html").read_text()
+    checked(tmp_path / "truth.html")
+    assert "NOT PRIVATE" in text.splitlines()[1]
+    assert re.search(r"<title>NOT PRIVATE", text)
+    for plot in re.findall(r"<svg[^>]*role=\"img\".*?</svg>", text):
+        assert re.search(r"<title id=\"[^\"]+\">NOT PRIVATE", plot)
+        assert 'class="warning"' in plot
+    assert 'class="truth"' in text
+    assert "0.10000" in text
+
+
+def test_a_release_with_seeded_noise_is_marked_too(tmp_path: Path) -> None:
+    release = made_release()
+    text = written(replace(release, privacy=replace(release.privacy, private=False)), tmp_path).read_text()
+    assert re.search(r"<title>NOT PRIVATE", text)
+    assert "the noise came from a seed" in text
+
+
+EVIL = "\"><script>alert(1)</script><img src=x onerror=alert(1)>&'--><!--"
+
+
+def test_names_and_values_of_a_schema_never_become_markup(tmp_path: Path) -> None:
+    schema = Schema.of(
+        {
+            "description": EVIL,
+            "columns": {
+                EVIL: {"type": "categorical", "values": [EVIL + str(code) for code in range(3)], "other": EVIL},
+                "x" + EVIL: {"type": "boolean"},
+            },
+        }
+    )
+    plain, _ = related_release(2, relaxed_rows=20)
+    assert plain.relaxed is not None
+    made = made_release()
+    sizes = schema.domain.onehot_size
+    relaxed = type(plain.relaxed)(
+        schema.domain, np.full((sizes, 2), 0.25, dtype=np.float32), np.array([0.5, 0.5], dtype=np.float32)
+    )  # type: ignore[arg-type]
+    workload = type(made.workload)(schema.domain, (type(made.workload.families[0])((EVIL,)),))
+    facts = replace(made.facts, method=EVIL, settings={EVIL: EVIL}, version=EVIL, created=EVIL)
+    release = replace(made, schema=schema, workload=workload, relaxed=relaxed, measurements=(), facts=facts)
+    path = written(release, tmp_path)
+    page = checked(path)
+    assert not {tag for tag, _ in page.tags} & {"script", "img"}
+    assert not any(key.startswith("on") for _, attributes in page.tags for key in attributes)
+    assert "<!--" not in path.read_text()
+
+
+def test_methods_without_rows_get_a_page(tmp_path: Path) -> None:
+    path = written(made_release(relaxed=False), tmp_path)
+    checked(path)
+    text = path.read_text()
+    assert "holds answers, not data" in text
+    assert "does not say anything about state of birth, hired" in text
+
+
+def test_without_certificate_and_measurements(tmp_path: Path) -> None:
+    path = written(replace(made_release(), certificate=None, measurements=()), tmp_path)
+    checked(path)
+    assert "without an accuracy certificate" in path.read_text()
+
+
+def test_an_unwritable_place_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="cannot write"):
+        write_report(made_release(), tmp_path / "missing" / "report.html")
+
+
+def test_the_budget_adds_up() -> None:
+    release = made_release()
+    parts = budget_parts(release)
+    assert sum(part.rho for part in parts) == pytest.approx(release.privacy.rho_planned)
+    assert [part.name for part in parts] == [
+        "measuring 1-way marginals",
+        "measuring 2-way marginals",
+        "measuring single queries",
+        "the accuracy certificate",
+    ]
+    chosen = budget_parts(replace(release, privacy=replace(release.privacy, rho_planned=0.05, rho_spent=0.04)))
+    assert chosen[0].name == "choosing what to measure"
+    assert chosen[-1].name == "not spent"
+
+
+def test_long_columns_are_drawn_together_without_losing_anything() -> None:
+    release, _ = related_release(6, relaxed_rows=50)
+    for name in release.schema.columns:
+        view = column_view(release, name, None)
+        assert view is not None
+        assert len(view.bars) <= 42
+        assert sum(bar.synthetic for bar in view.bars) == pytest.approx(1, abs=1e-4)
+        assert sum(bar.measured or 0 for bar in view.bars) == pytest.approx(1, abs=0.1)
+
+
+def test_association_of_equal_and_of_unrelated_columns() -> None:
+    release, _ = related_release(5, relaxed_rows=400)
+    assert release.relaxed is not None
+    found = association(release.relaxed)
+    np.testing.assert_allclose(found, found.T)
+    assert (found >= 0).all()
+    assert (found <= 1).all()
+    assert cramers_v(np.diag([0.2, 0.3, 0.5])) == pytest.approx(1)
+    assert cramers_v(np.outer([0.2, 0.8], [0.5, 0.25, 0.25])) == pytest.approx(0, abs=1e-9)
+    assert cramers_v(np.array([[0.5, 0.5]])) == 0
+
+
+def test_elements_escape_text_and_attributes() -> None:
+    assert el("p", "<b>", Html("<i></i>"), title='"<') == '<p title="&quot;&lt;">&lt;b&gt;<i></i></p>'
