@@ -25,19 +25,25 @@ def all_marginals(domain, longest=3):
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.integers(0, 40), st.integers(0, 2**32), st.sampled_from([1, 7, 65_536]), st.booleans())
-def test_dense_and_sparse_agree_with_brute_force(rows, seed, block, sparse):
+@given(
+    st.integers(0, 40),
+    st.integers(0, 2**32),
+    st.sampled_from([1, 7, 65_536]),
+    st.sampled_from(["dense", "sparse", "together"]),
+)
+def test_every_way_of_counting_agrees_with_brute_force(rows, seed, block, way):
     domain = Domain.of({"a": 3, "b": 2, "c": 4})
     table = random_rows(np.random.default_rng(seed), domain, rows)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tally_module, "BLOCK_RECORDS", block)
-        patch.setattr(tally_module, "_DENSE_CELLS", 0 if sparse else 1 << 19)
+        patch.setattr(tally_module, "_DENSE_CELLS", 0 if way == "sparse" else 1 << 19)
+        patch.setattr(tally_module, "_UNION_CELLS", 1 << 16 if way == "together" else 0)
         patch.setattr(tally_module, "_PENDING_CELLS", 16)
         for marginal, counts in zip(
             all_marginals(domain), MemorySource(codes_of(domain, table)).count(all_marginals(domain)), strict=True
         ):
             assert counts.size == marginal.size(domain)
-            assert (counts.cells is not None) == sparse
+            assert (counts.cells is not None) == (way == "sparse")
             assert counts.dense().tolist() == counted(domain, marginal, table).tolist()
 
 
@@ -57,6 +63,32 @@ def test_columns_of_every_width():
         else:
             assert counts.cells.tolist() == found.tolist()
             assert counts.counts.tolist() == expected.tolist()
+
+
+def test_two_byte_cell_numbers_reach_their_limit():
+    domain = Domain.of({"one": 1, "all": 65_536, "half": 32_768, "two": 2})
+    table = np.array([[0, 65_535, 32_767, 1], [0, 0, 0, 0], [0, 65_535, 0, 1]])
+    marginals = [
+        Marginal(("one", "all")),
+        Marginal(("half", "two")),
+        Marginal(("all", "one")),
+        Marginal(("two", "half")),
+    ]
+    for marginal, counts in zip(marginals, MemorySource(codes_of(domain, table)).count(marginals), strict=True):
+        assert counts.dense().tolist() == counted(domain, marginal, table).tolist()
+
+
+def test_a_large_workload_is_planned_together():
+    """Many marginals, unions among them: sizes stay bounded and every count is right."""
+    domain = Domain.of({f"c{i}": size for i, size in enumerate((2, 3, 5, 7, 11, 13, 40, 90))})
+    table = random_rows(np.random.default_rng(0), domain, 200)
+    marginals = [Marginal(columns) for columns in permutations(domain.names, 2)]
+    unions = tally_module._unions(domain, marginals)
+    assert len(set(unions)) < len(marginals) / 2
+    assert max(union.size(domain) for union in unions) <= 1 << 16
+    assert all(set(marginal.columns) <= set(union.columns) for marginal, union in zip(marginals, unions, strict=True))
+    for marginal, counts in zip(marginals, MemorySource(codes_of(domain, table)).count(marginals), strict=True):
+        assert counts.dense().tolist() == counted(domain, marginal, table).tolist()
 
 
 def test_column_order_matters_only_for_the_layout():

@@ -1,11 +1,15 @@
-"""The counting kernel: one pass over blocks of codes counts all marginals, by `bincount` on mixed-radix cell numbers."""
+"""The counting kernel: one pass over blocks of codes counts all marginals, by `bincount` on mixed-radix cell numbers.
+
+Small marginals that share columns are counted together, as one marginal over the union of their columns, and summed
+out at the end: fewer passes over a block, and cell numbers of two bytes. Sums of integers are exact in any order.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Int64
+from jaxtyping import Integer
 
 from dprap.array_types import CodeColumn
 from dprap.domain import Domain
@@ -25,6 +29,12 @@ _PENDING_CELLS = 1 << 22
 
 _MAX_CELL_NUMBER = 2**62
 
+_UNION_CELLS = 1 << 16
+# Marginals are counted together up to this many cells: 512 KB of counts stay in cache, and numbers fit into two bytes.
+
+_UNION_CHOICES = 64
+# Unions that a marginal may choose from, the latest ones, so that thousands of marginals are planned quickly.
+
 
 class Tally:
     """Running exact counts of some marginals.
@@ -36,48 +46,96 @@ class Tally:
     """
 
     def __init__(self, domain: Domain, marginals: Sequence[Marginal]) -> None:
-        self._domain = domain
-        self._radix = [
-            [(domain.position(name), domain.size(name)) for name in marginal.columns] for marginal in marginals
-        ]
         if any(marginal.size(domain) > _MAX_CELL_NUMBER for marginal in marginals):
             raise WorkloadError("a marginal has more cells than 64-bit cell numbers can tell apart.")
-        self._used = sorted({position for radix in self._radix for position, _ in radix})
-        self._counters: list[_DenseCounter | _SparseCounter] = [
-            _DenseCounter(size) if size <= _DENSE_CELLS else _SparseCounter(size)
-            for size in (marginal.size(domain) for marginal in marginals)
-        ]
+        self._domain = domain
+        self._marginals = list(marginals)
+        self._unions = _unions(domain, marginals)
+        counted = list(dict.fromkeys(self._unions))
+        self._counters: dict[Marginal, _DenseCounter | _SparseCounter] = {
+            union: _DenseCounter(size) if size <= _DENSE_CELLS else _SparseCounter(size)
+            for union, size in ((union, union.size(domain)) for union in counted)
+        }
+        self._radix = {
+            union: [(domain.position(name), domain.size(name)) for name in union.columns] for union in counted
+        }
 
     def add(self, columns: Sequence[CodeColumn]) -> None:
         """Count the records of one batch; columns stand in the domain's order."""
         records = len(columns[0]) if columns else 0
         for start in range(0, records, BLOCK_RECORDS):
-            stop = min(start + BLOCK_RECORDS, records)
-            block = {position: columns[position][start:stop].astype(np.int64) for position in self._used}
-            for radix, counter in zip(self._radix, self._counters, strict=True):
-                counter.add(_cell_numbers(block, radix, stop - start))
+            block = [column[start : start + BLOCK_RECORDS] for column in columns]
+            for union, counter in self._counters.items():
+                counter.add(_cell_numbers(block, self._radix[union], counter.size))
 
     def result(self) -> list[CellCounts]:
         """Counts of the marginals in their order."""
-        return [counter.result() for counter in self._counters]
+        counted = {union: counter.result() for union, counter in self._counters.items()}
+        return [
+            counted[union] if union == marginal else _summed_out(self._domain, counted[union], union, marginal)
+            for marginal, union in zip(self._marginals, self._unions, strict=True)
+        ]
+
+
+def _unions(domain: Domain, marginals: Sequence[Marginal]) -> list[Marginal]:
+    """For each marginal the one to count in its place: itself, or one over a few more columns that serves others too.
+
+    Greedy: large marginals first, each joins the union that it makes grow least. A union has at most 2^16 cells and at
+    most four times the cells of its members, so that memory stays what the marginals themselves would need, nearly.
+    """
+    unions: list[tuple[set[str], int, int, list[int]]] = []
+    for number in sorted(range(len(marginals)), key=lambda number: -marginals[number].size(domain)):
+        columns, size = set(marginals[number].columns), marginals[number].size(domain)
+        best, best_size = None, _UNION_CELLS + 1
+        for place in range(max(0, len(unions) - _UNION_CHOICES), len(unions)):
+            together, cells, member_cells, _ = unions[place]
+            grown = cells * domain.size_of(columns - together)
+            if grown <= 4 * (member_cells + size) and grown < best_size:
+                best, best_size = place, grown
+        if best is None:
+            unions.append((columns, size, size, [number]))
+        else:
+            together, _, member_cells, members = unions[best]
+            unions[best] = (together | columns, best_size, member_cells + size, [*members, number])
+    chosen = list(marginals)
+    for together, _, _, members in unions:
+        if len(members) > 1:
+            union = Marginal(tuple(sorted(together, key=domain.position)))
+            for number in members:
+                chosen[number] = union
+    return chosen
+
+
+def _summed_out(domain: Domain, counts: CellCounts, union: Marginal, marginal: Marginal) -> CellCounts:
+    table = counts.dense().reshape(domain.shape_of(union.columns))
+    kept = [name for name in union.columns if name in marginal.columns]
+    dropped = tuple(axis for axis, name in enumerate(union.columns) if name not in marginal.columns)
+    table = table.sum(axis=dropped) if dropped else table
+    table = table.transpose([kept.index(name) for name in marginal.columns])
+    return CellCounts(marginal.size(domain), np.ascontiguousarray(table).ravel())
 
 
 def _cell_numbers(
-    block: dict[int, Int64[np.ndarray, "records"]], radix: list[tuple[int, int]], records: int
-) -> Int64[np.ndarray, "records"]:
+    block: Sequence[CodeColumn], radix: list[tuple[int, int]], size: int
+) -> Integer[np.ndarray, "records"]:
+    """Mixed-radix cell numbers in the smallest type that holds them all, so in the fewest bytes moved."""
+    dtype = np.uint16 if size <= 1 << 16 else np.int64
     if not radix:
-        return np.zeros(records, dtype=np.int64)
-    cells = block[radix[0][0]]
-    for position, size in radix[1:]:
-        cells = cells * size + block[position]
+        return np.zeros(len(block[0]), dtype=dtype)
+    cells = block[radix[0][0]].astype(dtype)
+    for position, codes in radix[1:]:
+        # A column of 2^16 codes leaves only 0 to its predecessors, so its factor may wrap around to 0.
+        np.multiply(cells, dtype(codes % (1 << 16)) if dtype is np.uint16 else codes, out=cells)
+        np.add(cells, block[position].astype(dtype, copy=False), out=cells)
     return cells
 
 
 class _DenseCounter:
     def __init__(self, size: int) -> None:
+        self.size = size
         self._counts = np.zeros(size, dtype=np.int64)
 
-    def add(self, cells: Int64[np.ndarray, "records"]) -> None:
+    def add(self, cells: Integer[np.ndarray, "records"]) -> None:
         counted = np.bincount(cells)  # no minlength: high empty cells need not be touched
         self._counts[: len(counted)] += counted
 
@@ -87,13 +145,13 @@ class _DenseCounter:
 
 class _SparseCounter:
     def __init__(self, size: int) -> None:
-        self._size = size
+        self.size = size
         self._parts: list[tuple[np.ndarray, np.ndarray]] = []
         self._pending = 0
 
-    def add(self, cells: Int64[np.ndarray, "records"]) -> None:
+    def add(self, cells: Integer[np.ndarray, "records"]) -> None:
         found, counts = np.unique(cells, return_counts=True)
-        self._parts.append((found, counts.astype(np.int64)))
+        self._parts.append((found.astype(np.int64), counts.astype(np.int64)))
         self._pending += len(found)
         if self._pending > _PENDING_CELLS:
             self._merge()
@@ -108,7 +166,7 @@ class _SparseCounter:
     def result(self) -> CellCounts:
         self._merge()
         cells, counts = self._parts[0]
-        return CellCounts(self._size, counts, cells)
+        return CellCounts(self.size, counts, cells)
 
 
 def merge_sparse(parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
