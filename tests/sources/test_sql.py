@@ -1,0 +1,85 @@
+"""The SQL that encodes: what can be said about it without a server. The counts themselves are tested in tests/engines."""
+
+import re
+
+import pytest
+from tests.sources.tables import KINDS, ODD_NAMES
+
+from dprap.errors import DataError, SchemaError
+from dprap.queries import Marginal
+from dprap.schema import Schema
+from dprap.sources.sql import Kind, check_sql, code_sql, count_sql, identifier, literal, lookup, refuse
+
+
+def column(settings: dict) -> tuple[Schema, object]:
+    schema = Schema.of({"columns": {"x": settings}})
+    return schema, schema.columns["x"]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_names_are_always_quoted(name: str) -> None:
+    schema = Schema.from_domain({name: 3, "other": 2})
+    query = count_sql('"t"', schema, {name: "integer", "other": "integer"}, Marginal((name, "other")))
+    quoted = identifier(name)
+    assert quoted.startswith('"')
+    assert quoted.count('"') % 2 == 0
+    assert name not in query.replace(quoted, "").replace('"other"', "") or name in ("select", "GROUP")
+
+
+def test_texts_are_quoted() -> None:
+    assert literal("it's") == "'it''s'"
+    found = lookup("v", {"it's; DROP TABLE t; --": 0, "nul\x00": 1, "\ud800": 2})
+    outside_quotes = re.sub(r"'(?:[^']|'')*'", "", found)
+    assert outside_quotes == "(::jsonb ->> v)::int"
+    assert "\x00" not in found
+    assert "\ud800" not in found
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind"),
+    [
+        ({"type": "integer", "min": 0, "max": 9}, "text"),
+        ({"type": "integer", "min": 0, "max": 9}, "date"),
+        ({"type": "number", "min": 0, "max": 9, "bins": 2}, "boolean"),
+        ({"type": "categorical", "values": ["a"]}, "integer"),
+        ({"type": "categorical", "values": [1]}, "text"),
+        ({"type": "boolean"}, "integer"),
+        ({"type": "date", "min": "2024-01-01", "max": "2024-02-01"}, "timestamptz"),
+        ({"type": "datetime", "min": "2024-01-01T00:00:00", "max": "2024-02-01T00:00:00"}, "timestamptz"),
+        (
+            {"type": "datetime", "min": "2024-01-01T00:00:00", "max": "2024-02-01T00:00:00", "timezone": "UTC"},
+            "timestamp",
+        ),
+    ],
+)
+def test_types_that_do_not_fit(settings: dict, kind: Kind) -> None:
+    _, declared = column(settings)
+    with pytest.raises(SchemaError, match="'x'"):
+        code_sql("x", declared, kind)
+
+
+def test_refusals_are_for_the_first_column_in_order() -> None:
+    schema = Schema.from_domain({"a": 2, "b": 2})
+    refuse([0, 0], schema)
+    with pytest.raises(DataError, match=r"'a'.*missing"):
+        refuse([-3, -1], schema)
+    with pytest.raises(DataError, match=r"'b'.*outside"):
+        refuse([0, -1], schema)
+    with pytest.raises(DataError, match=r"'b'.*whole"):
+        refuse([0, -2], schema)
+
+
+def test_total_columns_never_refuse() -> None:
+    """Where a policy covers everything, no negative code stands in the expression."""
+    kinds = {"string": "text", "int64": "integer", "double": "float", "date32[day]": "date", "bool": "boolean"}
+    for each in KINDS:
+        schema, declared = column(each.settings)
+        kind = kinds.get(str(each.arrow))
+        if kind is not None and schema.is_total:
+            assert not re.search(r"THEN -[123]\b|, -[123]\)", code_sql("x", declared, kind))
+
+
+def test_check_covers_every_column() -> None:
+    schema = Schema.from_domain({"a": 2, "b": 2})
+    query = check_sql('"t"', schema, {"a": "integer", "b": "integer"})
+    assert "min(c0), min(c1)" in query
