@@ -73,6 +73,7 @@ def test_every_query_of_every_family(neighbors):
 SCORES = [
     Score(),
     Score(cell=0.0, l1=1.0),
+    Score(cell=0.0, l1=1.0, threshold_counts=1.5),
     Score(cell=1.0, l1=0.37, weights=[1.0, 0.1, 2.5, 0.7], penalties_counts=[0.0, 3.7, 1e5, -2.0]),
 ]
 

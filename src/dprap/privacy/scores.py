@@ -2,10 +2,11 @@
 
 For a marginal with exact counts c and public estimates e, both in counts, let error_i = |c_i − e_i|. The score is
 
-    weight · (cell · max_i error_i + l1 · Σ_i error_i − penalty),
+    weight · (cell · max_i error_i + l1 · Σ_i max(error_i − threshold, 0) − penalty),
 
-with public weights and penalties. Between neighbours c changes by at most Δ∞ in a cell and Δ1 in sum, so by the triangle
-inequality the score changes by at most weight · (cell · Δ∞ + l1 · Δ1). Everything is put on integer grids *before* the
+with public weights, thresholds (0 unless given) and penalties. Between neighbours c changes by at most Δ∞ in a cell and Δ1
+in sum; every error_i and every max(error_i − threshold, 0) moves at most as much as c_i, so the score changes by at most
+weight · (cell · Δ∞ + l1 · Δ1). Everything is put on integer grids *before* the
 private counts enter, so this bound holds to the last bit, provided that no 64-bit integer wraps around: a wrapped
 difference would jump by 2^64 where its argument moves by 1. Hence the limits, on public numbers alone: with at most 2^32
 records and estimates and penalties of at most 2^32 counts, a score is below 2^12 · (2 · 2^8 · 2^41 + 2^48) < 2^63.
@@ -40,6 +41,7 @@ class Score:
     l1: float = 0.0
     weights: Sequence[float] | None = None
     penalties_counts: Sequence[float] | None = None
+    threshold_counts: float = 0.0
 
     def on_grid(self, candidates: int) -> GridScore:
         """The score with all its public factors as integers."""
@@ -62,7 +64,15 @@ class Score:
             penalties = penalties / factors.max()
         if np.abs(penalties).max() > MAX_COUNT:
             raise SettingsError("a penalty of a score is larger than any number of records.")
-        return GridScore(cell, l1, whole_weights, np.rint(penalties * (ESTIMATE_GRID * _FACTOR_GRID)).astype(np.int64))
+        if not 0 <= self.threshold_counts <= MAX_COUNT:
+            raise SettingsError("the threshold of a score must not be negative or larger than any number of records.")
+        return GridScore(
+            cell,
+            l1,
+            whole_weights,
+            np.rint(penalties * (ESTIMATE_GRID * _FACTOR_GRID)).astype(np.int64),
+            round(self.threshold_counts * ESTIMATE_GRID),
+        )
 
 
 @dataclass(frozen=True)
@@ -73,6 +83,7 @@ class GridScore:
     l1: int
     weights: np.ndarray
     penalties: np.ndarray
+    threshold: int = 0
 
     def of(self, candidate: int, counts: Counts, estimates_counts: Answers) -> int:
         """The integer score of one candidate."""
@@ -80,12 +91,13 @@ class GridScore:
         if float(np.abs(on_grid).sum(dtype=np.float64)) > MAX_COUNT * ESTIMATE_GRID:
             raise SettingsError("the estimates of a marginal add up to more than any number of records.")
         errors = np.abs(counts * ESTIMATE_GRID - on_grid)
-        blended = self.cell * int(errors.max()) + self.l1 * int(errors.sum())
+        above = np.maximum(errors - self.threshold, 0) if self.threshold else errors
+        blended = self.cell * int(errors.max()) + self.l1 * int(above.sum())
         return int(self.weights[candidate]) * (blended - int(self.penalties[candidate]))
 
     def described(self) -> list[object]:
         """The public numbers of the score, for the ledger's digest."""
-        return [self.cell, self.l1, self.weights.tolist(), self.penalties.tolist()]
+        return [self.cell, self.l1, self.weights.tolist(), self.penalties.tolist(), self.threshold]
 
     def sensitivity(self, neighbors: Neighbors) -> int:
         """Largest change of any candidate's integer score between neighbours."""
