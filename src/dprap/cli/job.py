@@ -7,12 +7,12 @@ side: it is needed to resume and to prove what was spent, and it must not be pub
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import threading
-import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from dprap.release import Release
     from dprap.schema import Schema
     from dprap.sources import CountSource
+
+_LEDGER = "ledger.jsonl"
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,10 @@ class Job:
         """Where the job and its ledger are kept."""
         return private_folder(self.out_path)
 
-    def with_new_run(self) -> Job:
-        """The job under a fresh run name."""
-        return replace(self, run=uuid.uuid4().hex)
+    @property
+    def ledger_path(self) -> Path:
+        """The ledger to charge."""
+        return Path(self.ledger) if self.ledger else self.private_folder / _LEDGER
 
 
 def private_folder(out: Path) -> Path:
@@ -66,16 +69,32 @@ def save_job(job: Job) -> None:
     from dprap.privacy.chain import write_durably
 
     folder = job.private_folder
-    try:
-        folder.mkdir(mode=0o700, parents=True)
-    except FileExistsError:
+    # a folder without these is what a process left that died before it could spend anything
+    if (folder / "job.json").exists() or (folder / _LEDGER).exists():
         raise SettingsError(
-            f"{folder} exists: an earlier run for this output began there. Go on with it by `dprap resume {job.out}`, or choose "
-            "another --out."
-        ) from None
+            f"{folder} exists: an earlier run for this output began there. Go on with it by `dprap resume {job.out}`, "
+            "or choose another --out."
+        )
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_durably(folder / "job.json", (json.dumps(asdict(job), indent=2) + "\n").encode())
     except OSError as error:
-        raise SettingsError(f"cannot write to {folder.parent}: {error.strerror}.") from error
-    write_durably(folder / "job.json", (json.dumps(asdict(job), indent=2) + "\n").encode())
+        raise SettingsError(f"cannot write to {folder}: {error.strerror}.") from error
+
+
+def forget_unless_spent(job: Job) -> None:
+    """Remove what is kept for resuming, if nothing was charged: then there is nothing to resume."""
+    from dprap.privacy import read_ledger
+
+    path = job.ledger_path
+    charged = path.exists() and job.run in read_ledger(path).runs
+    if not charged:
+        (job.private_folder / "job.json").unlink(missing_ok=True)
+        if job.ledger is None:
+            for left in job.private_folder.glob(f"{_LEDGER}*"):
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+        with suppress(OSError):  # something of somebody else's is in it
+            job.private_folder.rmdir()
 
 
 def load_job(out: Path) -> Job:
@@ -112,8 +131,7 @@ def carry_out(job: Job, source: CountSource, plan: Plan, *, quiet: bool) -> Rele
         if job.insecure_noise_seed is not None:
             release = execute(plan, source, insecure_noise_seed=job.insecure_noise_seed, progress=progress)
         else:
-            path = Path(job.ledger) if job.ledger else job.private_folder / "ledger.jsonl"
-            with Ledger(path, neighbors=plan.neighbors, cap_rho=job.ledger_cap_rho) as ledger:
+            with Ledger(job.ledger_path, neighbors=plan.neighbors, cap_rho=job.ledger_cap_rho) as ledger:
                 release = execute(plan, source, ledger=ledger, run=job.run, progress=progress)
         release.save(job.out_path, rows=job.rows, format=job.table_format)
     return release

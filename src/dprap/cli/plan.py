@@ -33,8 +33,11 @@ def plan(
     """Show what a run would do and how accurate it would be. Touches no data, spends nothing."""
     from dprap.cli.output import print_json, results
     from dprap.cli.summary import plan_data, plan_lines
+    from dprap.errors import SettingsError
     from dprap.schema import Schema
 
+    if rows is not None and rows < 1:
+        raise SettingsError(f"--rows must be at least 1, not {rows}.")
     options = {
         "epsilon": epsilon,
         "delta": delta,

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from dprap.cli import options as o
+from dprap.cli.exits import STOPPED
 
 
 def synth(
@@ -46,18 +47,22 @@ def synth(
     as_json: o.Json = False,
 ) -> None:
     """Spend a privacy budget on TABLE and write a release."""
-    from dprap.cli.job import Job, carry_out, open_job, save_job
+    from dprap.cli.job import Job, carry_out, forget_unless_spent, open_job, save_job
     from dprap.cli.output import note, print_json, results
     from dprap.cli.summary import plan_lines, release_data, release_lines
-    from dprap.errors import SettingsError
+    from dprap.errors import DprapError, SettingsError
     from dprap.schema import Schema
 
     if out.exists():
         raise SettingsError(f"{out} exists already. Choose another --out, or remove it first.")
     if table_format not in ("parquet", "csv"):
         raise SettingsError(f"--format must be parquet or csv, not {table_format!r}.")
+    if rows is not None and rows < 1:
+        raise SettingsError(f"--rows must be at least 1, not {rows}.")
+    if insecure_noise_seed is not None and (ledger is not None or ledger_cap is not None):
+        raise SettingsError("seeded noise protects nobody, so no ledger takes it. Leave --ledger or the seed out.")
     job = Job(
-        table=table,
+        table=table if "://" in table else str(Path(table).resolve()),
         schema=Schema.load(schema).as_mapping(),
         options={
             "epsilon": epsilon,
@@ -88,11 +93,17 @@ def synth(
     _, source, plan = open_job(job)
     for line in plan_lines(plan, source.rows if plan.neighbors.rows_are_public else None):
         note(line, quiet=quiet)
-    if not yes and sys.stdin.isatty():
-        typer.confirm("Spend this budget?", abort=True, err=True)
+    if not yes and sys.stdin.isatty() and not typer.confirm("Spend this budget?", err=True):
+        note("nothing was spent.", quiet=quiet)
+        raise typer.Exit(STOPPED)
     if insecure_noise_seed is None:
         save_job(job)
-    release = carry_out(job, source, plan, quiet=quiet)
+    try:
+        release = carry_out(job, source, plan, quiet=quiet)
+    except DprapError:
+        if insecure_noise_seed is None:
+            forget_unless_spent(job)
+        raise
     if as_json:
         print_json(release_data(release, str(out)))
     elif not quiet:
