@@ -66,6 +66,7 @@ class FileSource:
         for columns, share in _read(files, schema):
             digest += digest_of(columns)
             progress("check", share)
+        progress("check", 1.0)
         if digest.rows == 0:
             raise DataError(f"{location}: has no records. There is nothing to release.")
         return cls(schema, str(location), files, digest, memory_limit, progress)
@@ -93,6 +94,7 @@ class FileSource:
             for columns, share in self._records():
                 tally.add(columns)
                 self.progress("count", (position + share) / len(groups))
+            self.progress("count", (position + 1) / len(groups))
             counted.extend(compact(counts) for counts in tally.result())
         return counted
 
