@@ -30,7 +30,8 @@ class Marginal:
     columns: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        if isinstance(self.columns, str):
+        given: object = self.columns
+        if isinstance(given, str):
             raise WorkloadError(f"a marginal takes a tuple of columns: Marginal(({self.columns!r},)).")
         object.__setattr__(self, "columns", tuple(self.columns))
         if len(set(self.columns)) != len(self.columns):

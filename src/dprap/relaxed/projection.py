@@ -19,11 +19,13 @@ import optax
 from jax import lax
 from jaxtyping import Float
 
+from dprap.array_types import Relaxed
+from dprap.domain import Domain
 from dprap.errors import SettingsError
 from dprap.relaxed.batch import QueryBatch
 from dprap.relaxed.dataset import RelaxedDataset
 from dprap.relaxed.layout import ColumnLayout, Packed, layout_of
-from dprap.relaxed.simplex import shrink, softmax_packed, sparsemax_packed, thresholds
+from dprap.relaxed.simplex import shrink, softmax_packed, sparsemax, thresholds
 
 Normalisation = Literal["sparsemax", "softmax"]
 
@@ -100,13 +102,20 @@ def project(
         end = _fit(packed, problem, jnp.float32(floor), jnp.float32(scale), shape)
         steps += int(end.step)
         if bool(end.finite):
-            relaxed = RelaxedDataset(start.domain, layout.unpack(end.best), start.weights)
+            # Between steps, rows are distributions up to a small tolerance; the result is one up to rounding.
+            probabilities = _normalised(layout.unpack(end.best), start.domain, settings.normalisation)
+            relaxed = RelaxedDataset(start.domain, probabilities, start.weights)
             return ProjectionResult(relaxed, float(end.best_loss), steps)
         packed, scale = end.best, scale * _RETRY_SCALE
     raise DivergedError(
         f"the projection diverged: its loss is not finite after {steps} steps, the last of them with a "
         f"{scale / _RETRY_SCALE:g} times smaller step. Lower the learning rate or choose another optimizer."
     )
+
+
+@partial(jax.jit, static_argnums=(1, 2))
+def _normalised(rows: Relaxed, domain: Domain, normalisation: Normalisation) -> Relaxed:
+    return rows if normalisation == "softmax" else sparsemax(rows, domain)
 
 
 @cache
@@ -187,7 +196,7 @@ def _fit(packed: Packed, problem: _Problem, floor: jax.Array, scale: jax.Array, 
         step, iterate, memory = sparsemax_step, packed, shape.optimizer.init(read(packed))
 
         def normalised(iterate: Packed) -> Packed:
-            return sparsemax_packed(iterate, layout)
+            return iterate
 
     def unfinished(state: _State) -> jax.Array:
         return state.improving & state.finite & (state.step < shape.max_steps) & (state.best_loss > floor)
