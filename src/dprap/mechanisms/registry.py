@@ -40,6 +40,12 @@ class Method:
 METHODS = {
     method.name: method
     for method in (
+        Method(
+            "adaptive",
+            "dprap.mechanisms.adaptive",
+            "AdaptiveSettings",
+            "whole marginals, the worst-answered first; for most uses the best",
+        ),
         Method("rap", "dprap.mechanisms.rap", "RapSettings", "the paper's algorithm: single queries, adaptively"),
         Method("gaussian", "dprap.mechanisms.gaussian", "GaussianSettings", "every marginal once; answers only"),
         Method(

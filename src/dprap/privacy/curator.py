@@ -141,6 +141,10 @@ class Curator:
             )
         return self._source.rows
 
+    def stddev_of_marginal(self, rho: Rho) -> float:
+        """The noise, in counts, that a marginal measured with this ρ would have. Public."""
+        return stddev_for(self.neighbors.marginal_l2_squared, rho)
+
     def prepare(self, families: Sequence[Family]) -> None:
         """Count ahead, in one pass over the table, what later verbs will need. Releases nothing, costs nothing."""
         self._check_sizes(families)
