@@ -48,6 +48,14 @@ def cpu_seconds(work: Callable[[], Any], repetitions: int) -> float:
     return least
 
 
+def cpu_model() -> str:
+    """The processor's name, where the system tells it."""
+    information = Path("/proc/cpuinfo")
+    lines = information.read_text().splitlines() if information.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
 def bandwidth() -> float:
     """Bytes per second of reading memory in one thread."""
     words = np.ones(1 << 25)
@@ -124,7 +132,7 @@ def main() -> None:
     bytes_per_second = bandwidth()
     result = {
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
-        "machine": {"cpu": platform.processor() or platform.machine(), "cores": os.cpu_count()},
+        "machine": {"cpu": cpu_model(), "cores": os.cpu_count()},
         "versions": {
             "python": platform.python_version(),
             **{name: importlib.metadata.version(name) for name in ("dprap", "numpy", "opendp")},
