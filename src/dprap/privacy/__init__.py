@@ -7,6 +7,7 @@ from dprap.privacy.curator import Curator
 from dprap.privacy.ledger import Ledger, read_ledger
 from dprap.privacy.measurement import Certificate, Measurement, QueryMeasurement
 from dprap.privacy.neighbors import Neighbors, Relation
+from dprap.privacy.people import Excess, bound_records
 from dprap.privacy.scores import Score
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Budget",
     "Certificate",
     "Curator",
+    "Excess",
     "Ledger",
     "LedgerState",
     "Measurement",
@@ -22,6 +24,7 @@ __all__ = [
     "Relation",
     "Rho",
     "Score",
+    "bound_records",
     "default_delta",
     "epsilon_from_rho",
     "read_ledger",
