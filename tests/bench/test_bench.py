@@ -105,6 +105,8 @@ def test_runs_resume_share_cells_and_note_failures(data_dir: Path, tmp_path: Pat
     size = results.path.stat().st_size
     run_cells(cells, results, data_dir=data_dir, seconds_per_cell=100, report=lines.append)
     assert results.path.stat().st_size == size
+    results.forget(["independent"])
+    assert set(results.read()["method"]) == {"gaussian"}
     (written,) = write_tables(table, tmp_path)
     assert "| independent |" in written.read_text()
     assert "answers nothing beyond" in written.read_text()

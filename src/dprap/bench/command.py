@@ -22,6 +22,10 @@ OutDir = Annotated[Path, typer.Option("--out", help="Folder for results and figu
 Tables = Annotated[list[str], typer.Option("--table", help="Benchmark table; may be given several times.")]
 Seeds = Annotated[int, typer.Option("--seeds", min=1, help="Runs of every cell, each with its own noise.")]
 Limit = Annotated[float, typer.Option("--seconds", help="Time limit of one cell.")]
+Redo = Annotated[
+    list[str] | None,
+    typer.Option("--redo", help="Method whose earlier results are dropped; may be given several times."),
+]
 ADULT = ["adult"]
 
 
@@ -35,6 +39,7 @@ def paper(
     ] = None,
     seeds: Seeds = 1,
     seconds: Limit = 3600.0,
+    redo: Redo = None,
 ) -> None:
     """Run the paper's experiments (and one beyond them) and draw their figures."""
     from dprap.bench.experiments import PAPER
@@ -49,22 +54,32 @@ def paper(
 
 @app.command()
 def peers(
-    data: DataDir, out: OutDir = Path("bench-results"), table: Tables = ADULT, seeds: Seeds = 1, seconds: Limit = 3600.0
+    data: DataDir,
+    out: OutDir = Path("bench-results"),
+    table: Tables = ADULT,
+    seeds: Seeds = 1,
+    seconds: Limit = 3600.0,
+    redo: Redo = None,
 ) -> None:
     """Compare error, time and memory with AIM and MST, as ratios of one run."""
     from dprap.bench.experiments import peers as peer_cells
 
-    _run([cell for name in table for cell in peer_cells(name)], data, out, seeds, seconds)
+    _run([cell for name in table for cell in peer_cells(name)], data, out, seeds, seconds, redo)
 
 
 @app.command()
 def quick(
-    data: DataDir, out: OutDir = Path("bench-results"), table: Tables = ADULT, seeds: Seeds = 1, seconds: Limit = 120.0
+    data: DataDir,
+    out: OutDir = Path("bench-results"),
+    table: Tables = ADULT,
+    seeds: Seeds = 1,
+    seconds: Limit = 120.0,
+    redo: Redo = None,
 ) -> None:
     """Run a subset of about two minutes, for every change."""
     from dprap.bench.experiments import quick as quick_cells
 
-    _run([cell for name in table for cell in quick_cells(name)], data, out, seeds, seconds)
+    _run([cell for name in table for cell in quick_cells(name)], data, out, seeds, seconds, redo)
 
 
 @app.command()
@@ -75,13 +90,14 @@ def figures(out: OutDir = Path("bench-results")) -> None:
     _publish(Results(out / "results.csv"), out)
 
 
-def _run(cells: list[Cell], data: Path, out: Path, seeds: int, seconds: float) -> None:
+def _run(cells: list[Cell], data: Path, out: Path, seeds: int, seconds: float, redo: list[str] | None) -> None:
     from dataclasses import replace
 
     from dprap.bench.results import Results
     from dprap.bench.runner import run_cells
 
     results = Results(out / "results.csv")
+    results.forget(redo or [])
     repeated = [replace(cell, seed=seed) for seed in range(seeds) for cell in cells]
     run_cells(
         repeated,

@@ -43,6 +43,12 @@ class Results:
         same = table[(table["key"] == key) & (table["metric"] != "failed")]
         return dict(zip(same["metric"], same["value"].astype(float), strict=True))
 
+    def forget(self, methods: Iterable[str]) -> None:
+        """Drop the results of some methods, because they have changed."""
+        if self.path.exists() and (gone := set(methods)):
+            table = pd.read_csv(self.path, dtype=str, keep_default_na=False)
+            table[~table["method"].isin(gone)].to_csv(self.path, index=False)
+
     def add(self, cell: Cell, metrics: dict[str, float], note: str = "") -> None:
         """Append a cell's metrics; a cell that failed has the single metric `failed`."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
