@@ -168,5 +168,10 @@ def test_command_line(data_dir: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     assert ran.exit_code == 0, ran.output
     assert (tmp_path / "out" / "tables.md").exists()
     assert CliRunner().invoke(command.app, ["figures", "--out", str(tmp_path / "out")]).exit_code == 0
+    nothing = CliRunner().invoke(
+        command.app,
+        ["paper", "--data", str(data_dir), "--only", "10", "--table", "small", "--out", str(tmp_path / "no")],
+    )
+    assert nothing.exit_code == 0, nothing.output
     refused = CliRunner().invoke(command.app, ["paper", "--data", str(data_dir), "--only", "11"])
     assert refused.exit_code == 2

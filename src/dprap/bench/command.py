@@ -47,9 +47,8 @@ def paper(
     numbers = only or list(PAPER)
     if unknown := [number for number in numbers if number not in PAPER]:
         raise typer.BadParameter(f"there is no experiment {unknown[0]}; they are numbered 1 to {len(PAPER)}.")
-    _run(
-        [cell for number in numbers for name in table for cell in PAPER[number].cells(name)], data, out, seeds, seconds
-    )
+    cells = [cell for number in numbers for name in table for cell in PAPER[number].cells(name)]
+    _run(cells, data, out, seeds, seconds, redo)
 
 
 @app.command()
@@ -112,6 +111,9 @@ def _run(cells: list[Cell], data: Path, out: Path, seeds: int, seconds: float, r
 def _publish(results: Results, out: Path) -> None:
     from dprap.bench.tables import write_tables
 
+    if not results.path.exists():
+        typer.echo(f"there are no results in {out}.", err=True)
+        return
     for path in write_tables(results.read(), out):
         typer.echo(str(path))
     try:
