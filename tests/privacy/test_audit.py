@@ -20,7 +20,7 @@ from dprap.privacy.gaussian import OPENDP_CELLS
 from dprap.queries import Marginal, Query
 from dprap.sources import MemorySource
 
-ALARM = 1e-9
+ALARM = 2e-10
 RHO, DELTA = 0.5, 0.01
 
 PERSON = 10
@@ -96,7 +96,7 @@ def audit_measurements(experiment, relation):
     one = experiment(1 + PERSON, 0, relation)
     other = experiment(1, PERSON if relation is Relation.REPLACE else 0, relation)
     change = np.array([-1, 1]) if relation is Relation.REPLACE else np.array([0, 1])
-    return audit(one @ change, other @ change, DELTA, np.arange(-40, 60, 2))
+    return audit(one @ change, other @ change, DELTA, np.arange(-40, 60, 4))
 
 
 @pytest.mark.parametrize(("experiment", "relation"), EXPERIMENTS)
