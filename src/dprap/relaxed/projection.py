@@ -43,7 +43,8 @@ class ProjectionSettings:
 
     `optimizer` may be any optax gradient transformation; without one it is Adam with `learning_rate`. The paper has a
     learning rate of 0.001; 0.03 needs about a tenth of the steps and was the best of a handful tried on ADULT with 64
-    three-way marginals. The loss is looked at every `window` steps: the projection ends when it has not fallen by the fraction `tolerance` since the last look,
+    three-way marginals. The loss is looked at every `window` steps: the projection ends when it has not fallen by the
+    fraction `tolerance` since the last look,
     or has fallen to the floor given with the call.
     """
 
