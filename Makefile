@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-engines lint format setup lock clean
+.PHONY: demo docs test test-engines lint format setup lock clean
 
 demo: $(STAMP)  ## the whole job on the embedded example
 	$(BIN)/dprap demo --out demo-release
@@ -16,6 +16,12 @@ test-engines: $(STAMP)  ## the tests that need PostgreSQL and Spark; installs wh
 	tests/engines/install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[postgres,spark]'
 	DPRAP_REQUIRE_ENGINES=1 $(BIN)/python -m pytest tests/engines
+
+docs: $(STAMP)  ## the documentation site, in site/; warnings are errors
+	test -x $(VENV)/docs/bin/python || $(PYTHON) -m venv $(VENV)/docs
+	$(VENV)/docs/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.lock
+	$(BIN)/python docs/make_commands.py
+	NO_MKDOCS_2_WARNING=1 $(VENV)/docs/bin/mkdocs build --strict --quiet
 
 lint: $(STAMP)  ## style and types
 	$(BIN)/ruff check .

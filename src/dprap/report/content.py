@@ -144,7 +144,9 @@ def budget_parts(release: Release) -> list[BudgetPart]:
     certificate = 0.0 if release.certificate is None else release.certificate.rho
     choosing = release.privacy.rho_spent - sum(part.rho for part in parts) - certificate
     if choosing > 1e-9 * release.privacy.rho_planned:
-        parts.insert(0, BudgetPart("choosing what to measure", choosing, "the worst-answered, through noise"))
+        # a run of one round measures all queries and keeps none of these measurements
+        name = "choosing what to measure" if parts else "measuring all queries"
+        parts.insert(0, BudgetPart(name, choosing, "the worst-answered, through noise" if parts else ""))
     if release.certificate is not None:
         parts.append(BudgetPart("the accuracy certificate", certificate, f"{release.certificate.queries:,} queries"))
     left = release.privacy.rho_planned - release.privacy.rho_spent
