@@ -26,6 +26,10 @@ from dprap.queries import Marginal
 
 Columns = tuple[str, ...]
 
+_WINDOW = 50
+_TOLERANCE = 1e-5
+# The descent ends when the loss has not fallen by this fraction in a window of steps.
+
 
 def model_megabytes(domain: Domain, marginals: Iterable[Marginal]) -> float:
     """Size of the junction tree of a model that holds these marginals, at eight bytes a cell."""
@@ -131,7 +135,7 @@ def fit_model(
     iterations: int,
     start: GraphicalModel | None = None,
 ) -> GraphicalModel:
-    """Fit a model to the measured marginals, from `start`'s parameters where it has them."""
+    """Fit a model to the measured marginals in at most `iterations` steps, from `start`'s parameters where it has them."""
     observed = _merged(domain, measured)
     tree = JunctionTree.of(domain, observed)
     known: Mapping[Columns, Table] = {} if start is None else start.parameters
@@ -139,7 +143,8 @@ def fit_model(
     point = _Point.at(tree, parameters, observed, records)
     # The inverse of the largest curvature of the loss is where a step certainly helps.
     step = 1 / (records**2 * sum(stddev**-2 for _, stddev in observed.values())) if observed else 0.0
-    for _ in range(iterations if observed else 0):
+    looked_at = point.loss
+    for done in range(iterations if observed else 0):
         moved = {columns: table - step * point.gradient[columns] for columns, table in point.parameters.items()}
         tried = _Point.at(tree, moved, observed, records)
         promised = sum(
@@ -150,6 +155,10 @@ def fit_model(
             point, step = tried, step * 1.5
         else:
             step *= 0.5
+        if done % _WINDOW == _WINDOW - 1:
+            if looked_at - point.loss <= _TOLERANCE * point.loss:
+                break
+            looked_at = point.loss
     return GraphicalModel(tree, point.tables, point.parameters)
 
 
