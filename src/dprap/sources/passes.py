@@ -9,7 +9,7 @@ import numpy as np
 from dprap.domain import Domain
 from dprap.queries.marginal import Marginal
 from dprap.sources.protocol import CellCounts
-from dprap.sources.tally import _DENSE_CELLS, _PENDING_CELLS
+from dprap.sources.tally import _DENSE_CELLS, _PENDING_CELLS, _UNION_CELLS
 
 MEMORY_LIMIT = 1 << 29
 """Bytes that a source may use for its counters, or for codes kept in memory: 512 MB."""
@@ -43,7 +43,9 @@ def compact(counts: CellCounts) -> CellCounts:
 
 
 def _counter_bytes(size: int, rows: int) -> int:
-    """What a counter of the tally holds at most: a count a cell, or pairs of cell and count before they are merged."""
+    """What counting a marginal takes at most: a count a cell, or pairs of cell and count before they are merged."""
+    if size <= _UNION_CELLS:
+        return 8 * size * 5  # its part of a union, of at most four times the cells of its members, and its own result
     if size <= _DENSE_CELLS:
         return 8 * size
     return 16 * (min(size, rows) + min(_PENDING_CELLS, rows))
