@@ -19,9 +19,12 @@ def resume(
     from dprap.cli.job import carry_out, load_job, open_job
     from dprap.cli.output import note, print_json, results
     from dprap.cli.summary import release_data, release_lines
+    from dprap.release import load
 
     if out.exists():
         note(f"{out} is complete: there is nothing to resume.", quiet=quiet)
+        if as_json:
+            print_json(release_data(load(out), str(out)))
         return
     job = load_job(out)
     _, source, plan = open_job(job)

@@ -33,6 +33,7 @@ class Bar:
     standard_error: float | None
     truth: float | None
     rest: bool = False
+    missing: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ def column_view(release: Release, name: str, truth: Shares | None) -> ColumnView
                 standard_error=math.sqrt(float((errors**2).sum())) / release.rows if known else None,
                 truth=None if truth is None else float(truth[group].sum()),
                 rest=len(group) > 1 and not ordered,
+                missing=group == [column.null_code],
             )
         )
     origins = tuple(sorted({str(origin) for origin in measured.origins.ravel() if origin}))

@@ -177,7 +177,7 @@ def _columns(release: Release, truth: Truth | None, *, private: bool) -> Html:
     return el(
         "div",
         _key(truth),
-        _fit_table(views) if len(views) > 12 else None,
+        _fit_table(views) if len(views) > 12 and any(view.measured_by for view in views) else None,
         el("div", *cards, class_="grid-of-cards"),
         None if missing is None else el("p", missing, class_="soft"),
     )
@@ -247,7 +247,16 @@ def _column_card(view: ColumnView, anchor: str, *, private: bool) -> Html:
     )
     return el(
         "article",
-        el("div", el("h3", view.name), el("span", f"{view.kind} · {view.codes:,}", class_="meta"), class_="head"),
+        el(
+            "div",
+            el("h3", view.name),
+            el(
+                "span",
+                f"{view.kind} · {view.codes:,}{'' if view.measured_by else ' · not measured alone'}",
+                class_="meta",
+            ),
+            class_="head",
+        ),
         plots.column_plot(view, anchor, private=private),
         el(
             "details",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -85,7 +86,8 @@ def _top(bars: Sequence[Bar]) -> float:
 
 def _upright(view: ColumnView) -> tuple[list[Html], float]:
     left, right, base, head = 34, 6, _HIGH - 22, 16
-    top = _top(view.bars)
+    ordinary = [bar for bar in view.bars if not bar.missing]
+    top = _top(ordinary)
     step = (_WIDTH - left - right) / len(view.bars)
     shapes = []
     for tick in _ticks(top):
@@ -100,6 +102,7 @@ def _upright(view: ColumnView) -> tuple[list[Html], float]:
         x = left + position * step
         inner: list[Html] = [el("title", _told(bar))]
         inner.append(el("rect", x=x, y=head, width=step, height=base - head, class_="hit"))
+        beyond = bar.synthetic > top  # only missing values can be: they do not set the scale
         inner.append(
             el(
                 "rect",
@@ -107,10 +110,14 @@ def _upright(view: ColumnView) -> tuple[list[Html], float]:
                 y=at(bar.synthetic),
                 width=step * 0.84,
                 height=base - at(bar.synthetic),
-                class_="bar",
+                class_="bar rest" if beyond else "bar",
             )
         )
         middle = x + step / 2
+        if beyond:
+            share = el("text", _percent(bar.synthetic), x=x + step, y=head + 10, class_="tick", text_anchor="end")
+            shapes.append(el("g", inner, share))
+            continue
         if bar.measured is not None:
             low, high = (bar.measured + sign * _WHISKER * (bar.standard_error or 0) for sign in (-1, 1))
             inner.append(el("line", x1=middle, x2=middle, y1=at(low), y2=at(high), class_="whisker"))
@@ -119,12 +126,11 @@ def _upright(view: ColumnView) -> tuple[list[Html], float]:
             inner.append(el("line", x1=x, x2=x + step, y1=at(bar.truth), y2=at(bar.truth), class_="truth"))
         shapes.append(el("g", inner))
     shapes.append(el("line", x1=left, x2=_WIDTH - right, y1=base, y2=base, class_="axis"))
-    ordinary = [bar for bar in view.bars if bar.label != "missing"]
     for anchor, x, text in (
         ("start", left, bin_ends(ordinary[0].label)[0]),
         ("end", left + len(ordinary) * step - 2, bin_ends(ordinary[-1].label)[1]),
     ):
-        shapes.append(el("text", _short(text, 20), x=x, y=_HIGH - 8, class_="tick", text_anchor=anchor))
+        shapes.append(el("text", _day(text), x=x, y=_HIGH - 8, class_="tick", text_anchor=anchor))
     if len(ordinary) < len(view.bars):
         shapes.append(el("text", "∅", x=_WIDTH - right - step / 2, y=_HIGH - 8, class_="tick", text_anchor="middle"))
     return shapes, _HIGH
@@ -309,6 +315,11 @@ def _told(bar: Bar) -> str:
     if bar.truth is not None:
         parts.append(f"{WARNING} truth {bar.truth:.2%}")
     return ", ".join(parts)
+
+
+def _day(text: str) -> str:
+    """An end of an axis: of an instant only the day."""
+    return text[:10] if re.match(r"\d{4}-\d{2}-\d{2}T", text) else _short(text, 20)
 
 
 def _short(text: str, longest: int) -> str:

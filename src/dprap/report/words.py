@@ -55,7 +55,10 @@ def guarantee(release: Release) -> Html:
                 ["ρ spent (zCDP)", f"{privacy.rho_spent:.6g}"],
                 ["neighbouring tables", f"{'replace' if privacy.relation == 'replace' else 'add or remove'} {one}"],
                 ["from ρ to (ε, δ)", f"{privacy.accounting} conversion"],
-                ["noise", "discrete Gaussian; choices by the exponential mechanism; both from the operating system's entropy"],
+                [
+                    "noise",
+                    "discrete Gaussian; choices by the exponential mechanism; both from the operating system's entropy",
+                ],
             ],
             caption="Parameters of the guarantee",
             numbers_from=2,
