@@ -75,7 +75,7 @@ def test_a_failed_save_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("dprap.release.files.pyarrow.parquet.write_table", full)
-    with pytest.raises(ReleaseError, match="No space left on device"):
+    with pytest.raises(DprapError, match="No space left on device"):
         save_release(made_release(), tmp_path / "out", rows=5, table_format="parquet", seed=None)
     assert list(tmp_path.iterdir()) == []
 

@@ -80,8 +80,9 @@ def save_release(release: Release, directory: Path, *, rows: int | None, table_f
         part.rename(directory)
         _sync(directory.parent)
     except OSError as error:
-        shutil.rmtree(part, ignore_errors=True)
         raise ReleaseError(f"cannot write the release to {directory}: {error.strerror or error}.") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
 
 
 def _write(release: Release, folder: Path, rows: int | None, table_format: str, seed: int | None) -> None:
