@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from tests.cli.driving import ROWS, Done, in_process
+from tests.release.made import made_release
 
 from dprap.cli.app import app
 from dprap.release import load
@@ -183,6 +184,15 @@ def test_an_edited_ledger_is_noticed(run: Run, inputs: Path) -> None:
     done = run("ledger", "verify", str(ledger))
     assert done.code == 4
     assert "damaged" in done.err
+
+
+def test_the_demo_does_not_replace_what_is_not_a_demo(run: Run, inputs: Path) -> None:
+    made_release().save(inputs / "precious")
+    for name in ("precious", "."):
+        done = run("demo", "--out", name)
+        assert done.code == 3
+        assert "is not an earlier demo" in done.err
+    assert load(inputs / "precious").rows == 1000
 
 
 def test_every_command_and_option_has_help() -> None:

@@ -25,15 +25,19 @@ def demo(
     from dprap.cli.summary import plan_lines, release_lines
     from dprap.datasets import example, example_schema
     from dprap.errors import SettingsError
+    from dprap.evaluate import evaluate_release
     from dprap.plan import make_plan
+    from dprap.report import write_report
     from dprap.run import execute
+    from dprap.schema import Schema
     from dprap.sources.open import open_source
 
-    if out.exists():
-        if not (out / "release.json").exists():
-            raise SettingsError(f"{out} exists and is not a release. Choose another --out.")
-        shutil.rmtree(out)
     schema = example_schema()
+    if out.exists():
+        kept = out / "schema.yaml"
+        if not (out / "release.json").exists() or not kept.exists() or Schema.load(kept) != schema:
+            raise SettingsError(f"{out} exists and is not an earlier demo. Choose another --out.")
+        shutil.rmtree(out)
     note(f"an invented table of {rows:,} people, {len(schema.columns)} columns", quiet=quiet)
     source = open_source(example(rows, seed=0), schema)
     plan = make_plan(schema, epsilon=epsilon, rows=rows, method=o.DEFAULT_METHOD)
@@ -42,6 +46,10 @@ def demo(
     with progress_display(quiet=quiet) as progress:
         release = execute(plan, source, progress=progress)
     release.save(out)
+    write_report(release, out / "report.html")
     for line in release_lines(release, str(out)):
-        results.print(line)
-    results.print(f'look at {out}/synthetic.parquet, or ask: dprap answer {out} "age in 30..39" --by region')
+        results.print(line, markup=False)
+    found = evaluate_release(release, source)["relaxed"]  # the table is invented, so this may be shown
+    results.print(f"against the invented table: largest error {found.max:.4f}, mean {found.mean:.2e}")
+    results.print(f"open {out}/report.html and {out}/synthetic.parquet, or ask:", markup=False)
+    results.print(f'  dprap answer {out} "age in 30..39" --by region', markup=False)

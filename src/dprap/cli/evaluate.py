@@ -17,6 +17,8 @@ def evaluate(
         Path | None,
         typer.Option(help="Where to write the page with the truth in it; default DIR-NOT-PRIVATE.html, beside DIR."),
     ] = None,
+    person_column: o.PersonColumnOption = None,
+    excess: o.ExcessOption = "error",
     as_json: o.Json = False,
 ) -> None:
     """Measure the true errors of a release and show it beside the private table. The result is NOT PRIVATE."""
@@ -25,9 +27,9 @@ def evaluate(
     from dprap.cli.output import print_json, results
     from dprap.errors import SettingsError
     from dprap.evaluate import evaluate_release
+    from dprap.privacy import Neighbors, Relation, open_bounded
     from dprap.release import load
     from dprap.report import evaluate_report
-    from dprap.sources.open import open_source
 
     loaded = load(release)
     folder = release.resolve()
@@ -36,7 +38,9 @@ def evaluate(
         raise SettingsError(
             f"{path} lies in the release, which is made to be published. Choose a --report outside of it."
         )
-    source = open_source(table, loaded.schema)
+    neighbors = Neighbors(Relation(loaded.privacy.relation), loaded.privacy.max_rows_per_person)
+    person = o.person_from_options({"person_column": person_column, "excess": excess})
+    source = open_bounded(table, loaded.schema, neighbors=neighbors, person=person)
     errors = evaluate_release(loaded, source)
     evaluate_report(loaded, source, path, errors=errors)
     if as_json:

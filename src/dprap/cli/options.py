@@ -16,6 +16,12 @@ Epsilon = Annotated[float, typer.Option("--epsilon", "-e", help="Privacy budget 
 Delta = Annotated[float | None, typer.Option(help="δ; default 1/n², must be given with add-remove neighbours.")]
 NeighborsOption = Annotated[str, typer.Option("--neighbors", help="replace (n public) or add-remove (n private).")]
 MaxRowsPerPerson = Annotated[int, typer.Option(help="Most records one person has; needs --person-column if above 1.")]
+PersonColumnOption = Annotated[
+    str | None, typer.Option("--person-column", help="Column with person ids, outside the schema; never published.")
+]
+ExcessOption = Annotated[
+    str, typer.Option("--excess", help="Records beyond that bound: error, or drop (add-remove only).")
+]
 AccountingOption = Annotated[str, typer.Option("--accounting", help="tight, or the paper's formula.")]
 Kway = Annotated[int | None, typer.Option(help="Answer all k-way marginals that fit (default 3).")]
 Marginals = Annotated[int | None, typer.Option(help="Only this many of them, drawn at random.")]
@@ -67,6 +73,14 @@ def neighbors_from_options(options: dict[str, Any]) -> Any:
     from dprap.privacy import Neighbors, Relation
 
     return Neighbors(one_of(Relation, options["neighbors"], "--neighbors"), options["max_rows_per_person"])
+
+
+def person_from_options(options: dict[str, Any]) -> Any:
+    """The person column that the options name, if any."""
+    from dprap.privacy import Excess, PersonColumn
+
+    excess = one_of(Excess, options["excess"], "--excess")
+    return None if options["person_column"] is None else PersonColumn(options["person_column"], excess)
 
 
 def one_of(kind: Any, value: str, option: str) -> Any:
