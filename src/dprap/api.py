@@ -10,11 +10,10 @@ from typing import Any
 from dprap.domain import Domain
 from dprap.mechanisms.result import ProgressCallback, silent
 from dprap.plan import Plan, WorkloadChoice, make_plan
-from dprap.privacy import Accounting, Ledger, Neighbors, Relation
+from dprap.privacy import Accounting, Excess, Ledger, Neighbors, PersonColumn, Relation, open_bounded
 from dprap.release.release import Release, TableFormat
 from dprap.run import execute
 from dprap.schema import Schema
-from dprap.sources.open import open_source
 from dprap.workload import MAX_CELLS, Workload, all_kway
 
 DEFAULT_METHOD = "rap"
@@ -27,6 +26,8 @@ def synthesize(
     epsilon: float,
     delta: float | None = None,
     neighbors: Neighbors | str = Relation.REPLACE,
+    person_column: str | None = None,
+    excess: Excess | str = Excess.ERROR,
     accounting: Accounting | str = Accounting.TIGHT,
     kway: int | None = None,
     marginals: int | None = None,
@@ -46,7 +47,9 @@ def synthesize(
 
     `table` is an Arrow, pandas or polars table or the path of a CSV or Parquet file; `schema` what is publicly known of it. The
     workload is all `kway` marginals that fit, `marginals` of them drawn at random, or the one given. With a `ledger`
-    every charge is durable and the run counts against the ledger's cap.
+    every charge is durable and the run counts against the ledger's cap. People with several records need
+    `neighbors=Neighbors(relation, max_rows_per_person)` and the `person_column` with their ids, which stands outside the
+    schema; `excess` says what happens to records beyond that bound: `error`, or `drop` under add-remove neighbours.
 
     >>> from dprap.datasets import example, example_schema
     >>> release = synthesize(example(500, seed=1), example_schema(), epsilon=1.0, kway=1, method="independent")
@@ -56,7 +59,8 @@ def synthesize(
     checked_schema = as_schema(schema)
     checked_schema.require_reviewed()
     relation = neighbors if isinstance(neighbors, Neighbors) else Neighbors(Relation(neighbors))
-    source = open_source(table, checked_schema)
+    person = None if person_column is None else PersonColumn(person_column, Excess(excess))
+    source = open_bounded(table, checked_schema, neighbors=relation, person=person)
     choice = workload or WorkloadChoice(kway=kway, marginals=marginals, seed=workload_seed, max_cells=max_cells)
     plan = make_plan(
         checked_schema,

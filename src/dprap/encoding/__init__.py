@@ -3,7 +3,7 @@
 from dprap.encoding.check import CheckReport, check
 from dprap.encoding.codes import Codes, code_dtype
 from dprap.encoding.decode import decode
-from dprap.encoding.encode import check_columns, encode, encode_batch, encode_batches
+from dprap.encoding.encode import check_columns, encode, encode_batch, encode_batches, encode_with_ids
 from dprap.encoding.tables import open_table
 from dprap.encoding.write import write_table
 
@@ -17,6 +17,7 @@ __all__ = [
     "encode",
     "encode_batch",
     "encode_batches",
+    "encode_with_ids",
     "open_table",
     "write_table",
 ]

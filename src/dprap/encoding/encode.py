@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dprap.array_types import CodeColumn
 from dprap.encoding.codes import Codes
@@ -28,12 +29,40 @@ def encode(table: Any, schema: Schema) -> Codes:
     >>> encode(pa.table({"sex": [1, 0], "age": [42, 7]}), schema).column("age").tolist()
     [42, 7]
     """
-    parts = list(encode_batches(table, schema))
+    return _joined(list(encode_batches(table, schema)), schema)
+
+
+def _joined(parts: list[tuple[CodeColumn, ...]], schema: Schema) -> Codes:
     rows = sum(len(part[0]) for part in parts)
     if rows == 0:
         raise DataError("the table has no records. There is nothing to release.")
     columns = tuple(np.concatenate(column) for column in zip(*parts, strict=True))
     return Codes(schema.domain, columns)
+
+
+def encode_with_ids(table: Any, schema: Schema, id_column: str) -> tuple[Codes, pa.ChunkedArray]:
+    """Codes of a table and, from the same pass over it, the values of a column outside the schema: whose each record is.
+
+    Ids are compared as they are written; one that reads as missing by the schema's `null_values` becomes null.
+    """
+    schema.require_reviewed()
+    if id_column in schema.columns:
+        raise SchemaError(
+            f"column {id_column!r}: holds person ids, which are never published. Remove it from the schema."
+        )
+    source = open_table(table, schema, also=(id_column,))
+    if id_column not in source.names:
+        raise SchemaError(f"column {id_column!r}: is named as the person column and not in the table. Check its name.")
+    check_columns(source.names, schema.model_copy(update={"ignore_columns": (*schema.ignore_columns, id_column)}))
+    parts, ids = [], []
+    for batch in source.read():
+        parts.append(encode_batch(batch, schema, is_text=source.is_text))
+        found = batch.column(id_column)
+        if source.is_text:
+            missing = pc.is_in(found, value_set=pa.array(schema.null_values, pa.string()))
+            found = pc.if_else(missing, pa.scalar(None, pa.string()), found)
+        ids.append(found)
+    return _joined(parts, schema), pa.chunked_array(ids)
 
 
 def encode_batches(table: Any, schema: Schema, *, batch_rows: int = BATCH_ROWS) -> Iterator[tuple[CodeColumn, ...]]:

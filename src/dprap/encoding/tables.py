@@ -30,10 +30,15 @@ class TableBatches:
     read: Callable[[], Iterator[pa.RecordBatch]]
 
 
-def open_table(table: Any, schema: Schema | None = None, *, batch_rows: int = BATCH_ROWS) -> TableBatches:
-    """Open an Arrow, pandas or polars table or the path of a CSV or Parquet file."""
+def open_table(
+    table: Any, schema: Schema | None = None, *, batch_rows: int = BATCH_ROWS, also: tuple[str, ...] = ()
+) -> TableBatches:
+    """Open an Arrow, pandas or polars table or the path of a CSV or Parquet file.
+
+    Of a Parquet file only the columns of the schema, if there is one, are read, and those named in `also`.
+    """
     if isinstance(table, str | Path):
-        return _open_file(Path(table), schema, batch_rows)
+        return _open_file(Path(table), schema, batch_rows, also)
     arrow = as_arrow(table, schema)
     return TableBatches(tuple(arrow.column_names), is_text=False, read=lambda: iter(arrow.to_batches(batch_rows)))
 
@@ -78,21 +83,21 @@ def _as_texts(series: Any) -> pa.Array:
     return pa.array(texts, pa.string())
 
 
-def _open_file(path: Path, schema: Schema | None, batch_rows: int) -> TableBatches:
+def _open_file(path: Path, schema: Schema | None, batch_rows: int, also: tuple[str, ...]) -> TableBatches:
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if not path.exists():
         raise DataError(f"{path}: there is no such file. Check the path.")
     if not path.is_file():
         raise DataError(f"{path}: is not a file. Give one CSV or Parquet file.")
     if ".parquet" in suffixes[-1:] or ".pq" in suffixes[-1:]:
-        return _open_parquet(path, schema, batch_rows)
+        return _open_parquet(path, schema, batch_rows, also)
     if ".csv" in suffixes[-2:] or ".tsv" in suffixes[-2:]:
         delimiter = "\t" if ".tsv" in suffixes[-2:] else schema.csv.delimiter if schema else ","
         return _open_csv(path, delimiter)
     raise DataError(f"{path}: unknown kind of file. Tables end in .csv, .tsv or .parquet.")
 
 
-def _open_parquet(path: Path, schema: Schema | None, batch_rows: int) -> TableBatches:
+def _open_parquet(path: Path, schema: Schema | None, batch_rows: int, also: tuple[str, ...]) -> TableBatches:
     def unreadable() -> DataError:
         return DataError(f"{path}: cannot be read as Parquet. It may be truncated, damaged or of another kind.")
 
@@ -101,7 +106,7 @@ def _open_parquet(path: Path, schema: Schema | None, batch_rows: int) -> TableBa
             names = tuple(file.schema_arrow.names)
     except (pa.ArrowException, OSError, ValueError):
         raise unreadable() from None
-    wanted = [name for name in names if schema is None or name in schema.columns]
+    wanted = [name for name in names if schema is None or name in schema.columns or name in also]
 
     def read() -> Iterator[pa.RecordBatch]:
         try:

@@ -7,7 +7,7 @@ from dprap.privacy.curator import Curator
 from dprap.privacy.ledger import Ledger, read_ledger
 from dprap.privacy.measurement import Certificate, Measurement, QueryMeasurement
 from dprap.privacy.neighbors import Neighbors, Relation
-from dprap.privacy.people import Excess, bound_records
+from dprap.privacy.people import Excess, PersonColumn, bound_records, open_bounded
 from dprap.privacy.scores import Score
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "LedgerState",
     "Measurement",
     "Neighbors",
+    "PersonColumn",
     "QueryMeasurement",
     "Relation",
     "Rho",
@@ -27,6 +28,7 @@ __all__ = [
     "bound_records",
     "default_delta",
     "epsilon_from_rho",
+    "open_bounded",
     "read_ledger",
     "rho_from_epsilon",
 ]

@@ -10,16 +10,23 @@ The person-id column stands outside the schema. It is read here, on the private 
 
 from __future__ import annotations
 
+import glob
+from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from jaxtyping import Bool, Int64
 
-from dprap.encoding import Codes
+from dprap.encoding import Codes, encode_with_ids
 from dprap.errors import DataError, SettingsError
 from dprap.privacy.neighbors import Neighbors, Relation
+from dprap.schema import Schema
+from dprap.sources import CountSource, MemorySource
+from dprap.sources.open import engine_for, open_source
 
 
 class Excess(StrEnum):
@@ -29,14 +36,50 @@ class Excess(StrEnum):
     DROP = "drop"
 
 
+@dataclass(frozen=True)
+class PersonColumn:
+    """The column that says whose each record is, and what happens to records beyond the bound."""
+
+    name: str
+    excess: Excess = Excess.ERROR
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "excess", Excess(self.excess))
+
+
+def open_bounded(data: Any, schema: Schema, *, neighbors: Neighbors, person: PersonColumn | None) -> CountSource:
+    """A count source in which nobody has more than `neighbors.max_rows_per_person` records.
+
+    Without a person column a record is a person, so the bound must be 1. With one, the table is read into memory.
+    """
+    if person is None:
+        if neighbors.max_rows_per_person > 1:
+            raise SettingsError(
+                f"max_rows_per_person = {neighbors.max_rows_per_person} needs a person column: the bound is enforced, not "
+                "assumed. Name the column with the person ids."
+            )
+        return open_source(data, schema)
+    _check_excess(person.excess, neighbors)
+    engine = engine_for(data, schema)
+    if engine != "memory" and not _is_missing(data):
+        raise SettingsError(
+            f"records are bounded per person in memory only, and this table is read by the engine {engine}. Bound them "
+            "before, so that a person has one record, or give one file that fits in memory."
+        )
+    codes, ids = encode_with_ids(data, schema, person.name)
+    return MemorySource(bound_records(codes, ids, neighbors=neighbors, excess=person.excess))
+
+
+def _is_missing(data: Any) -> bool:
+    """Whether this is the path of one file that does not exist, which deserves its own message."""
+    is_path = isinstance(data, str | Path) and "://" not in str(data) and not glob.has_magic(str(data))
+    return is_path and not Path(data).exists()
+
+
 def bound_records(codes: Codes, ids: pa.Array | pa.ChunkedArray, *, neighbors: Neighbors, excess: Excess) -> Codes:
     """Codes in which nobody has more than `neighbors.max_rows_per_person` records; `ids` has one id a record."""
     excess = Excess(excess)
-    if excess is Excess.DROP and neighbors.relation is Relation.REPLACE:
-        raise SettingsError(
-            "under replace neighbours the number of records is public, so none may be dropped. Use add-remove "
-            "neighbours, or excess = error and bound the records before."
-        )
+    _check_excess(excess, neighbors)
     kept = records_within_bound(ids, neighbors.max_rows_per_person)
     if len(kept) != codes.rows:
         raise DataError("there must be one person id for each record.")
@@ -48,6 +91,14 @@ def bound_records(codes: Codes, ids: pa.Array | pa.ChunkedArray, *, neighbors: N
             "add-remove neighbours with excess = drop."
         )
     return Codes(codes.domain, tuple(column[kept] for column in codes.columns))
+
+
+def _check_excess(excess: Excess, neighbors: Neighbors) -> None:
+    if excess is Excess.DROP and neighbors.relation is Relation.REPLACE:
+        raise SettingsError(
+            "under replace neighbours the number of records is public, so none may be dropped. Use add-remove "
+            "neighbours, or excess = error and bound the records before."
+        )
 
 
 def records_within_bound(ids: pa.Array | pa.ChunkedArray, bound: int) -> Bool[np.ndarray, "records"]:

@@ -36,7 +36,7 @@ def open_source(
     - a `postgresql://` address with `table`: counted by the server;
     - a Spark data frame, or a path with `engine="spark"`: counted by Spark.
     """
-    chosen = engine or _choose(data, schema, memory_limit)
+    chosen = engine or engine_for(data, schema, memory_limit)
     if (table is not None) != (chosen == "postgres"):
         raise SettingsError("a database address and a table name go together. Give both: postgresql://… and --table.")
     if chosen == "postgres":
@@ -54,7 +54,8 @@ def open_source(
     return MemorySource(encode(data, schema))
 
 
-def _choose(data: Any, schema: Schema, memory_limit: int) -> Engine:
+def engine_for(data: Any, schema: Schema, memory_limit: int = MEMORY_LIMIT) -> Engine:
+    """The engine that `open_source` chooses."""
     if type(data).__module__.startswith("pyspark."):
         return "spark"
     if not isinstance(data, str | Path):
