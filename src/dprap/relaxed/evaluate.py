@@ -13,9 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Float32, Int
+from jaxtyping import Float, Float32
 
 from dprap.array_types import Answers, Relaxed
 from dprap.domain import Domain
@@ -24,9 +23,6 @@ from dprap.relaxed.dataset import RelaxedDataset
 
 MEMORY_BYTES = 2**30
 """Default memory budget of a streamed evaluation."""
-
-_ROUND_UP = 64
-_PRECISION = jax.lax.Precision.HIGHEST
 
 
 def answers(
@@ -43,18 +39,20 @@ def answers(
 def cell_table(
     relaxed: RelaxedDataset, columns: Sequence[str], *, memory_bytes: int = MEMORY_BYTES
 ) -> Float32[np.ndarray, "..."]:
-    """Fractions of all cells over some columns, one axis a column."""
+    """Fractions of all cells over some columns, one axis a column.
+
+    In NumPy: the work is one matrix product, and every marginal has other shapes, each of which JAX would compile.
+    """
     fold = Fold.of(relaxed.domain, columns)
+    probabilities = np.asarray(relaxed.probabilities)
+    weights = np.asarray(relaxed.weights)
     table = np.empty((fold.left_size, fold.right_size), dtype=np.float32)
-    chunk = _chunk(fold, relaxed.rows, memory_bytes)
+    chunk = _chunk(relaxed.rows, memory_bytes)
     for left in range(0, fold.left_size, chunk):
-        left_cells = np.arange(left, min(left + chunk, fold.left_size))
-        left_index = _coordinates(relaxed.domain, fold.left, left_cells)
+        heavy = weights * _factor(probabilities, relaxed.domain, fold.left, range(left, left + chunk))
         for right in range(0, fold.right_size, chunk):
-            right_cells = np.arange(right, min(right + chunk, fold.right_size))
-            right_index = _coordinates(relaxed.domain, fold.right, right_cells)
-            block = _cell_block(relaxed.probabilities, relaxed.weights, left_index, right_index)
-            table[np.ix_(left_cells, right_cells)] = np.asarray(block)[: len(left_cells), : len(right_cells)]
+            light = _factor(probabilities, relaxed.domain, fold.right, range(right, right + chunk))
+            table[left : left + chunk, right : right + chunk] = heavy @ light.T
     shaped = table.reshape(relaxed.domain.shape_of((*fold.left, *fold.right)))
     order = [(*fold.left, *fold.right).index(name) for name in columns]
     return np.ascontiguousarray(shaped.transpose(order))
@@ -86,46 +84,26 @@ class Fold:
         return cls(left, right, domain.size_of(left), domain.size_of(right))
 
 
-def _chunk(fold: Fold, rows: int, memory_bytes: int) -> int:
+def _chunk(rows: int, memory_bytes: int) -> int:
     """Cells of a factor to make at once: two factors with a working copy each, and their product, must fit."""
     by_factors = memory_bytes // (4 * 4 * rows)
     by_product = math.isqrt(memory_bytes // (4 * 4))
-    most = max(min(by_factors, by_product) // _ROUND_UP * _ROUND_UP, 1)
-    return min(most, max(fold.left_size, fold.right_size))
+    return max(min(by_factors, by_product), 1)
 
 
-def _coordinates(
-    domain: Domain, columns: tuple[str, ...], cells: Int[np.ndarray, "cells"]
-) -> Int[np.ndarray, "k cells"]:
-    """One-hot coordinates of cells, one row a column; padded, so that few shapes are ever compiled."""
-    size = len(cells)
-    step = _ROUND_UP if size > _ROUND_UP else 8
-    # Above some size, steps grow with it: at most a quarter is padding.
-    step = max(step, 2 ** max(size.bit_length() - 3, 0))
-    padded = np.pad(cells, (0, -size % step), mode="edge")
-    codes = np.unravel_index(padded, domain.shape_of(columns)) if columns else ()
-    return np.array(
-        [domain.offset(name) + code for name, code in zip(columns, codes, strict=True)], dtype=np.int32
-    ).reshape(len(columns), len(padded))
-
-
-@jax.jit
-def _cell_block(
-    probabilities: Relaxed,
-    weights: jax.Array,
-    left: Int[jax.Array, "k left"],
-    right: Int[jax.Array, "l right"],
-) -> Float[jax.Array, "left right"]:
-    rows = probabilities.shape[1]
-
-    def factor(index: jax.Array, start: jax.Array) -> jax.Array:
-        for coordinates in index:
-            start = start * probabilities[coordinates]
-        return start
-
-    heavy = factor(left, jnp.broadcast_to(weights, (left.shape[1], rows)))
-    light = factor(right, jnp.ones((right.shape[1], rows), probabilities.dtype))
-    return jnp.matmul(heavy, light.T, precision=_PRECISION)
+def _factor(
+    probabilities: Float32[np.ndarray, "onehot rows"], domain: Domain, columns: tuple[str, ...], cells: range
+) -> Float32[np.ndarray, "cells rows"]:
+    """Probabilities of some cells over the columns in every row; the range may reach beyond the last cell."""
+    size = domain.size_of(columns)
+    if not columns:
+        return np.ones((1, probabilities.shape[1]), dtype=probabilities.dtype)
+    codes = np.unravel_index(np.arange(cells.start, min(cells.stop, size)), domain.shape_of(columns))
+    first, *others = (domain.offset(name) + code for name, code in zip(columns, codes, strict=True))
+    product: Float32[np.ndarray, "cells rows"] = probabilities[first]
+    for coordinates in others:
+        product *= probabilities[coordinates]
+    return product
 
 
 def _custom_answers(relaxed: RelaxedDataset, family: Custom, memory_bytes: int) -> Answers:
