@@ -136,7 +136,9 @@ def fake_results() -> pd.DataFrame:
         facts = {name: value for name, value in cell.as_dict().items() if name in COLUMNS}
         facts |= {"key": cell.key, "settings": json.dumps(dict(cell.settings)), "note": "", "machine": "m"}
         rows += [
-            facts | {"metric": name, "value": value * (1 + len(cell.method) / 10)} for name, value in values.items()
+            facts | {"metric": name, "value": value * (1 + len(cell.method) / 10)}
+            for name, value in values.items()
+            if cell.method != "none" or name in ("queries", "families")
         ]
     return pd.DataFrame(rows)
 
@@ -149,6 +151,7 @@ def test_tables_report_the_best_settings_and_ratios(tmp_path: Path) -> None:
     )
     (path,) = write_tables(results, tmp_path)
     assert "ratio to dprap's default" in path.read_text()
+    assert "| adult | 3way:64 |" in path.read_text()
     assert "| adaptive | 1.00 | 1.00 | 1.00 | 1.00 |" in path.read_text()
 
 

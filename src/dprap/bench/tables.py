@@ -23,7 +23,10 @@ def wide(results: pd.DataFrame) -> pd.DataFrame:
 def best(table: pd.DataFrame) -> pd.DataFrame:
     """The settings with the smallest maximum error of each method, as the paper reports."""
     by = [name for name in _GROUP if name != "settings"]
-    return table.loc[table.groupby(by)["max"].idxmin()] if "max" in table else table.iloc[:0]
+    if "max" not in table:
+        return table.iloc[:0]
+    measured = table.dropna(subset=["max"])
+    return measured.loc[measured.groupby(by)["max"].idxmin()]
 
 
 def write_tables(results: pd.DataFrame, out: Path) -> list[Path]:
@@ -35,7 +38,7 @@ def write_tables(results: pd.DataFrame, out: Path) -> list[Path]:
         part = table[table["experiment"] == experiment]
         parts += [f"## {titles.get(experiment, experiment)}", ""]
         parts += _ratios(part) if experiment == "peers" else []
-        parts += _by_epsilon(part)
+        parts += _by_epsilon(part) or _query_counts(part)
     failed = results[results["metric"] == "failed"]
     if len(failed):
         parts += ["## Cells without a result", ""]
@@ -68,6 +71,14 @@ def _by_epsilon(part: pd.DataFrame) -> list[str]:
             lines += [f"| {method} | " + " | ".join(_entry(rows, epsilon) for epsilon in epsilons) + " |"]
         lines += [""]
     return lines
+
+
+def _query_counts(part: pd.DataFrame) -> list[str]:
+    """Queries of every workload, where nothing was run on it."""
+    lines = ["| data | workload | marginals | queries |", "|---|---|---|---|"]
+    for row in part.sort_values(["data", "workload", "queries"]).to_dict("records"):
+        lines += [f"| {row['data']} | {row['workload']} | {row['families']:.0f} | {row['queries']:,.0f} |"]
+    return [*lines, ""]
 
 
 def _entry(rows: pd.DataFrame, epsilon: float) -> str:
