@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import resource
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -20,6 +22,9 @@ from dprap.release.release import Release, RunFacts
 from dprap.release.statement import PrivacyStatement
 from dprap.sources import CountSource
 from dprap.version import __version__
+
+MEMORY_GRAIN_MB = 256
+"""Peak memory is published rounded up to a multiple of this, because it depends on the private table."""
 
 
 def execute(
@@ -59,8 +64,8 @@ def execute(
             method=plan.method.name,
             settings=_plain(asdict(plan.settings)),
             seed=plan.seed,
-            seconds=round(time.monotonic() - started, 3),
-            peak_memory_mb=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+            seconds=round(max(0.0, time.monotonic() - started - curator.private_seconds), 1),
+            peak_memory_mb=_coarse_peak_memory() if plan.neighbors.rows_are_public else None,
             version=__version__,
             created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         ),
@@ -70,6 +75,16 @@ def execute(
         measurements=result.measurements,
         certificate=certificate,
     )
+
+
+def peak_memory_mb() -> float:
+    """The most memory this process has held. It depends on the exact data: for the steward, never for a release."""
+    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return held / (1 << 20 if sys.platform == "darwin" else 1 << 10)  # bytes there, kilobytes elsewhere
+
+
+def _coarse_peak_memory() -> float:
+    return float(math.ceil(peak_memory_mb() / MEMORY_GRAIN_MB) * MEMORY_GRAIN_MB)
 
 
 def _rows(curator: Curator, result: MechanismResult) -> int:

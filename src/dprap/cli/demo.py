@@ -20,6 +20,7 @@ def demo(
 ) -> None:
     """Run the whole job on an embedded, invented table and compare the result with it."""
     import shutil
+    import time
 
     from dprap.cli.output import note, progress_display, results
     from dprap.cli.summary import plan_lines, release_lines
@@ -43,11 +44,12 @@ def demo(
     plan = make_plan(schema, epsilon=epsilon, rows=rows, method=o.DEFAULT_METHOD)
     for line in plan_lines(plan, rows):
         note(line, quiet=quiet)
+    started = time.monotonic()
     with progress_display(quiet=quiet) as progress:
         release = execute(plan, source, progress=progress)
     release.save(out)
     write_report(release, out / "report.html")
-    for line in release_lines(release, str(out)):
+    for line in release_lines(release, str(out), time.monotonic() - started):
         results.print(line, markup=False)
     found = evaluate_release(release, source)["relaxed"]  # the table is invented, so this may be shown
     results.print(f"against the invented table: largest error {found.max:.4f}, mean {found.mean:.2e}")

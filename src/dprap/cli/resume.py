@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -28,9 +29,10 @@ def resume(
         return
     job = load_job(out)
     _, source, plan = open_job(job)
+    started = time.monotonic()
     release = carry_out(job, source, plan, quiet=quiet)
     if as_json:
         print_json(release_data(release, str(out)))
     elif not quiet:
-        for line in release_lines(release, str(out)):
+        for line in release_lines(release, str(out), time.monotonic() - started):
             results.print(line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 import uuid
 from pathlib import Path
 from typing import Annotated
@@ -100,6 +101,7 @@ def synth(
     if not yes and sys.stdin.isatty() and not typer.confirm("Spend this budget?", err=True):
         note("nothing was spent.", quiet=quiet)
         raise typer.Exit(STOPPED)
+    started = time.monotonic()
     if insecure_noise_seed is None:
         save_job(job)
     try:
@@ -111,5 +113,5 @@ def synth(
     if as_json:
         print_json(release_data(release, str(out)))
     elif not quiet:
-        for line in release_lines(release, str(out)):
+        for line in release_lines(release, str(out), time.monotonic() - started):
             results.print(line)

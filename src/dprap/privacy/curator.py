@@ -30,6 +30,7 @@ from dprap.privacy.neighbors import Neighbors
 from dprap.privacy.scores import ESTIMATE_GRID, MAX_COUNT, Score, grid_estimates
 from dprap.privacy.selection import inverse_temperature, pick_top
 from dprap.privacy.steps import Steps, digest_of, label
+from dprap.privacy.stopwatch import Stopwatch
 from dprap.queries import Custom, Family, Marginal, Prefix, Query, Threshold
 from dprap.sources import CountSource
 from dprap.workload import MAX_CELLS
@@ -76,14 +77,16 @@ class Curator:
             OsEntropy() if insecure_noise_seed is None else InsecureSeededEntropy(insecure_noise_seed)
         )
         journal: Journal = MemoryJournal() if ledger is None else ledger
-        data = source.fingerprint() if ledger is not None else ""
+        self._stopwatch = Stopwatch()
+        with self._stopwatch.running():
+            data = source.fingerprint() if ledger is not None else ""
         facts = {
             "epsilon": float(budget.epsilon),
             "delta": float(budget.delta),
             "accounting": budget.accounting.value,
             "domain": digest_of([list(source.domain.names), list(source.domain.sizes)]),
         }
-        self._steps = Steps(journal, self._run, journal.begin(self._run, budget.rho, data, facts))
+        self._steps = Steps(journal, self._run, journal.begin(self._run, budget.rho, data, facts), self._stopwatch)
         self._set_aside = Fraction(0)
 
     @property
@@ -110,6 +113,11 @@ class Curator:
     def private(self) -> bool:
         """Whether what this curator returns is differentially private: false for seeded noise."""
         return self._entropy.secure
+
+    @property
+    def private_seconds(self) -> float:
+        """Time spent in the verbs. It depends on the exact data: for the steward, never for a release."""
+        return self._stopwatch.seconds
 
     @property
     def rho(self) -> Fraction:
@@ -148,7 +156,8 @@ class Curator:
     def prepare(self, families: Sequence[Family]) -> None:
         """Count ahead, in one pass over the table, what later verbs will need. Releases nothing, costs nothing."""
         self._check_sizes(families)
-        self._exact.prepare(families)
+        with self._stopwatch.running():
+            self._exact.prepare(families)
 
     def measure(
         self, marginals: Sequence[Marginal], rho: Rho, shares: Sequence[float | Fraction] | None = None
@@ -226,7 +235,8 @@ class Curator:
         sizes = [family.size(self.domain) for family in families]
         per_query = rho / sum(sizes)
         stddev = stddev_for(self.neighbors.query**2, per_query)
-        self._exact.prepare(families)
+        with self._stopwatch.running():
+            self._exact.prepare(families)
         for family, size in zip(families, sizes, strict=True):
 
             def exact(family: Family = family) -> tuple[Counts, int]:

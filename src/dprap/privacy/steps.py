@@ -13,6 +13,7 @@ from dprap.errors import LedgerError, SettingsError
 from dprap.privacy.books import RunState
 from dprap.privacy.journal import Journal
 from dprap.privacy.ledger import Arrays
+from dprap.privacy.stopwatch import Stopwatch
 from dprap.queries import Custom, Family, Prefix, Threshold
 
 Exact = TypeVar("Exact")
@@ -21,10 +22,11 @@ Exact = TypeVar("Exact")
 class Steps:
     """Where a run stands in its books."""
 
-    def __init__(self, journal: Journal, run: str, state: RunState) -> None:
+    def __init__(self, journal: Journal, run: str, state: RunState, stopwatch: Stopwatch) -> None:
         self._journal = journal
         self._run = run
         self._state = state
+        self._stopwatch = stopwatch
         self._taken = 0
         self._spent = Fraction(0)
         self._busy = threading.Lock()
@@ -47,7 +49,8 @@ class Steps:
             # Two steps at once would share a number, and one of them its charge.
             raise SettingsError("the curator is in the middle of a step: estimates and other threads must not call it.")
         try:
-            return self._take(verb, digest_of([verb, described, str(rho)]), rho, exact, draw)
+            with self._stopwatch.running():
+                return self._take(verb, digest_of([verb, described, str(rho)]), rho, exact, draw)
         finally:
             self._busy.release()
 

@@ -27,13 +27,17 @@ TableFormat = Literal["pandas", "polars", "arrow"]
 
 @dataclass(frozen=True)
 class RunFacts:
-    """How a release came about: public, and enough to make it again from the same ledger."""
+    """How a release came about: public, and enough to make it again from the same ledger.
+
+    `seconds` are those of the public side: time on the private side depends on the exact data. `peak_memory_mb` is rounded up
+    coarsely, and missing where the number of records is private.
+    """
 
     method: str
     settings: Mapping[str, Any]
     seed: int
     seconds: float
-    peak_memory_mb: float
+    peak_memory_mb: float | None
     version: str
     created: str
 

@@ -357,8 +357,8 @@ def _run(release: Release) -> Html:
     rows = [
         ["method", facts.method],
         ["seed of public randomness", str(facts.seed)],
-        ["time", f"{facts.seconds:,.1f} s"],
-        ["peak memory", f"{facts.peak_memory_mb:,.0f} MB"],
+        ["time after counting", f"{facts.seconds:,.1f} s"],
+        ["peak memory", "not published" if facts.peak_memory_mb is None else f"up to {facts.peak_memory_mb:,.0f} MB"],
         ["version", facts.version],
         ["made", facts.created],
         *([f"setting: {name}", str(value)] for name, value in facts.settings.items()),
