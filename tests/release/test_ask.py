@@ -41,6 +41,7 @@ QUESTIONS = {
         and (r["age"] == 2 or r["smoker"])
         and ((r["hired"] or "").startswith("2021") or r["sex"] == "M")
     ),
+    "age is not null": lambda _: True,
     "age = 1 and age = 2": lambda _: False,
 }
 

@@ -178,7 +178,7 @@ class _Parser:
             negated = self._took_word("not")
             if not self._took_word("null"):
                 self._refuse("null")
-            return v.complement(column, v.missing(name, column)) if negated else v.missing(name, column)
+            return v.everything(column).without_missing() if negated else v.missing(name, column)
         negated = self._took_word("not")
         if not self._took_word("in"):
             self._refuse(f"=, !=, <, <=, >, >=, in or is null after column {name!r}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 
 from dprap.release import Release
 from dprap.report.html import Html, el, table
@@ -98,7 +99,7 @@ def certificate(release: Release) -> Html:
 
 def more_answers(directory: str, column: str) -> Html:
     """How to ask for what this page does not show."""
-    quoted = column if column.isidentifier() else f"'{column}'"
+    written = shlex.quote(column)
     return el(
         "div",
         el(
@@ -110,7 +111,7 @@ def more_answers(directory: str, column: str) -> Html:
             "pre",
             el(
                 "code",
-                f'dprap answer {directory} "{quoted} is not null" --by {quoted}\ndprap answer {directory} --help',
+                f'dprap answer {directory} "" --by {written}\ndprap answer {directory} --help',
             ),
         ),
         el(
