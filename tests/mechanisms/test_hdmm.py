@@ -35,15 +35,22 @@ def dense_variance(domain: Domain, workload: Workload, marginals, shares) -> flo
         share * matrix_of(domain, m).T @ matrix_of(domain, m) for m, share in zip(marginals, shares, strict=True)
     )
     inverse = np.linalg.pinv(gram)
-    return sum(
-        weight * np.trace(matrix_of(domain, m) @ inverse @ matrix_of(domain, m).T)
-        for m, weight in zip(workload.marginals, workload.weights, strict=True)
-    )
+    total = 0.0
+    for family, weight in zip(workload.families, workload.weights, strict=True):
+        cells = matrix_of(domain, Marginal(family.columns))
+        asked = np.stack([family.answers(c.reshape(domain.shape_of(family.columns))).ravel() for c in cells.T], axis=1)
+        total += weight * np.trace(asked @ inverse @ asked.T)
+    return total
+
+
+CELLS = (Marginal(("a", "b")), Marginal(("b", "c")), Marginal(("c",)))
+PREFIXES = (Prefix(("a", "b"), ("b",)), Prefix(("c", "b"), ("b", "c")), Marginal(("c",)))
 
 
 @pytest.mark.parametrize("weights", [(1.0, 1.0, 1.0), (10.0, 1.0, 0.1)])
-def test_strategy_variance_is_that_of_dense_least_squares_and_cannot_be_improved(weights) -> None:
-    workload = Workload(TINY, (Marginal(("a", "b")), Marginal(("b", "c")), Marginal(("c",))), weights)
+@pytest.mark.parametrize("families", [CELLS, PREFIXES])
+def test_strategy_variance_is_that_of_dense_least_squares_and_cannot_be_improved(families, weights) -> None:
+    workload = Workload(TINY, families, weights)
     best = best_strategy(workload, total_is_known=False)
     assert sum(best.shares) == pytest.approx(1)
     assert best.total_variance == pytest.approx(dense_variance(TINY, workload, best.marginals, best.shares), rel=1e-6)

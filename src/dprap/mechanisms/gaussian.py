@@ -1,6 +1,7 @@
 """The Gaussian mechanism on every marginal (or every query) of the workload: answers only, no synthetic table.
 
-Each measured marginal is projected onto the simplex, which is free and removes most of the noise on empty cells.
+Each measured marginal is projected onto the simplex, which is free and removes most of the noise on empty cells; prefixes and
+thresholds are summed from the cells before that.
 Marginals are not made consistent with each other, and the noise grows with the square root of their number.
 """
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from dprap.errors import SettingsError
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.mechanisms.shared import cell_families, count_records, distribution_of, project_simplex
+from dprap.mechanisms.shared import cell_families, count_records, family_answers, project_simplex
 from dprap.privacy import Curator
 from dprap.queries import Marginal
 from dprap.workload import Workload
@@ -52,13 +53,8 @@ def run(
     progress(Progress("measure", 0, 1, f"{len(marginals)} marginals"))
     measured = curator.measure(marginals, curator.remaining)
     progress(Progress("measure", 1, 1))
-    fractions = {m.marginal: distribution_of(m, records.count) for m in measured}
-    answers = [
-        np.asarray(
-            family.answers(fractions[Marginal(family.columns)].reshape(workload.domain.shape_of(family.columns)))
-        ).ravel()
-        for family in families
-    ]
+    fractions = {m.marginal: m.counts / records.count for m in measured}
+    answers = [family_answers(workload.domain, family, fractions[Marginal(family.columns)]) for family in families]
     return MechanismResult(relaxed=None, answers=answers, measurements=(*records.measurements, *measured))
 
 

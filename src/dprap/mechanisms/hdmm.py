@@ -2,8 +2,8 @@
 
 The strategy is optimised over weighted marginals (`dprap.mechanisms.strategy`). Inference is by least squares, made
 non-negative marginal by marginal (HDMM+LLS), or by a graphical model (HDMM+PGM; for marginals whose junction tree
-is small). Prefix and threshold families are answered from the marginal over their columns; their strategy is the
-marginal's, where HDMM proper would also optimise over ranges.
+is small). Prefix and threshold families are answered from the marginal over their columns; HDMM proper would measure ranges too, where
+here the strategy is the best of weighted marginals.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dprap.errors import SettingsError
 from dprap.mechanisms.graphical import check_model_size, fit_model
 from dprap.mechanisms.junction import Table
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.mechanisms.shared import cell_families, count_records, project_simplex
+from dprap.mechanisms.shared import cell_families, count_records, family_answers
 from dprap.mechanisms.strategy import best_strategy
 from dprap.privacy import Curator, Measurement
 from dprap.queries import Marginal
@@ -66,15 +66,9 @@ def run(
     else:
         residuals = best_residuals(workload.domain, [*records.measurements, *measured], records.count)
         fractions = {
-            marginal: project_simplex((least_squares(workload.domain, residuals, marginal) / records.count).ravel())
-            for marginal in wanted
+            marginal: least_squares(workload.domain, residuals, marginal).ravel() / records.count for marginal in wanted
         }
-    answers = [
-        np.asarray(
-            family.answers(fractions[Marginal(family.columns)].reshape(workload.domain.shape_of(family.columns)))
-        ).ravel()
-        for family in families
-    ]
+    answers = [family_answers(workload.domain, family, fractions[Marginal(family.columns)]) for family in families]
     return MechanismResult(None, answers, (*records.measurements, *measured))
 
 

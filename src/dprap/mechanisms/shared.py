@@ -8,6 +8,8 @@ from fractions import Fraction
 import numpy as np
 from jaxtyping import Float, Num
 
+from dprap.array_types import Answers
+from dprap.domain import Domain
 from dprap.errors import SettingsError, WorkloadError
 from dprap.privacy import Curator, Measurement
 from dprap.queries import CellFamily, Custom, Marginal
@@ -54,6 +56,18 @@ def project_simplex(values: Num[np.ndarray, "cells"], total: float = 1.0) -> Dis
 def distribution_of(measurement: Measurement, records: float) -> Distribution:
     """A measured marginal as the nearest distribution."""
     return project_simplex(measurement.counts / records)
+
+
+def family_answers(domain: Domain, family: CellFamily, fractions: Float[np.ndarray, "cells"]) -> Answers:
+    """Answers of a family from unbiased estimates of its cells.
+
+    Cells of a marginal are made a distribution. Sums of many cells are not: pushing the noise of empty cells above zero would
+    add up to far more than the noise itself.
+    """
+    if isinstance(family, Marginal):
+        return project_simplex(fractions)
+    table = fractions.reshape(domain.shape_of(family.columns))
+    return np.clip(np.asarray(family.answers(table), dtype=np.float64).ravel(), 0.0, 1.0)
 
 
 def cell_families(workload: Workload, method: str) -> tuple[CellFamily, ...]:

@@ -6,10 +6,12 @@ zero along each of them. The map from a table to its marginal over S, followed b
 \(\prod_{i \notin S} n_i\) if \(R \subseteq S\) and as zero otherwise. So least squares decomposes, and the total variance over the
 workload's cells is
 
-\[ \sigma^2 \sum_R d_R \frac{\omega_R}{\lambda_R(s)}, \qquad \lambda_R(s) = \sum_{S \supseteq R} \frac{s_S}{n_S}, \quad
-   \omega_R = \sum_{W \supseteq R} \frac{w_W}{n_W}, \quad d_R = \prod_{i \in R} (n_i - 1), \]
+\[ \sigma^2 \sum_R \frac{c_R}{\lambda_R(s)}, \qquad \lambda_R(s) = \sum_{S \supseteq R} \frac{s_S}{n_S}, \quad
+   c_R = \sum_{W \supseteq R} \frac{w_W}{n_W} \prod_{i \in R} \lVert L_i \Pi_i \rVert_F^2 \prod_{i \in W \setminus R} \lVert L_i J_i \rVert_F^2, \]
 
-with \(n_S\) the number of cells of S (all numbers divided by the domain's size, which cancels). This is convex in the shares.
+with \(n_S\) the number of cells of S (all numbers divided by the domain's size, which cancels), \(J_i\) and \(\Pi_i\) the projections on
+constants and on vectors of sum zero along column i, and \(L_i\) what the family does along it: the identity (then the norms are
+\(n_i - 1\) and 1) or, for prefixes, cumulative sums. This is convex in the shares.
 """
 
 from __future__ import annotations
@@ -20,8 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from dprap.domain import Domain
-from dprap.queries import Marginal
+from dprap.queries import Marginal, Prefix
 from dprap.workload import Workload
 
 
@@ -47,17 +48,13 @@ def best_strategy(
     candidates = workload.closure(smallest=0)
     below = residuals_below(candidates)
     cells = np.array([float(marginal.size(domain)) for marginal in candidates])
-    dimensions = np.array([float(np.prod([n - 1.0 for n in domain.shape_of(m.columns)])) for m in candidates])
+    importance = np.array([_importance(workload, frozenset(marginal.columns)) for marginal in candidates])
     if total_is_known:
-        dimensions[0] = 0.0  # the closure starts with the empty marginal
-    target = dict.fromkeys(candidates, 0.0)
-    for family, weight in zip(workload.families, workload.weights, strict=True):
-        target[_ordered(domain, family.columns)] += weight
-    omega = below.T @ (np.array([target[marginal] for marginal in candidates]) / cells)
+        importance[0] = 0.0  # the closure starts with the empty marginal
     shares = np.full(len(candidates), 1 / len(candidates))
     for _ in range(steps):
         information = below.T @ (shares / cells)
-        gain = (below @ (dimensions * omega / information**2)) / cells
+        gain = (below @ (importance / information**2)) / cells
         updated = shares * np.sqrt(gain)
         updated /= updated.sum()
         moved = float(np.abs(updated - shares).sum())
@@ -67,8 +64,8 @@ def best_strategy(
     kept = shares > smallest_share / len(candidates)
     shares = np.where(kept, shares, 0.0) / shares[kept].sum()
     information = below.T @ (shares / cells)
-    needed = dimensions * omega > 0
-    variance = float((dimensions[needed] * omega[needed] / information[needed]).sum())
+    needed = importance > 0
+    variance = float((importance[needed] / information[needed]).sum())
     chosen = np.flatnonzero(kept)
     return Strategy(
         tuple(candidates[place] for place in chosen), tuple(float(shares[place]) for place in chosen), variance
@@ -81,5 +78,22 @@ def residuals_below(candidates: Sequence[Marginal]) -> Float[np.ndarray, "margin
     return np.array([[float(residual <= outer) for residual in sets] for outer in sets])
 
 
-def _ordered(domain: Domain, columns: Sequence[str]) -> Marginal:
-    return Marginal(tuple(sorted(columns, key=domain.position)))
+def _importance(workload: Workload, residual: frozenset[str]) -> float:
+    """How much the workload's total variance feels the variance of one residual space: c_R above.
+
+    Thresholds, which do not factor by columns, count like their marginal.
+    """
+    total = 0.0
+    for family, weight in zip(workload.families, workload.weights, strict=True):
+        if residual <= set(family.columns):
+            factor = weight / workload.domain.size_of(family.columns)
+            for name in family.columns:
+                size = workload.domain.size(name)
+                cumulative = isinstance(family, Prefix) and name in family.cumulative
+                # Rows of the cumulative sum have 1, 2, …, n ones: their squares' sum, and that along constants.
+                whole, constant = (
+                    (size * (size + 1) / 2, (size + 1) * (2 * size + 1) / 6) if cumulative else (size, 1.0)
+                )
+                factor *= whole - constant if name in residual else constant
+            total += factor
+    return total
