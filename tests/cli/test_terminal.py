@@ -56,23 +56,12 @@ def test_without_a_terminal_there_are_plain_lines_and_results_on_stdout(inputs: 
     assert "differentially private" in done.out
 
 
-def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(inputs: Path) -> None:
-    slow = (
-        *SYNTH[:6],
-        "--method",
-        "rap",
-        "--rounds",
-        "200",
-        "--queries-per-round",
-        "1",
-        "--kway",
-        "2",
-        "--certificate",
-        "0",
-    )
-    with on_terminal(inputs, *slow, "--out", "out", "--yes") as terminal:
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_signals_stop_cleanly_and_say_how_to_go_on(inputs: Path, stop: signal.Signals) -> None:
+    slow = ("--method", "rap", "--rounds", "200", "--queries-per-round", "1", "--kway", "2", "--synthetic-rows", "20")
+    with on_terminal(inputs, *SYNTH[:6], *slow, "--out", "out", "--yes") as terminal:
         terminal.read_until("1/200")
-        os.kill(terminal.process.pid, signal.SIGINT)
+        os.kill(terminal.process.pid, stop)
         assert terminal.finish() == 130
     assert "dprap resume" in terminal.shown
     assert "Traceback" not in terminal.shown
