@@ -112,7 +112,7 @@ def _thresholds(data: str) -> list[Cell]:
         cell
         for workload in ("1of3:64", "2of3:64")
         for cell in cells_for(
-            "7-thresholds", data, workload, EPSILONS, ("adaptive", "rap", "gaussian", "independent", "zero")
+            "7-thresholds", data, workload, EPSILONS, ("adaptive", "rap", "hdmm-lls", "gaussian", "independent", "zero")
         )
     ]
 

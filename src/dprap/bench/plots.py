@@ -43,7 +43,7 @@ def draw_all(results: pd.DataFrame, out: Path) -> list[Path]:
             figure = draw(group)
             if figure is not None:
                 figure.suptitle(str(data).upper(), x=0.01, ha="left", fontsize=9)
-                figure.tight_layout()
+                _shared_legend(figure)
                 path = out / f"{experiment}-{data}.png"
                 figure.savefig(path, dpi=110)
                 plt.close(figure)
@@ -52,8 +52,21 @@ def draw_all(results: pd.DataFrame, out: Path) -> list[Path]:
 
 
 def _panels(count: int) -> tuple[Any, list[Any]]:
-    figure, axes = plt.subplots(1, count, figsize=(4.6 * count, 3.6), squeeze=False)
-    return figure, list(axes[0])
+    across = 2 if count == 4 else count
+    down = -(-count // across)
+    figure, axes = plt.subplots(
+        down, across, figsize=(4.2 * across + 1.2, 3.2 * down), squeeze=False, layout="constrained"
+    )
+    return figure, list(axes.ravel())
+
+
+def _shared_legend(figure: Any) -> None:
+    """One legend beside the panels for the lines of all of them."""
+    shown: dict[str, Any] = {}
+    for axis in figure.axes:
+        handles, labels = axis.get_legend_handles_labels()
+        shown |= dict(zip(labels, handles, strict=True))
+    figure.legend(shown.values(), shown.keys(), loc="outside right upper", fontsize=8, frameon=False)
 
 
 def _named(table: pd.DataFrame, prefix: str) -> list[str]:
@@ -65,7 +78,6 @@ def _lines(axis: Any, table: pd.DataFrame, x: str, y: str, by: str = "method") -
         ordered = group.dropna(subset=[y]).sort_values(x)
         style = "--" if name == "zero" else "-"
         axis.plot(ordered[x], ordered[y], style, marker="o", ms=3, label=str(name), color=_COLOURS.get(str(name)))
-    axis.legend(fontsize=7)
     axis.grid(alpha=0.3)
 
 
@@ -104,7 +116,6 @@ def _against_oversampling(table: pd.DataFrame) -> Any:
             axis.plot(times, [row[column] for column in rounded], marker="o", ms=3, label=row["method"], color=colour)
             axis.axhline(row["max"], ls=":", color=colour)
         axis.set(title=f"ε = {epsilon:g}; dotted: before rounding", xlabel="oversampling", ylabel="maximum error")
-        axis.legend(fontsize=7)
         axis.grid(alpha=0.3)
     return figure
 
@@ -151,7 +162,6 @@ def _error_distribution(table: pd.DataFrame) -> Any:
             )
         axis.set(title=f"ε = {epsilon:g}", xlabel="share of queries with less error", ylabel="error", yscale="log")
         axis.tick_params(labelsize=6)
-        axis.legend(fontsize=7)
         axis.grid(alpha=0.3)
     return figure
 
@@ -165,7 +175,7 @@ def _unseen(table: pd.DataFrame) -> Any:
     for axis, epsilon in zip(axes, epsilons, strict=True):
         group = chosen[chosen["epsilon"] == epsilon].set_index("method")[["max", "unseen_max"]]
         group.columns = pd.Index(["in the workload", "unseen"])
-        group.plot.bar(ax=axis, rot=30)
+        group.plot.bar(ax=axis, rot=30, legend=False)
         axis.set(title=f"ε = {epsilon:g}", ylabel="maximum error", xlabel="")
     return figure
 
