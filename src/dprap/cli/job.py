@@ -84,17 +84,24 @@ def save_job(job: Job) -> None:
 
 def forget_unless_spent(job: Job) -> None:
     """Remove what is kept for resuming, if nothing was charged: then there is nothing to resume."""
-    from dprap.privacy import read_ledger
-
-    path = job.ledger_path
-    charged = path.exists() and job.run in read_ledger(path).runs
-    if not charged:
+    if not _is_charged(job):
         (job.private_folder / "job.json").unlink(missing_ok=True)
         if job.ledger is None:
             for left in job.private_folder.glob(f"{_LEDGER}*"):
                 shutil.rmtree(left) if left.is_dir() else left.unlink()
         with suppress(OSError):  # something of somebody else's is in it
             job.private_folder.rmdir()
+
+
+def _is_charged(job: Job) -> bool:
+    from dprap.privacy import read_ledger
+
+    path = job.ledger_path
+    try:
+        return path.exists() and job.run in read_ledger(path).runs
+    except LedgerError:
+        # a shared ledger that was damaged before this run says nothing of it; a ledger of its own may have been emptied
+        return job.ledger is None or job.run.encode() in path.read_bytes()
 
 
 def load_job(out: Path) -> Job:
