@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dprap.domain import Domain
+from dprap.mechanisms import DEFAULT_METHOD
 from dprap.mechanisms.result import ProgressCallback, silent
 from dprap.plan import Plan, WorkloadChoice, make_plan
 from dprap.privacy import Accounting, Excess, Ledger, Neighbors, PersonColumn, Relation, open_bounded
@@ -15,8 +16,6 @@ from dprap.release.release import Release, TableFormat
 from dprap.run import execute
 from dprap.schema import Schema
 from dprap.workload import MAX_CELLS, Workload, all_kway
-
-DEFAULT_METHOD = "rap"
 
 
 def synthesize(
@@ -119,4 +118,4 @@ class Synthesizer:
         return self.release_.table(rows, format=format, seed=seed)
 
 
-__all__ = ["DEFAULT_METHOD", "Plan", "Synthesizer", "as_schema", "marginals", "synthesize"]
+__all__ = ["Plan", "Synthesizer", "as_schema", "marginals", "synthesize"]

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dprap.cli import options as o
+from dprap.mechanisms import DEFAULT_METHOD
 
 
 def demo(
@@ -41,7 +42,7 @@ def demo(
         shutil.rmtree(out)
     note(f"an invented table of {rows:,} people, {len(schema.columns)} columns", quiet=quiet)
     source = open_source(example(rows, seed=0), schema)
-    plan = make_plan(schema, epsilon=epsilon, rows=rows, method=o.DEFAULT_METHOD)
+    plan = make_plan(schema, epsilon=epsilon, rows=rows, method=DEFAULT_METHOD)
     for line in plan_lines(plan, rows):
         note(line, quiet=quiet)
     started = time.monotonic()

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from dprap.plan import Plan
     from dprap.schema import Schema
 
-DEFAULT_METHOD = "rap"
 Epsilon = Annotated[float, typer.Option("--epsilon", "-e", help="Privacy budget ε: smaller protects more.")]
 Delta = Annotated[float | None, typer.Option(help="δ; default 1/n², must be given with add-remove neighbours.")]
 NeighborsOption = Annotated[str, typer.Option("--neighbors", help="replace (n public) or add-remove (n private).")]

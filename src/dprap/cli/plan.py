@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dprap.cli import options as o
+from dprap.mechanisms import DEFAULT_METHOD
 
 
 def plan(
@@ -23,7 +24,7 @@ def plan(
     workload_seed: o.WorkloadSeed = 0,
     workload: o.WorkloadFile = None,
     max_cells: o.MaxCells = None,
-    method: o.MethodOption = o.DEFAULT_METHOD,
+    method: o.MethodOption = DEFAULT_METHOD,
     rounds: o.Rounds = None,
     queries_per_round: o.QueriesPerRound = None,
     synthetic_rows: o.SyntheticRows = None,

@@ -12,6 +12,7 @@ import typer
 
 from dprap.cli import options as o
 from dprap.cli.exits import STOPPED
+from dprap.mechanisms import DEFAULT_METHOD
 
 
 def synth(
@@ -30,7 +31,7 @@ def synth(
     workload_seed: o.WorkloadSeed = 0,
     workload: o.WorkloadFile = None,
     max_cells: o.MaxCells = None,
-    method: o.MethodOption = o.DEFAULT_METHOD,
+    method: o.MethodOption = DEFAULT_METHOD,
     rounds: o.Rounds = None,
     queries_per_round: o.QueriesPerRound = None,
     synthetic_rows: o.SyntheticRows = None,
