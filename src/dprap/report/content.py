@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -21,6 +22,15 @@ MAX_BARS = 40
 MAX_LISTED = 12
 ASSOCIATION_GROUPS = 16
 MAX_RESIDUAL_CELLS = 5_000_000
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What only the owner of the private table may see. NOT PRIVATE."""
+
+    columns: Mapping[str, Shares]
+    association: Float[np.ndarray, "columns columns"] | None
+    errors: Mapping[str, Any]
 
 
 @dataclass(frozen=True)

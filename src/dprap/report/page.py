@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import resources
-from typing import Any
-
-import numpy as np
-from jaxtyping import Float
 
 from dprap.release import Release
 from dprap.report import content, plots, words
-from dprap.report.content import ColumnView
+from dprap.report.columns import columns_section
+from dprap.report.content import Truth
 from dprap.report.html import Html, el, table
 
 MAX_LISTED_FAMILIES = 200
 MAX_LISTED_PAIRS = 60
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _WARNING = "NOT PRIVATE: this page shows figures of the private table without noise. Do not publish it."
-
-
-@dataclass(frozen=True)
-class Truth:
-    """What only the owner of the private table may see. NOT PRIVATE."""
-
-    columns: Mapping[str, content.Shares]
-    association: Float[np.ndarray, "columns columns"] | None
-    errors: Mapping[str, Any]
 
 
 def page(release: Release, *, directory: str, truth: Truth | None) -> str:
@@ -43,7 +29,7 @@ def page(release: Release, *, directory: str, truth: Truth | None) -> str:
         *([("errors", "True errors", _errors(truth))] if truth is not None else []),
         ("accuracy", "Accuracy certificate", words.certificate(release)),
         ("budget", "Budget by step", _budget(release, private=private)),
-        ("columns", "Columns", _columns(release, truth, private=private)),
+        ("columns", "Columns", columns_section(release, truth, private=private)),
         ("association", "Association of columns", _association(release, truth, private=private)),
         ("measurements", "What was measured", _measurements(release, private=private)),
         ("more", "Ask for more", words.more_answers(directory, next(iter(release.schema.columns)))),
@@ -160,111 +146,6 @@ def _budget(release: Release, *, private: bool) -> Html:
             numbers_from=2,
         ),
         class_="card",
-    )
-
-
-def _columns(release: Release, truth: Truth | None, *, private: bool) -> Html:
-    views = []
-    silent = []
-    for name in release.schema.columns:
-        view = content.column_view(release, name, None if truth is None else truth.columns.get(name))
-        if view is None:
-            silent.append(name)
-        else:
-            views.append(view)
-    cards = [_column_card(view, f"c{at}", private=private) for at, view in enumerate(views)]
-    missing = f"The release does not say anything about {', '.join(silent)} by themselves." if silent else None
-    return el(
-        "div",
-        _key(truth),
-        _fit_table(views) if len(views) > 12 and any(view.measured_by for view in views) else None,
-        el("div", *cards, class_="grid-of-cards"),
-        None if missing is None else el("p", missing, class_="soft"),
-    )
-
-
-def _key(truth: Truth | None) -> Html:
-    def sign(*shapes: Html) -> Html:
-        return el("svg", *shapes, viewBox="0 0 26 14", aria_hidden="true")
-
-    items = [
-        el("li", sign(el("rect", x=3, y=2, width=20, height=10, class_="bar")), "synthetic data"),
-        el(
-            "li",
-            sign(el("line", x1=2, x2=24, y1=7, y2=7, class_="whisker"), el("circle", cx=13, cy=7, r=3, class_="dot")),
-            "noisy measurement, with 95 % error bar",
-        ),
-    ]
-    if truth is not None:
-        items.append(
-            el("li", sign(el("line", x1=13, x2=13, y1=1, y2=13, class_="truth")), f"{plots.WARNING}: private table")
-        )
-    return el("ul", *items, class_="key")
-
-
-def _fit_table(views: list[ColumnView]) -> Html:
-    known = sorted(
-        (view for view in views if view.worst_deviation is not None), key=lambda view: -(view.worst_deviation or 0)
-    )
-    rows = [
-        [
-            el("a", view.name, href=f"#{_anchor(views, view)}"),
-            view.kind,
-            f"{view.codes:,}",
-            f"{view.worst_deviation:.1f} σ",
-        ]
-        for view in known
-    ]
-    return el(
-        "details",
-        el("summary", "All columns, those farthest from their measurement first"),
-        table(["column", "type", "codes", "farthest"], rows, caption="Largest distance between synthetic and measured shares, in standard errors", numbers_from=2),
-        class_="card",
-        style="margin-bottom:14px",
-    )  # fmt: skip
-
-
-def _anchor(views: list[ColumnView], view: ColumnView) -> str:
-    return f"c{views.index(view)}"
-
-
-def _column_card(view: ColumnView, anchor: str, *, private: bool) -> Html:
-    with_truth = any(bar.truth is not None for bar in view.bars)
-    header = ["value", "synthetic", "measured", "± s.e.", *(["truth"] if with_truth else [])]
-    rows = [
-        [
-            bar.label,
-            f"{bar.synthetic:.3%}",
-            "–" if bar.measured is None else f"{bar.measured:.3%}",
-            "–" if bar.standard_error is None else f"{bar.standard_error:.3%}",
-            *([] if not with_truth else ["–" if bar.truth is None else f"{bar.truth:.3%}"]),
-        ]
-        for bar in view.bars
-    ]
-    measured = ", ".join(view.measured_by) if len(view.measured_by) <= 2 else f"{len(view.measured_by)} marginals"
-    caption = f"{'' if private else plots.WARNING + ': '}Shares of {view.name}" + (
-        f"; measured by {measured}" if measured else "; not measured by itself"
-    )
-    return el(
-        "article",
-        el(
-            "div",
-            el("h3", view.name),
-            el(
-                "span",
-                f"{view.kind} · {view.codes:,}{'' if view.measured_by else ' · not measured alone'}",
-                class_="meta",
-            ),
-            class_="head",
-        ),
-        plots.column_plot(view, anchor, private=private),
-        el(
-            "details",
-            el("summary", "Numbers", el("span", f" of {view.name}", class_="soft")),
-            table(header, rows, caption=caption),
-        ),
-        class_="card column",
-        id=anchor,
     )
 
 

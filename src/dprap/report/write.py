@@ -13,8 +13,8 @@ from dprap.errors import SettingsError
 from dprap.evaluate import exact_answers
 from dprap.queries import Marginal
 from dprap.release import Release
-from dprap.report.content import coarse_cells, cramers_v, pair_marginals
-from dprap.report.page import Truth, page
+from dprap.report.content import Truth, coarse_cells, cramers_v, pair_marginals
+from dprap.report.page import page
 from dprap.sources import CountSource
 
 _MAX_PAIR_CELLS = 1_000_000

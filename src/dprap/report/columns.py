@@ -1,0 +1,114 @@
+"""The columns of a report: a card each, with a plot and the numbers behind it."""
+
+from __future__ import annotations
+
+from dprap.release import Release
+from dprap.report import content, plots
+from dprap.report.content import ColumnView, Truth
+from dprap.report.html import Html, el, table
+
+
+def columns_section(release: Release, truth: Truth | None, *, private: bool) -> Html:
+    """Every column, with what the marks of its plot mean."""
+    views = []
+    silent = []
+    for name in release.schema.columns:
+        view = content.column_view(release, name, None if truth is None else truth.columns.get(name))
+        if view is None:
+            silent.append(name)
+        else:
+            views.append(view)
+    cards = [_column_card(view, f"c{at}", private=private) for at, view in enumerate(views)]
+    missing = f"The release does not say anything about {', '.join(silent)} by themselves." if silent else None
+    return el(
+        "div",
+        _key(truth),
+        _fit_table(views) if len(views) > 12 and any(view.measured_by for view in views) else None,
+        el("div", *cards, class_="grid-of-cards"),
+        None if missing is None else el("p", missing, class_="soft"),
+    )
+
+
+def _key(truth: Truth | None) -> Html:
+    def sign(*shapes: Html) -> Html:
+        return el("svg", *shapes, viewBox="0 0 26 14", aria_hidden="true")
+
+    items = [
+        el("li", sign(el("rect", x=3, y=2, width=20, height=10, class_="bar")), "synthetic data"),
+        el(
+            "li",
+            sign(el("line", x1=2, x2=24, y1=7, y2=7, class_="whisker"), el("circle", cx=13, cy=7, r=3, class_="dot")),
+            "noisy measurement, with 95 % error bar",
+        ),
+    ]
+    if truth is not None:
+        items.append(
+            el("li", sign(el("line", x1=13, x2=13, y1=1, y2=13, class_="truth")), f"{plots.WARNING}: private table")
+        )
+    return el("ul", *items, class_="key")
+
+
+def _fit_table(views: list[ColumnView]) -> Html:
+    known = sorted(
+        (view for view in views if view.worst_deviation is not None), key=lambda view: -(view.worst_deviation or 0)
+    )
+    rows = [
+        [
+            el("a", view.name, href=f"#{_anchor(views, view)}"),
+            view.kind,
+            f"{view.codes:,}",
+            f"{view.worst_deviation:.1f} σ",
+        ]
+        for view in known
+    ]
+    return el(
+        "details",
+        el("summary", "All columns, those farthest from their measurement first"),
+        table(["column", "type", "codes", "farthest"], rows, caption="Largest distance between synthetic and measured shares, in standard errors", numbers_from=2),
+        class_="card",
+        style="margin-bottom:14px",
+    )  # fmt: skip
+
+
+def _anchor(views: list[ColumnView], view: ColumnView) -> str:
+    return f"c{views.index(view)}"
+
+
+def _column_card(view: ColumnView, anchor: str, *, private: bool) -> Html:
+    with_truth = any(bar.truth is not None for bar in view.bars)
+    header = ["value", "synthetic", "measured", "± s.e.", *(["truth"] if with_truth else [])]
+    rows = [
+        [
+            bar.label,
+            f"{bar.synthetic:.3%}",
+            "–" if bar.measured is None else f"{bar.measured:.3%}",
+            "–" if bar.standard_error is None else f"{bar.standard_error:.3%}",
+            *([] if not with_truth else ["–" if bar.truth is None else f"{bar.truth:.3%}"]),
+        ]
+        for bar in view.bars
+    ]
+    measured = ", ".join(view.measured_by) if len(view.measured_by) <= 2 else f"{len(view.measured_by)} marginals"
+    caption = f"{'' if private else plots.WARNING + ': '}Shares of {view.name}" + (
+        f"; measured by {measured}" if measured else "; not measured by itself"
+    )
+    return el(
+        "article",
+        el(
+            "div",
+            el("h3", view.name),
+            el(
+                "span",
+                f"{view.kind} · {view.codes:,}{'' if view.measured_by else ' · not measured alone'}",
+                class_="meta",
+            ),
+            class_="head",
+        ),
+        plots.column_plot(view, anchor, private=private),
+        el(
+            "details",
+            el("summary", "Numbers", el("span", f" of {view.name}", class_="soft")),
+            table(header, rows, caption=caption),
+        ),
+        class_="card column",
+        id=anchor,
+    )
