@@ -95,7 +95,7 @@ def test_the_public_page_never_says_not_private_and_the_other_one_on_every_plot(
     evaluate_report(release, MemorySource(truth), tmp_path / "truth.html", errors=errors)
     text = (tmp_path / "truth.html").read_text()
     checked(tmp_path / "truth.html")
-    assert "NOT PRIVATE" in text.splitlines()[1]
+    assert "NOT PRIVATE" in text.splitlines()[0]
     assert re.search(r"<title>NOT PRIVATE", text)
     for plot in re.findall(r"<svg[^>]*role=\"img\".*?</svg>", text):
         assert re.search(r"<title id=\"[^\"]+\">NOT PRIVATE", plot)

@@ -72,7 +72,7 @@ def page(release: Release, *, directory: str, truth: Truth | None) -> str:
         ),
     )
     first = "<!-- " + (_WARNING if truth is not None else release.privacy.sentence().replace("--", "−−")) + " -->\n"
-    return "<!DOCTYPE html>\n" + ("" if private else first) + el("html", head, body, lang="en") + "\n"
+    return ("" if private else first) + "<!DOCTYPE html>\n" + el("html", head, body, lang="en") + "\n"
 
 
 def _warning(truth: Truth | None) -> str:
