@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dprap.forecast import Forecast
     from dprap.plan import Plan
     from dprap.release import Release
 
 
 def plan_lines(plan: Plan, rows: int | None) -> list[str]:
     """The plan in a few lines; `rows` only where it is public."""
+    from dprap.forecast import forecast
+
     budget = plan.budget
     lines = [
         f"method      {plan.method.name}: {plan.method.summary}",
@@ -20,13 +23,48 @@ def plan_lines(plan: Plan, rows: int | None) -> list[str]:
     ]
     if rows is not None:
         lines.append(f"records     {rows:,}")
-    if plan.certificate_share:
-        lines.append(f"certificate {plan.certificate_share:.0%} of ρ")
-    return lines + [f"default     {text}" for text in plan.notes]
+    expected = forecast(plan, rows)
+    lines += [f"default     {text}" for text in plan.notes]
+    lines += _step_lines(expected, plan, rows)
+    if expected.memory_mb is not None and expected.core_seconds is not None:
+        lines.append(
+            f"cost        about {expected.memory_mb:,.0f} MB and {_duration(expected.core_seconds)} of one core, roughly"
+        )
+    return lines
+
+
+def _step_lines(expected: Forecast, plan: Plan, rows: int | None) -> list[str]:
+    """The steps as a table: their share of ρ, and the noise on each measured number."""
+    header = ("budget", "of ρ", "± counts", "± share" if rows is not None else "")
+    body = [
+        (
+            step.label,
+            f"{float(step.rho / plan.budget.rho):.1%}",
+            "" if step.stddev_counts is None else f"{step.stddev_counts:,.1f}",
+            "" if step.stddev_counts is None or rows is None else f"{step.stddev_counts / rows:.3%}",
+        )
+        for step in expected.steps
+    ]
+    widths = [max(len(row[column]) for row in (header, *body)) for column in range(4)]
+    lines = []
+    for number, (label, *figures) in enumerate((header, *body)):
+        shown = label if number else ""
+        aligned = "  ".join(text.rjust(width) for text, width in zip(figures, widths[1:], strict=True))
+        lines.append(f"{'' if number else 'budget':<12}{shown:<{widths[0]}}  {aligned}".rstrip())
+    return lines
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def plan_data(plan: Plan, rows: int | None) -> dict[str, Any]:
     """The plan as plain data."""
+    from dprap.forecast import forecast
+
+    expected = forecast(plan, rows)
     return {
         "method": plan.method.name,
         "marginals": len(plan.workload),
@@ -39,6 +77,18 @@ def plan_data(plan: Plan, rows: int | None) -> dict[str, Any]:
         "max_rows_per_person": plan.neighbors.max_rows_per_person,
         "records": rows,
         "certificate_share": plan.certificate_share,
+        "steps": [
+            {
+                "label": step.label,
+                "rho": float(step.rho),
+                "stddev_counts": step.stddev_counts,
+                "stddev_share": None if step.stddev_counts is None or rows is None else step.stddev_counts / rows,
+                "cells": step.cells,
+            }
+            for step in expected.steps
+        ],
+        "memory_mb": expected.memory_mb,
+        "core_seconds": expected.core_seconds,
         "defaults": list(plan.notes),
     }
 

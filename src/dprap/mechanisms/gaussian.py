@@ -8,14 +8,17 @@ Marginals are not made consistent with each other, and the noise grows with the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
 import numpy as np
 
 from dprap.errors import SettingsError
+from dprap.mechanisms.outline import PlannedStep, measured_marginals, rho_of_records, total_of_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.mechanisms.shared import cell_families, count_records, family_answers, project_simplex
-from dprap.privacy import Curator
+from dprap.privacy import Curator, Neighbors
+from dprap.privacy.gaussian import stddev_for
 from dprap.queries import Marginal
 from dprap.workload import Workload
 
@@ -36,6 +39,32 @@ class GaussianSettings:
             raise SettingsError(f"per must be 'marginal' or 'query', not {self.per!r}.")
 
 
+def outline(
+    workload: Workload,
+    settings: GaussianSettings,
+    *,
+    budget_rho: Fraction,
+    neighbors: Neighbors,
+    rows: int | None,  # noqa: ARG001 - every method has the same signature; this one does not depend on it
+) -> list[PlannedStep]:
+    """Every marginal, or every query, once."""
+    records_rho = rho_of_records(budget_rho, settings.records_share, neighbors)
+    rho = budget_rho - records_rho
+    if settings.per == "query":
+        stddev = stddev_for(neighbors.query**2, rho / workload.queries)
+        measured = PlannedStep(f"{workload.queries:,} queries", rho, stddev, workload.queries)
+    else:
+        marginals = _marginals(workload)
+        label = f"{len(marginals):,} marginals"
+        measured = measured_marginals(label, marginals, workload.domain, rho=rho, neighbors=neighbors)
+    return [*total_of_records(records_rho, neighbors), measured]
+
+
+def _marginals(workload: Workload) -> list[Marginal]:
+    """The tables of cells that the workload follows from, each once."""
+    return list(dict.fromkeys(Marginal(family.columns) for family in cell_families(workload, "gaussian")))
+
+
 def run(
     curator: Curator,
     workload: Workload,
@@ -49,7 +78,7 @@ def run(
         return _per_query(curator, workload, settings, progress)
     families = cell_families(workload, "gaussian")
     records = count_records(curator, settings.records_share)
-    marginals = list(dict.fromkeys(Marginal(family.columns) for family in families))
+    marginals = _marginals(workload)
     progress(Progress("measure", 0, 1, f"{len(marginals)} marginals"))
     measured = curator.measure(marginals, curator.remaining)
     progress(Progress("measure", 1, 1))

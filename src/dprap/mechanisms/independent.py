@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import jax.numpy as jnp
 import numpy as np
 
+from dprap.mechanisms.outline import PlannedStep, measured_marginals, rho_of_records, total_of_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.mechanisms.shared import count_records, distribution_of
-from dprap.privacy import Curator
+from dprap.privacy import Curator, Neighbors
 from dprap.queries import Marginal
 from dprap.relaxed.dataset import RelaxedDataset, uniform_weights
 from dprap.workload import Workload
@@ -20,6 +22,22 @@ class IndependentSettings:
     """`records_share` of the budget is spent on the number of records where that is private."""
 
     records_share: float = 0.01
+
+
+def outline(
+    workload: Workload,
+    settings: IndependentSettings,
+    *,
+    budget_rho: Fraction,
+    neighbors: Neighbors,
+    rows: int | None,  # noqa: ARG001 - every method has the same signature; this one does not depend on it
+) -> list[PlannedStep]:
+    """Every column once."""
+    records_rho = rho_of_records(budget_rho, settings.records_share, neighbors)
+    columns = [Marginal((name,)) for name in workload.domain.names]
+    label = f"{len(columns)} columns one by one"
+    measured = measured_marginals(label, columns, workload.domain, rho=budget_rho - records_rho, neighbors=neighbors)
+    return [*total_of_records(records_rho, neighbors), measured]
 
 
 def run(

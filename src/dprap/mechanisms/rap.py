@@ -16,8 +16,10 @@ import numpy as np
 
 from dprap.array_types import Answers
 from dprap.errors import SettingsError
+from dprap.mechanisms.outline import PlannedStep, rho_of_records, total_of_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.privacy import Curator, Measurement, QueryMeasurement
+from dprap.privacy import Curator, Measurement, Neighbors, QueryMeasurement
+from dprap.privacy.gaussian import stddev_for
 from dprap.queries import Custom, Marginal
 from dprap.relaxed.batch import compile_queries
 from dprap.relaxed.dataset import RelaxedDataset, initialise, shard_rows
@@ -63,6 +65,36 @@ class RapSettings:
         for family in workload.families:
             if isinstance(family, Custom):
                 family.check(workload.domain)
+
+
+def outline(
+    workload: Workload,
+    settings: RapSettings,
+    *,
+    budget_rho: Fraction,
+    neighbors: Neighbors,
+    rows: int | None,  # noqa: ARG001 - every method has the same signature; this one does not depend on it
+) -> list[PlannedStep]:
+    """T rounds of choosing and measuring K queries, half of the budget each; or all queries once."""
+    settings.check(workload)
+    records_rho = rho_of_records(budget_rho, _TOTAL_SHARE, neighbors)
+    rho = budget_rho - records_rho
+    records = total_of_records(records_rho, neighbors)
+    evaluate = float(workload.queries * settings.synthetic_rows)
+    if settings.rounds == 1:
+        stddev = stddev_for(neighbors.query**2, rho / workload.queries)
+        fit = 3 * settings.projection.max_steps * evaluate
+        return [*records, PlannedStep(f"{workload.queries:,} queries", rho, stddev, workload.queries, fit)]
+    asked = settings.rounds * settings.queries_per_round
+    label = f"choose {asked:,} of {workload.queries:,} queries, in {settings.rounds} rounds"
+    # half of the queries are there in the mean round; forward once, backward twice
+    fit = 3.0 * settings.projection.max_steps * settings.rounds * asked / 2 * settings.synthetic_rows
+    stddev = stddev_for(neighbors.query**2, rho / 2 / asked)
+    return [
+        *records,
+        PlannedStep(label, rho / 2, None, 0, settings.rounds * evaluate),
+        PlannedStep("measure them", rho / 2, stddev, asked, fit),
+    ]
 
 
 def run(

@@ -1,4 +1,4 @@
-"""The methods by name. A method is a module with a frozen settings class and a function `run`; it is imported when used."""
+"""The methods by name. A method is a module with a frozen settings class and functions `run` and `outline`; imported when used."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from dprap.errors import SettingsError
+from dprap.mechanisms.outline import Outline
 from dprap.mechanisms.result import MechanismResult
 
 
@@ -29,6 +30,12 @@ class Method:
                 options = ", ".join(sorted(known)) or "none"
                 raise SettingsError(f"method {self.name} has no setting {name!r}. Its settings are: {options}.")
         return settings_class(**given)
+
+    @property
+    def outline(self) -> Outline:
+        """The function that tells, without data, how the method will spend its budget."""
+        outline: Outline = importlib.import_module(self.module).outline
+        return outline
 
     @property
     def run(self) -> Callable[..., MechanismResult]:

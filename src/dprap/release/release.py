@@ -15,9 +15,10 @@ from dprap.array_types import Answers
 from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.privacy.measurement import Certificate, Measurement, QueryMeasurement
-from dprap.queries import Family
+from dprap.queries import Family, Marginal
 from dprap.relaxed import RelaxedDataset, answers, round_rows
 from dprap.release.conditions import conditioned, decoded_where
+from dprap.release.expected import expected_stddev
 from dprap.release.statement import PrivacyStatement
 from dprap.schema import Schema
 from dprap.workload import Workload
@@ -100,6 +101,13 @@ class Release:
         if unknown:
             raise SettingsError(f"method {self.facts.method} answers its workload only; {unknown[0]} is not in it.")
         return [known[family] for family in families]
+
+    def expected_stddev(self, marginal: Marginal) -> float:
+        """The standard error of a cell of the marginal, as a share of all records, from the noise alone.
+
+        Of what was measured, or sums of it; else the certificate's bound, which is larger; else infinite.
+        """
+        return expected_stddev(self, marginal)
 
     def save(
         self,

@@ -1,0 +1,71 @@
+"""The adaptive mechanism's plan, by the functions that its run uses."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dprap.mechanisms.adaptive.schedule import candidates_of, one_way_shares, plan_rounds
+from dprap.mechanisms.adaptive.settings import AdaptiveSettings
+from dprap.mechanisms.outline import PlannedStep, rho_of_records, total_of_records
+from dprap.privacy import Neighbors
+from dprap.privacy.gaussian import stddev_for
+from dprap.workload import Workload
+
+
+def outline(
+    workload: Workload, settings: AdaptiveSettings, *, budget_rho: Fraction, neighbors: Neighbors, rows: int | None
+) -> list[PlannedStep]:
+    """Columns one by one, then rounds of choosing and measuring.
+
+    Which marginals are measured is chosen from noisy scores, so the cells assume candidates of mean size. How many there are follows
+    from the number of records; where that is unknown, the plan is for the fewest.
+    """
+    domain = workload.domain
+    candidates = candidates_of(workload)
+    records_rho = rho_of_records(budget_rho, settings.total_share, neighbors)
+    columns_rho = budget_rho * Fraction(settings.one_way_share) if candidates else budget_rho - records_rho
+    shares = one_way_shares(workload)
+    largest = columns_rho * Fraction(min(shares)) / sum(Fraction(share) for share in shares)
+    steps = [
+        *total_of_records(records_rho, neighbors),
+        PlannedStep(
+            f"{len(domain)} columns one by one",
+            columns_rho,
+            stddev_for(neighbors.marginal_l2_squared, largest),
+            domain.onehot_size,
+        ),
+    ]
+    rounds = plan_rounds(
+        settings,
+        rho=budget_rho,
+        left=budget_rho - records_rho - columns_rho,
+        records=float(rows or 1),
+        columns=len(domain),
+        candidates=len(candidates),
+        neighbors=neighbors,
+    )
+    if not rounds:
+        return steps
+    picks = sum(each.picks for each in rounds)
+    cells = sum(domain.size_of(marginal.columns) for marginal in candidates)
+    measured = picks * cells // len(candidates)
+    fits = (len(rounds) - 1) * settings.steps + settings.final_steps
+    at_least = "" if rows is not None else " or more"
+    return [
+        *steps,
+        PlannedStep(
+            f"choose {picks}{at_least} of {len(candidates):,} marginals, in {len(rounds)} rounds",
+            sum((each.select_rho * each.picks for each in rounds), Fraction(0)),
+            None,
+            0,
+            float(len(rounds) * cells * settings.synthetic_rows),
+        ),
+        PlannedStep(
+            "measure them",
+            sum((each.measure_rho * each.picks for each in rounds), Fraction(0)),
+            max(stddev_for(neighbors.marginal_l2_squared, each.measure_rho) for each in rounds),
+            measured,
+            # half of what is measured in the end is fitted in the mean round; forward once, backward twice
+            3.0 * fits * (domain.onehot_size + measured / 2) * settings.synthetic_rows,
+        ),
+    ]

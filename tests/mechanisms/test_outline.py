@@ -1,0 +1,84 @@
+"""A plan told without data is what a run then does: the same charges and the same noise."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dprap.datasets import example_schema
+from dprap.domain import Domain
+from dprap.encoding import Codes
+from dprap.forecast import forecast
+from dprap.mechanisms.registry import METHODS
+from dprap.plan import WorkloadChoice, make_plan
+from dprap.privacy import Curator, Measurement, Neighbors, Relation
+from dprap.queries import Marginal
+from dprap.schema import Schema
+from dprap.sources import MemorySource
+
+SIZES = {"a": 3, "b": 4, "c": 2}
+ROWS = 300
+SMALL = {
+    "adaptive": {"synthetic_rows": 8, "steps": 2, "final_steps": 2, "picks": 4, "rounds": 2},
+    "rap": {"rounds": 2, "queries_per_round": 3, "synthetic_rows": 8},
+    "gaussian": {},
+    "independent": {},
+}
+
+
+def plan_of(method, relation=Relation.REPLACE, settings=None, schema=None, rows=ROWS, kway=2):
+    return make_plan(
+        schema or Schema.from_domain(SIZES),
+        epsilon=1.0,
+        delta=1e-6,
+        rows=rows,
+        neighbors=Neighbors(relation),
+        workload=WorkloadChoice(kway=kway),
+        method=method,
+        settings=SMALL[method] if settings is None else settings,
+    )
+
+
+@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize("method", METHODS)
+def test_a_run_keeps_to_its_outline(method, relation):
+    plan = plan_of(method, relation)
+    generator = np.random.default_rng(0)
+    codes = Codes.of(Domain.of(SIZES), {name: generator.integers(0, size, ROWS) for name, size in SIZES.items()})
+    curator = Curator(
+        MemorySource(codes), budget=plan.budget, neighbors=plan.neighbors, ledger=None, insecure_noise_seed=1
+    )
+    curator.set_aside(curator.budget.rho * Fraction(plan.certificate_share))
+    result = plan.method.run(curator, plan.workload, plan.settings, seed=0, progress=lambda _: None)
+    steps = list(forecast(plan, ROWS).steps)
+    assert sum(step.rho for step in steps) == plan.budget.rho
+    assert steps.pop().label == "accuracy certificate"
+    assert float(sum(step.rho for step in steps)) == pytest.approx(float(curator.spent))
+    assert (steps[0].label == "number of records") == (relation is Relation.ADD_REMOVE)
+    measured_rho = sum(item.rho for item in result.measurements)
+    assert measured_rho == pytest.approx(float(sum(step.rho for step in steps if step.stddev_counts is not None)))
+    # nothing measured has more noise than the outline's worst
+    worst = max(step.stddev_counts for step in steps if step.stddev_counts is not None)
+    assert max(item.stddev_counts for item in result.measurements) <= worst * (1 + 1e-9)
+    if relation is Relation.ADD_REMOVE:
+        (total,) = (m for m in result.measurements if isinstance(m, Measurement) and m.marginal == Marginal(()))
+        assert total.stddev_counts == pytest.approx(steps[0].stddev_counts)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_costs_are_known_where_the_number_of_records_is(method):
+    plan = plan_of(method, settings={}, schema=example_schema(), rows=20_000, kway=3)
+    known = forecast(plan, 20_000)
+    assert 300 < known.memory_mb < 1000
+    assert 5 < known.core_seconds < 1000
+    assert forecast(plan, 2_000_000).memory_mb > known.memory_mb
+    unknown = forecast(plan_of(method, Relation.ADD_REMOVE), None)
+    assert (unknown.memory_mb, unknown.core_seconds) == (None, None)
+    assert all(step.rho > 0 for step in unknown.steps)
+
+
+def test_per_query_outlines():
+    everything = forecast(plan_of("gaussian", settings={"per": "query"}), ROWS).steps[0]
+    once = forecast(plan_of("rap", settings={"rounds": 1}), ROWS).steps[0]
+    assert everything.stddev_counts == once.stddev_counts
+    assert everything.cells == once.cells == 12 + 6 + 8
