@@ -34,6 +34,10 @@ def test_the_mechanism_of_the_guide_works(monkeypatch: pytest.MonkeyPatch) -> No
     settings = module.__dict__["PairsSettings"](synthetic_rows=50)
     result = module.__dict__["run"](curator, workload, settings, seed=0)
     assert curator.remaining == 0
+    outlined = module.__dict__["outline"](
+        workload, settings, budget_rho=curator.rho, neighbors=curator.neighbors, rows=None
+    )
+    assert sum(step.rho for step in outlined) == curator.spent
     assert len(result.measurements) == 6
     (found,) = answers(result.relaxed, [Marginal(("a", "b"))])
     np.testing.assert_allclose(found, exact_fractions(codes, ("a", "b")), atol=0.05)
