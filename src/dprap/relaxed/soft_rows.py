@@ -63,7 +63,8 @@ class SoftRows:
     def marginal(self, columns: Sequence[str]) -> Float32[np.ndarray, "cells"]:
         """Shares of all cells over some columns."""
         if len(columns) == 1:
-            return self._block(columns[0]).mean(axis=1)
+            alone: Float32[np.ndarray, "cells"] = self._block(columns[0]).mean(axis=1)
+            return alone
         left, right = _halves(self.domain, columns)
         return np.ravel(self._product(left) @ self._product(right).T) / np.float32(self.rows)
 
