@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dprap.cli.summary import plan_data, plan_lines
 from dprap.datasets import example_schema
 from dprap.domain import Domain
 from dprap.encoding import Codes
@@ -82,3 +83,19 @@ def test_per_query_outlines():
     once = forecast(plan_of("rap", settings={"rounds": 1}), ROWS).steps[0]
     assert everything.stddev_counts == once.stddev_counts
     assert everything.cells == once.cells == 12 + 6 + 8
+
+
+def test_the_plan_as_people_and_machines_read_it():
+    plan = plan_of("adaptive")
+    lines = plan_lines(plan, ROWS)
+    (header,) = (number for number, line in enumerate(lines) if line.startswith("budget"))
+    table = lines[header : header + 5]
+    assert [line.split()[-1][-1] for line in table] == ["e", "%", "%", "%", "%"]
+    assert len({len(line) for line in (*table[:2], *table[3:])}) == 1  # aligned; a choice has no noise to show
+    assert lines[-1].startswith("cost        about ")
+    data = plan_data(plan, ROWS)
+    assert sum(step["rho"] for step in data["steps"]) == pytest.approx(data["rho"])
+    assert data["steps"][0]["stddev_share"] == data["steps"][0]["stddev_counts"] / ROWS
+    private = plan_data(plan_of("adaptive", Relation.ADD_REMOVE), None)
+    assert private["memory_mb"] is None
+    assert private["steps"][0]["stddev_share"] is None
