@@ -14,7 +14,7 @@ import numpy as np
 
 from dprap.array_types import Answers
 from dprap.mechanisms.adaptive.evidence import Evidence
-from dprap.mechanisms.adaptive.schedule import Round, candidates_of, one_way_shares, plan_rounds
+from dprap.mechanisms.adaptive.schedule import Round, has_pairs, one_way_shares, plan_schedule
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.mechanisms.shared import project_simplex
@@ -37,16 +37,15 @@ def run(
 ) -> MechanismResult:
     """Spend the curator's whole budget on the workload and return the fitted rows."""
     start = _measure_columns(curator, workload, settings)
-    candidates = candidates_of(workload)
-    rounds = plan_rounds(
+    schedule = plan_schedule(
+        workload,
         settings,
         rho=curator.rho,
         left=curator.remaining,
         records=start.records,
-        columns=len(workload.domain),
-        candidates=len(candidates),
         neighbors=curator.neighbors,
     )
+    candidates, rounds = schedule.candidates, schedule.rounds
     rows = SoftRows(
         workload.domain, start.one_way_shares, rows=settings.synthetic_rows, jitter=settings.jitter, seed=seed
     )
@@ -91,11 +90,10 @@ class _Start:
 
 def _measure_columns(curator: Curator, workload: Workload, settings: AdaptiveSettings) -> _Start:
     """The number of records where it is private, and all one-way marginals."""
-    candidates = candidates_of(workload)
     totals: list[Measurement] = []
     if not curator.neighbors.rows_are_public:
         totals = curator.measure([Marginal(())], curator.rho * Fraction(settings.total_share))
-    rho = curator.rho * Fraction(settings.one_way_share) if candidates else curator.remaining
+    rho = curator.rho * Fraction(settings.one_way_share) if has_pairs(workload) else curator.remaining
     columns = [Marginal((name,)) for name in workload.domain]
     measured = curator.measure(columns, rho, one_way_shares(workload))
     records = _records(curator, [*totals, *measured])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprap.mechanisms.adaptive.schedule import candidates_of, one_way_shares, plan_rounds
+from dprap.mechanisms.adaptive.schedule import has_pairs, one_way_shares, plan_schedule
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
 from dprap.mechanisms.outline import PlannedStep, rho_of_records, total_of_records
 from dprap.privacy import Neighbors
@@ -21,9 +21,8 @@ def outline(
     from the number of records; where that is unknown, the plan is for the fewest.
     """
     domain = workload.domain
-    candidates = candidates_of(workload)
     records_rho = rho_of_records(budget_rho, settings.total_share, neighbors)
-    columns_rho = budget_rho * Fraction(settings.one_way_share) if candidates else budget_rho - records_rho
+    columns_rho = budget_rho * Fraction(settings.one_way_share) if has_pairs(workload) else budget_rho - records_rho
     shares = one_way_shares(workload)
     largest = columns_rho * Fraction(min(shares)) / sum(Fraction(share) for share in shares)
     steps = [
@@ -35,15 +34,10 @@ def outline(
             domain.onehot_size,
         ),
     ]
-    rounds = plan_rounds(
-        settings,
-        rho=budget_rho,
-        left=budget_rho - records_rho - columns_rho,
-        records=float(rows or 1),
-        columns=len(domain),
-        candidates=len(candidates),
-        neighbors=neighbors,
-    )
+    left = budget_rho - records_rho - columns_rho
+    records = float(rows or 1)
+    schedule = plan_schedule(workload, settings, rho=budget_rho, left=left, records=records, neighbors=neighbors)
+    candidates, rounds = schedule.candidates, schedule.rounds
     if not rounds:
         return steps
     picks = sum(each.picks for each in rounds)

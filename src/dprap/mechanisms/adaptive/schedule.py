@@ -12,8 +12,11 @@ from dprap.privacy.gaussian import stddev_for
 from dprap.queries import Marginal
 from dprap.workload import Workload
 
-_RESOLUTION = 60
-# Picks are added while the noise they would have left, were all of ρ spent on one marginal, is below n/60 apiece.
+_PICKS = 0.27
+# Marginals chosen in all: 0.27 · (n/σ)^(2/3), with σ the noise of one marginal that got all of ρ. With J picks each has noise σ√J,
+# so J grows as long as a further marginal removes more error than its share of the budget adds noise to the others.
+_CELLS_PER_RESOLUTION = 8
+# A marginal over three columns or more is worth choosing only if a typical cell, n/cells, is not far below its noise.
 _ROUNDS = 10
 
 
@@ -32,40 +35,57 @@ class Round:
         return self.by_cell + self.by_sum
 
 
-@dataclass(frozen=True)
-class Schedule:
-    """Shares of the one-way marginals, and the rounds."""
-
-    one_way_rho: Fraction
-    one_way_shares: tuple[float, ...]
-    rounds: tuple[Round, ...]
-
-
 def one_way_shares(workload: Workload) -> tuple[float, ...]:
     """Shares ∝ (uses · size)^(2/3): they minimise Σ uses · size · σ, the summed L1 noise over the workload."""
     uses = [max(sum(name in family.columns for family in workload), 0.5) for name in workload.domain]
     return tuple((use * size) ** (2 / 3) for use, size in zip(uses, workload.domain.sizes, strict=True))
 
 
-def plan_rounds(
+@dataclass(frozen=True)
+class Schedule:
+    """Which marginals may be chosen after the columns, and in which rounds."""
+
+    candidates: tuple[Marginal, ...]
+    rounds: tuple[Round, ...]
+
+
+def plan_schedule(
+    workload: Workload,
     settings: AdaptiveSettings,
     *,
     rho: Fraction,
     left: Fraction,
     records: float,
-    columns: int,
-    candidates: int,
     neighbors: Neighbors,
-) -> tuple[Round, ...]:
-    """Rounds that spend exactly `left`: more picks the less the noise matters, at least one a column."""
+) -> Schedule:
+    """Spend exactly `left`, what the columns left of `rho`."""
+    if left <= 0:
+        return Schedule((), ())
+    columns = len(workload.domain)
+    picks = _picks(settings, rho=rho, records=records, columns=columns, neighbors=neighbors)
+    candidates = _candidates(workload, settings, picks=picks, left=left, records=records, neighbors=neighbors)
+    return Schedule(candidates, _rounds(settings, picks=picks, left=left, candidates=len(candidates)))
+
+
+def has_pairs(workload: Workload) -> bool:
+    """Whether the workload asks about more than single columns."""
+    return any(len(family.columns) > 1 for family in workload)
+
+
+def _picks(settings: AdaptiveSettings, *, rho: Fraction, records: float, columns: int, neighbors: Neighbors) -> int:
+    """How many marginals to choose in all: more the less the noise matters, at least one a column."""
+    if settings.picks is not None:
+        return settings.picks
+    resolution = records / stddev_for(neighbors.marginal_l2_squared, rho)
+    return max(round(_PICKS * math.pow(resolution, 2 / 3)), columns)
+
+
+def _rounds(settings: AdaptiveSettings, *, picks: int, left: Fraction, candidates: int) -> tuple[Round, ...]:
+    """Rounds that spend exactly `left`."""
     if not candidates:
         return ()
-    resolved = records / stddev_for(neighbors.marginal_l2_squared, rho) / _RESOLUTION
-    total = settings.picks or max(round(resolved), columns)
-    rounds = settings.rounds or _ROUNDS
-    per_round = max(2, math.ceil(total / rounds))
-    per_round = min(per_round, candidates)
-    count = max(1, round(total / per_round))
+    per_round = min(max(2, math.ceil(picks / (settings.rounds or _ROUNDS))), candidates)
+    count = max(1, round(picks / per_round))
     per_pick = left / (count * per_round)
     select = per_pick * Fraction(settings.selection_share)
     by_sum = {"blend": 1, "max": 0, "mean": per_round}[settings.objective]
@@ -73,6 +93,17 @@ def plan_rounds(
     return (each,) * count
 
 
-def candidates_of(workload: Workload) -> tuple[Marginal, ...]:
-    """What may be measured after the one-way marginals: everything in the downward closure over two columns or more."""
-    return workload.closure(smallest=2)
+def _candidates(
+    workload: Workload, settings: AdaptiveSettings, *, picks: int, left: Fraction, records: float, neighbors: Neighbors
+) -> tuple[Marginal, ...]:
+    """What may be chosen: of the downward closure, all pairs of columns, and larger marginals whose cells rise above the noise.
+
+    Every candidate makes selection noisier (by the logarithm of their number), so hopeless ones must not take part.
+    """
+    measure_rho = left / picks * (1 - Fraction(settings.selection_share))
+    limit = _CELLS_PER_RESOLUTION * records / stddev_for(neighbors.marginal_l2_squared, measure_rho)
+    return tuple(
+        marginal
+        for marginal in workload.closure(smallest=2)
+        if len(marginal.columns) == 2 or marginal.size(workload.domain) <= limit
+    )

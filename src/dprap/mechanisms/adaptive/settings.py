@@ -24,7 +24,7 @@ class AdaptiveSettings:
     synthetic_rows: int = 500
     rounds: int | None = None
     picks: int | None = None
-    one_way_share: float = 0.25
+    one_way_share: float = 0.33
     total_share: float = 0.02
     selection_share: float = 0.3
     steps: int = 60
