@@ -58,7 +58,7 @@ def stopped_run(folder, records, *options):
     return run.stdout, re.sub(r"^ +\d+\.\d s", "TIME", run.stderr, flags=re.MULTILINE), left
 
 
-@pytest.mark.parametrize(("method", "other"), zip(["independent", "adaptive"], OTHERS, strict=True))
+@pytest.mark.parametrize(("method", "other"), list(zip(["independent", "adaptive"], OTHERS, strict=True)))
 def test_replacing_a_record(tmp_path, method, other):
     first = stopped_run(tmp_path / "run0", [USUAL] * ROWS, "--method", method)
     assert "count 0/1" in first[1]  # progress was shown
