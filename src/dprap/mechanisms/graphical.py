@@ -5,8 +5,8 @@ minimises \(\tfrac12 \sum_S \lVert (n\,p_S - y_S)/\sigma_S \rVert^2\) by mirror 
 step of the parameters. Marginals come from a junction tree; those that no clique holds, from the product of one clique's table with
 conditionals of the others, summed out by `einsum`.
 
-This is the estimator of the package `mbi`, and tested against it. `mbi` 2.0 compiles programmes anew for every set of marginals, which on tables
-of ADULT's size takes several times as long as the whole descent takes here.
+This is the estimator of the package `mbi`, and tested against it. `mbi` 2.0 compiles its programmes anew for every set of marginals, which
+took most of the time of an adaptive run; plain NumPy has nothing to compile.
 """
 
 from __future__ import annotations
