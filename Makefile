@@ -21,7 +21,7 @@ docs: $(STAMP)  ## the documentation site, in site/; warnings are errors
 	test -x $(VENV)/docs/bin/python || $(PYTHON) -m venv $(VENV)/docs
 	$(VENV)/docs/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.lock
 	$(BIN)/python docs/make_commands.py
-	NO_MKDOCS_2_WARNING=1 $(VENV)/docs/bin/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(VENV)/docs/bin/mkdocs build --strict
 
 lint: $(STAMP)  ## style and types
 	$(BIN)/ruff check .
