@@ -28,8 +28,10 @@ CASES = {
     "k3-eps1-50x5": ("adult", 3, None, 64, 1.0, 50, 5, 0.032),
     "k3-eps.1-5x5": ("adult", 3, None, 64, 0.1, 5, 5, 0.110),
     "k3-eps.1-10x5": ("adult", 3, None, 64, 0.1, 10, 5, 0.112),
+    "k3-eps.1-5x10": ("adult", 3, None, 64, 0.1, 5, 10, 0.119),
     "k5-eps1-10x10": ("adult", 5, None, 64, 1.0, 10, 10, 0.028),
     "k5-eps1-25x5": ("adult", 5, None, 64, 1.0, 25, 5, 0.027),
+    "k5-eps1-50x5": ("adult", 5, None, 64, 1.0, 50, 5, 0.0255),
     "k5-eps.1-5x5": ("adult", 5, None, 64, 0.1, 5, 5, 0.098),
     "1of3-eps1-10x10": ("adult", 3, 1, 64, 1.0, 10, 10, 0.18),
     "1of3-eps.1-10x5": ("adult", 3, 1, 64, 0.1, 10, 5, 0.37),
@@ -44,20 +46,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with adult.csv, adult-domain.json and so on")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--only", default="", help="run only cases whose name contains this")
+    parser.add_argument("--only", default="", help="run only cases whose names contain one of these, by commas")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--accounting", type=Accounting, default=Accounting.PAPER)
     options = parser.parse_args()
     results = {}
     for name, (table, k, at_least, marginals, epsilon, rounds, queries, reference) in CASES.items():
-        if options.only not in name:
+        if not any(part in name for part in options.only.split(",")):
             continue
         codes = load(options.data, table)
         workload = paper_workload(codes, k, marginals, at_least=at_least)
         truth = exact(codes, workload)
         settings = rap.RapSettings(rounds=rounds, queries_per_round=queries)
         errors, seconds, steps = [], [], []
-        for seed in range(options.seeds):
+        for seed in range(options.first_seed, options.first_seed + options.seeds):
             details: list[str] = []
             start = time.process_time()
             curator = seeded_curator(codes, epsilon, options.accounting, seed)
@@ -68,6 +71,9 @@ def main() -> None:
             steps.append(sum(int(detail.split(" after ")[1].split()[0]) for detail in details))
         results[name] = {
             "queries": workload.queries,
+            "accounting": options.accounting.value,
+            "first_seed": options.first_seed,
+            "zero_answers_max_error": round(max(float(fractions.max()) for fractions in truth), 4),
             "max_error_median": median(errors),
             "max_error": errors,
             "reference": reference,

@@ -69,7 +69,7 @@ def main() -> None:
         packed = layout.pack(relaxed.probabilities)
         slots = jnp.asarray(np.append(layout.slots, layout.size))[batch.coordinates]
         touched = packed.at[slots].get(mode="fill", fill_value=0)
-        optimizer = default_optimizer(0.03)
+        optimizer = default_optimizer(0.1, "sparsemax")
 
         def loss(touched: jax.Array, batch: Any = batch, targets: Any = targets, weights: Any = weights) -> jax.Array:
             return jnp.sum(weights * (batch.answers(touched, relaxed.weights) - targets) ** 2)

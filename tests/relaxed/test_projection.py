@@ -39,7 +39,7 @@ def fit(
 
 @pytest.mark.parametrize("normalisation", ["sparsemax", "softmax"])
 def test_projection_reaches_answers_that_can_be_reached(normalisation: str) -> None:
-    settings = ProjectionSettings(learning_rate=0.03, max_steps=1000, normalisation=normalisation)  # type: ignore[arg-type]
+    settings = ProjectionSettings(max_steps=1000, normalisation=normalisation)  # type: ignore[arg-type]
     queries = all_queries()[::4]
     loss, steps, relaxed = fit(queries, relaxed_rows(3), settings)
     assert steps <= 1000

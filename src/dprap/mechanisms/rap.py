@@ -44,7 +44,7 @@ class RapSettings:
     queries_per_round: int = 10
     synthetic_rows: int = 1000
     projection: ProjectionSettings = field(default_factory=ProjectionSettings)
-    noise_floor: float = 0.3
+    noise_floor: float = 1.0
     memory_bytes: int = MEMORY_BYTES
 
     def __post_init__(self) -> None:
@@ -199,7 +199,6 @@ def _measure_everything(
         targets.append(FamilyTargets(family, fractions))
         noise += fractions.size * (stddev_counts / records) ** 2
         progress(Progress("measure", len(targets), len(workload), str(family)))
-    # Noise enters every answer, and most of it cannot be fitted; the floor alone would end nothing here.
     result = project_families(relaxed, targets, settings.projection, floor=settings.noise_floor**2 * noise)
     progress(Progress("round", 1, 1, f"loss {result.loss:.2g} after {result.steps} steps"))
     return result.relaxed
