@@ -101,12 +101,11 @@ def _measure_columns(curator: Curator, workload: Workload, settings: AdaptiveSet
     targets = []
     for measurement in measured:
         share = project_simplex(measurement.counts / records) + _LEAST_SHARE
-        share /= share.sum()
+        shares.append(share / share.sum())
+        # The fit gets the noisy counts as they are: what a projection cuts off here, other marginals may yet correct.
         weight = (records / measurement.stddev_counts) ** 2
-        shares.append(share)
-        targets.append(
-            Target(measurement.marginal.columns, share.astype(np.float32), np.full(len(share), weight, np.float32))
-        )
+        noisy = (measurement.counts / records).astype(np.float32)
+        targets.append(Target(measurement.marginal.columns, noisy, np.full(len(noisy), weight, np.float32)))
     return _Start(records, shares, targets, [*totals, *measured])
 
 

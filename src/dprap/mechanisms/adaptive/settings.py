@@ -21,14 +21,14 @@ class AdaptiveSettings:
     """
 
     objective: Objective = "blend"
-    synthetic_rows: int = 500
+    synthetic_rows: int = 300
     rounds: int | None = None
     picks: int | None = None
     one_way_share: float = 0.33
     total_share: float = 0.02
     selection_share: float = 0.3
-    steps: int = 60
-    final_steps: int = 150
+    steps: int = 100
+    final_steps: int = 300
     learning_rate: float = 0.2
     jitter: float = 0.3
     kl: float = 1e-3
