@@ -14,7 +14,7 @@ import numpy as np
 
 from dprap.array_types import Answers
 from dprap.mechanisms.adaptive.evidence import Evidence
-from dprap.mechanisms.adaptive.schedule import Round, has_pairs, one_way_shares, plan_schedule
+from dprap.mechanisms.adaptive.schedule import Round, has_pairs, one_way_rho, one_way_shares, plan_schedule
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.mechanisms.shared import project_simplex
@@ -93,7 +93,10 @@ def _measure_columns(curator: Curator, workload: Workload, settings: AdaptiveSet
     totals: list[Measurement] = []
     if not curator.neighbors.rows_are_public:
         totals = curator.measure([Marginal(())], curator.rho * Fraction(settings.total_share))
-    rho = curator.rho * Fraction(settings.one_way_share) if has_pairs(workload) else curator.remaining
+    known = float(curator.n) if curator.neighbors.rows_are_public else max(float(totals[0].counts[0]), 1.0)
+    rho = curator.remaining
+    if has_pairs(workload):
+        rho = one_way_rho(settings, rho=curator.rho, records=known, neighbors=curator.neighbors)
     columns = [Marginal((name,)) for name in workload.domain]
     measured = curator.measure(columns, rho, one_way_shares(workload))
     records = _records(curator, [*totals, *measured])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprap.mechanisms.adaptive.schedule import has_pairs, one_way_shares, plan_schedule
+from dprap.mechanisms.adaptive.schedule import has_pairs, one_way_rho, one_way_shares, plan_schedule
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
 from dprap.mechanisms.outline import PlannedStep, rho_of_records, total_of_records
 from dprap.privacy import Neighbors
@@ -22,7 +22,10 @@ def outline(
     """
     domain = workload.domain
     records_rho = rho_of_records(budget_rho, settings.total_share, neighbors)
-    columns_rho = budget_rho * Fraction(settings.one_way_share) if has_pairs(workload) else budget_rho - records_rho
+    records = float(rows or 1)
+    columns_rho = budget_rho - records_rho
+    if has_pairs(workload):
+        columns_rho = one_way_rho(settings, rho=budget_rho, records=records, neighbors=neighbors)
     shares = one_way_shares(workload)
     largest = columns_rho * Fraction(min(shares)) / sum(Fraction(share) for share in shares)
     steps = [
@@ -35,7 +38,6 @@ def outline(
         ),
     ]
     left = budget_rho - records_rho - columns_rho
-    records = float(rows or 1)
     schedule = plan_schedule(workload, settings, rho=budget_rho, left=left, records=records, neighbors=neighbors)
     candidates, rounds = schedule.candidates, schedule.rounds
     if not rounds:

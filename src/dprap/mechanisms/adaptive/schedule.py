@@ -17,6 +17,8 @@ _PICKS = 0.27
 # so J grows as long as a further marginal removes more error than its share of the budget adds noise to the others.
 _CELLS_PER_RESOLUTION = 8
 # A marginal over three columns or more is worth choosing only if a typical cell, n/cells, is not far below its noise.
+_NOISY = 600
+# The n/σ at and below which a third of ρ goes to the one-way marginals: about ε = 0.1 at 50,000 records.
 _ROUNDS = 10
 
 
@@ -33,6 +35,14 @@ class Round:
     def picks(self) -> int:
         """Marginals chosen in this round."""
         return self.by_cell + self.by_sum
+
+
+def one_way_rho(settings: AdaptiveSettings, *, rho: Fraction, records: float, neighbors: Neighbors) -> Fraction:
+    """What the one-way marginals get in all: a third where noise rules, less as it fades and pairs of columns matter more."""
+    if settings.one_way_share is not None:
+        return rho * Fraction(settings.one_way_share)
+    resolution = records / stddev_for(neighbors.marginal_l2_squared, rho)
+    return rho / 3 * Fraction(min(1.0, math.pow(_NOISY / resolution, 1 / 3)))
 
 
 def one_way_shares(workload: Workload) -> tuple[float, ...]:

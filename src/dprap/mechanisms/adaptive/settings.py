@@ -16,20 +16,20 @@ class AdaptiveSettings:
 
     `objective`: `max` chases the worst cell, `mean` the average total variation distance, `blend` both.
     `one_way_share` of ρ goes to the one-way marginals, `total_share` to the number of records where it is private;
-    of the rest, `selection_share` chooses marginals and what remains measures them. `rounds` and `picks` (marginals chosen in
-    all) follow from public facts unless given. `synthetic_rows` is the number of relaxed rows.
+    of the rest, `selection_share` chooses marginals and what remains measures them. `one_way_share`, `rounds` and `picks`
+    (marginals chosen in all) follow from public facts unless given. `synthetic_rows` is the number of relaxed rows.
     """
 
     objective: Objective = "blend"
     synthetic_rows: int = 300
     rounds: int | None = None
     picks: int | None = None
-    one_way_share: float = 0.33
+    one_way_share: float | None = None
     total_share: float = 0.02
     selection_share: float = 0.3
-    steps: int = 100
+    steps: int = 150
     final_steps: int = 300
-    learning_rate: float = 0.2
+    learning_rate: float = 0.1
     jitter: float = 0.3
     kl: float = 1e-3
 
@@ -44,9 +44,10 @@ class AdaptiveSettings:
             if value is not None and value < 1:
                 raise SettingsError(f"{name} must be at least 1.")
         for name in ("one_way_share", "total_share", "selection_share"):
-            if not 0 < getattr(self, name) < 1:
+            value = getattr(self, name)
+            if value is not None and not 0 < value < 1:
                 raise SettingsError(f"{name} must lie strictly between 0 and 1.")
-        if self.one_way_share + self.total_share >= 1:
+        if (self.one_way_share or 0) + self.total_share >= 1:
             raise SettingsError("one_way_share and total_share leave nothing for the rest.")
         if not (self.learning_rate > 0 and self.jitter > 0 and self.kl >= 0):
             raise SettingsError("learning_rate and jitter must be positive, kl not negative.")
