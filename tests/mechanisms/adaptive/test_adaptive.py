@@ -1,0 +1,132 @@
+"""The adaptive mechanism: what it spends, what it believes, and that it learns."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dprap.domain import Domain
+from dprap.encoding import Codes
+from dprap.errors import SettingsError
+from dprap.evaluate import evaluate
+from dprap.mechanisms.adaptive import AdaptiveSettings, run
+from dprap.mechanisms.adaptive.evidence import Evidence
+from dprap.mechanisms.adaptive.schedule import one_way_rho, plan_schedule
+from dprap.mechanisms.independent import IndependentSettings
+from dprap.mechanisms.independent import run as run_independent
+from dprap.mechanisms.result import silent
+from dprap.privacy import Budget, Curator, Measurement, Neighbors, Relation
+from dprap.queries import Marginal, Threshold
+from dprap.sources import MemorySource
+from dprap.workload import Workload, all_kway
+
+DOMAIN = Domain.of({"a": 4, "b": 4, "c": 3, "d": 2})
+FAST = AdaptiveSettings(synthetic_rows=40, steps=40, final_steps=80)
+RELATIONS = [Neighbors(Relation.REPLACE), Neighbors(Relation.ADD_REMOVE)]
+
+
+def source(rows: int = 4000) -> MemorySource:
+    """b follows a, c follows both: a product of columns is far off."""
+    generator = np.random.default_rng(0)
+    a = generator.integers(0, 4, rows)
+    b = np.where(generator.random(rows) < 0.8, a, generator.integers(0, 4, rows))
+    c = (a + b) % 3
+    d = generator.integers(0, 2, rows)
+    return MemorySource(Codes.of(DOMAIN, {"a": a, "b": b, "c": c, "d": d}))
+
+
+def curator(neighbors: Neighbors, *, seed: int = 1, epsilon: float = 1.0) -> Curator:
+    budget = Budget.of(epsilon=epsilon, delta=1e-7)
+    return Curator(source(), budget=budget, neighbors=neighbors, ledger=None, insecure_noise_seed=seed)
+
+
+@pytest.mark.parametrize("neighbors", RELATIONS, ids=str)
+def test_spends_the_whole_budget_to_the_last_digit(neighbors):
+    keeper = curator(neighbors)
+    result = run(keeper, all_kway(DOMAIN, 3), FAST, seed=0)
+    assert keeper.spent == keeper.budget.rho
+    assert result.relaxed is not None
+    assert {len(m.marginal.columns) for m in result.measurements} >= {1, 2}
+
+
+@pytest.mark.parametrize("neighbors", RELATIONS, ids=str)
+def test_learns_what_independent_columns_cannot(neighbors):
+    workload = all_kway(DOMAIN, 3)
+    fitted = evaluate(source(), workload, run(curator(neighbors), workload, FAST, seed=0))
+    product = run_independent(curator(neighbors), workload, IndependentSettings(), seed=0, progress=silent)
+    unrelated = evaluate(source(), workload, product)
+    assert fitted.tv < unrelated.tv / 3
+    assert fitted.max < unrelated.max / 3
+
+
+def test_workload_of_single_columns_needs_no_rounds():
+    keeper = curator(RELATIONS[0])
+    result = run(keeper, all_kway(DOMAIN, 1), FAST, seed=0)
+    assert keeper.spent == keeper.budget.rho
+    assert all(len(m.marginal.columns) == 1 for m in result.measurements)
+
+
+def test_thresholds_are_answered_through_their_marginals():
+    keeper = curator(RELATIONS[0])
+    workload = Workload(DOMAIN, (Threshold(("a", "b", "c"), 2),))
+    errors = evaluate(source(), workload, run(keeper, workload, FAST, seed=0))
+    assert errors.max < 0.1
+
+
+def test_same_seeds_same_rows():
+    first, second = (run(curator(RELATIONS[0]), all_kway(DOMAIN, 2), FAST, seed=3) for _ in range(2))
+    assert first.relaxed is not None
+    assert second.relaxed is not None
+    np.testing.assert_array_equal(first.relaxed.probabilities, second.relaxed.probabilities)
+
+
+@pytest.mark.parametrize("objective", ["blend", "max", "mean"])
+@pytest.mark.parametrize("rho", [Fraction(1, 10**6), Fraction(1, 100), Fraction(1)])
+def test_schedule_adds_up_and_grows_with_the_budget(rho, objective):
+    settings = AdaptiveSettings(objective=objective)
+    neighbors = Neighbors()
+    columns = one_way_rho(settings, rho=rho, records=1e5, neighbors=neighbors)
+    assert 0 < columns <= rho / 3
+    plan = plan_schedule(all_kway(DOMAIN, 3), settings, rho=rho, left=rho - columns, records=1e5, neighbors=neighbors)
+    spent = sum((each.select_rho + each.measure_rho) * each.picks for each in plan.rounds)
+    assert spent == rho - columns
+    assert {m for m in plan.candidates if len(m.columns) == 2} == set(all_kway(DOMAIN, 2))
+    assert sum(each.picks for each in plan.rounds) >= len(DOMAIN) // 2
+
+
+def test_evidence_combines_by_inverse_variance():
+    first = Measurement(Marginal(("d",)), np.array([10, 20]), 1.0, 0.5)
+    second = Measurement(Marginal(("d",)), np.array([16, 14]), 2.0, 0.125)
+    combined = Evidence.first(first, np.array([12.0, 18.0])).again(second)
+    np.testing.assert_allclose(combined.counts, [(10 + 16 / 4) / 1.25, (20 + 14 / 4) / 1.25])
+    assert combined.stddev_counts == pytest.approx(1.25**-0.5)
+
+
+def test_evidence_trusts_clear_departures_and_doubts_noise():
+    quiet = np.full(100, 50.0)
+    noisy = quiet + np.random.default_rng(0).normal(0, 30, 100)
+    noisy[7] += 1000
+    item = Evidence(("a",), noisy, 30.0, quiet)
+    weights = item.target(1000.0).weights
+    full = 1000.0**2 / 30.0**2
+    assert weights[7] > 0.99 * full
+    assert np.median(np.delete(weights, 7)) < weights[7]
+    flat = replace(item, counts=quiet)
+    assert flat.target(1000.0).weights.max() < 0.1 * full, "no departure at all: the model before stands"
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"objective": "best"},
+        {"synthetic_rows": 0},
+        {"rounds": 0},
+        {"selection_share": 1.0},
+        {"kl": -1.0},
+        {"one_way_share": 0.99},
+    ],
+)
+def test_bad_settings_are_refused(bad):
+    with pytest.raises(SettingsError):
+        AdaptiveSettings(**bad)
