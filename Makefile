@@ -42,7 +42,7 @@ $(STAMP): requirements-dev.lock pyproject.toml
 	touch $@
 
 lock:  ## re-make the lock file; needs uv
-	uv pip compile pyproject.toml --group dev --extra polars --extra bench --universal --python-version 3.11 --no-emit-index-url --output-file requirements-dev.lock
+	uv pip compile pyproject.toml --group dev --extra polars --universal --python-version 3.11 --no-emit-index-url --output-file requirements-dev.lock
 
 clean:
 	rm -rf $(VENV) dist build demo-release .pytest_cache .mypy_cache .ruff_cache

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from dprap.bench.command import app as bench_app
 from dprap.cli import answer, demo, evaluate, ledger, plan, report, resume, schema, synth
 from dprap.version import __version__
 
@@ -26,6 +27,7 @@ app.command("answer")(answer.answer)
 app.command("report")(report.report)
 app.command("evaluate")(evaluate.evaluate)
 app.add_typer(ledger.app, name="ledger")
+app.add_typer(bench_app, name="bench")
 
 
 def _print_version(asked: bool) -> None:
