@@ -16,9 +16,10 @@ from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.privacy.measurement import Certificate, Measurement, QueryMeasurement
 from dprap.queries import Family, Marginal
-from dprap.relaxed import RelaxedDataset, answers, round_rows
+from dprap.relaxed import RelaxedDataset, answers
 from dprap.release.conditions import conditioned, decoded_where
 from dprap.release.expected import expected_stddev
+from dprap.release.possible import draw_possible
 from dprap.release.statement import PrivacyStatement
 from dprap.schema import Schema
 from dprap.workload import Workload
@@ -89,7 +90,7 @@ class Release:
         if where:
             relaxed = conditioned(relaxed, self.schema, where)
         key = jax.random.key(self.facts.seed if seed is None else seed)
-        return Codes(relaxed.domain, round_rows(relaxed, key, rows=rows))
+        return draw_possible(relaxed, self.schema, rows, key, conditioned_on=tuple(where or ()))
 
     def answer(self, queries: Workload | Family | Iterable[Family]) -> list[Answers]:
         """Answers, as shares of all records, to every query of the given families, seen by the run or not."""

@@ -1,0 +1,65 @@
+"""Constraints of the schema hold in every synthetic record."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dprap.errors import SettingsError
+from dprap.relaxed import RelaxedDataset, uniform_weights
+from dprap.release.possible import draw_possible
+from dprap.schema import Schema
+
+COLUMNS = {
+    "school": {"type": "categorical", "values": ["none", "basic", "high"]},
+    "years": {"type": "integer", "min": 0, "max": 3},
+    "retired": {"type": "boolean"},
+}
+
+
+def schema(constraints: list[dict]) -> Schema:
+    return Schema.of({"columns": COLUMNS, "constraints": constraints})
+
+
+def uniform_rows(described: Schema, rows: int = 3) -> RelaxedDataset:
+    block = np.concatenate([np.full(size, 1 / size) for size in described.domain.sizes])
+    probabilities = jnp.asarray(np.repeat(block[:, None], rows, axis=1), dtype=jnp.float32)
+    return RelaxedDataset(described.domain, probabilities, uniform_weights(rows))
+
+
+def test_forbidden_combinations_never_occur_and_the_rest_keeps_its_odds():
+    described = schema([{"type": "forbid", "where": {"school": ["high"], "years": {"max": 1}}}])
+    codes = draw_possible(uniform_rows(described), described, 6000, jax.random.key(0))
+    table = np.zeros((3, 4))
+    np.add.at(table, (codes.column("school"), codes.column("years")), 1)
+    assert table[2, :2].sum() == 0
+    possible = np.delete(table.ravel(), [8, 9])
+    # ten cells of 600 expected records each; the draw is seeded, and six standard deviations are far off by chance
+    assert np.abs(possible - 600).max() < 6 * np.sqrt(600)
+
+
+def test_determined_columns_follow():
+    described = schema(
+        [{"type": "determines", "from": "school", "to": "years", "map": {"none": 0, "basic": 2, "high": 3}}]
+    )
+    codes = draw_possible(uniform_rows(described), described, 500, jax.random.key(1))
+    np.testing.assert_array_equal(codes.column("years"), np.array([0, 2, 3])[codes.column("school")])
+
+
+def test_conditions_win_over_setting_a_determined_column():
+    described = schema(
+        [{"type": "determines", "from": "school", "to": "years", "map": {"none": 0, "basic": 2, "high": 3}}]
+    )
+    relaxed = uniform_rows(described)
+    start = described.domain.offset("years")
+    only_two = relaxed.probabilities.at[start : start + 4].set(jnp.array([0.0, 0, 1, 0])[:, None])
+    relaxed = RelaxedDataset(described.domain, only_two, relaxed.weights)
+    codes = draw_possible(relaxed, described, 300, jax.random.key(2), conditioned_on=("years",))
+    assert set(codes.column("years").tolist()) == {2}
+    assert set(codes.column("school").tolist()) == {1}
+
+
+def test_constraints_that_rule_out_everything_are_an_error():
+    described = schema([{"type": "forbid", "where": {"retired": [True, False]}}])
+    with pytest.raises(SettingsError, match="constraints rule out"):
+        draw_possible(uniform_rows(described), described, 10, jax.random.key(3))
