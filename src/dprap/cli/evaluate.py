@@ -17,6 +17,8 @@ def evaluate(
         Path | None,
         typer.Option(help="Where to write the page with the truth in it; default DIR-NOT-PRIVATE.html, beside DIR."),
     ] = None,
+    engine: o.EngineOption = None,
+    database_table: o.DatabaseTable = None,
     person_column: o.PersonColumnOption = None,
     excess: o.ExcessOption = "error",
     as_json: o.Json = False,
@@ -27,7 +29,7 @@ def evaluate(
     from dprap.cli.output import print_json, results
     from dprap.errors import SettingsError
     from dprap.evaluate import evaluate_release
-    from dprap.privacy import Neighbors, Relation, open_bounded
+    from dprap.privacy import Neighbors, Relation
     from dprap.release import load
     from dprap.report import evaluate_report
 
@@ -39,8 +41,13 @@ def evaluate(
             f"{path} lies in the release, which is made to be published. Choose a --report outside of it."
         )
     neighbors = Neighbors(Relation(loaded.privacy.relation), loaded.privacy.max_rows_per_person)
-    person = o.person_from_options({"person_column": person_column, "excess": excess})
-    source = open_bounded(table, loaded.schema, neighbors=neighbors, person=person)
+    options = {
+        "person_column": person_column,
+        "excess": excess,
+        "engine": engine,
+        "database_table": database_table,
+    }
+    source = o.source_from_options(table, loaded.schema, options, neighbors)
     errors = evaluate_release(loaded, source)
     evaluate_report(loaded, source, path, errors=errors)
     if as_json:

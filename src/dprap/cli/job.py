@@ -117,14 +117,13 @@ def load_job(out: Path) -> Job:
 
 def open_job(job: Job) -> tuple[Schema, CountSource, Plan]:
     """Encode the table and decide everything that needs no private data."""
-    from dprap.cli.options import neighbors_from_options, person_from_options, plan_from_options
-    from dprap.privacy import open_bounded
+    from dprap.cli.options import neighbors_from_options, plan_from_options, source_from_options
     from dprap.schema import Schema
 
     schema = Schema.of(job.schema)
     schema.require_reviewed()
     neighbors = neighbors_from_options(job.options)
-    source = open_bounded(job.table, schema, neighbors=neighbors, person=person_from_options(job.options))
+    source = source_from_options(job.table, schema, job.options, neighbors)
     plan = plan_from_options(schema, job.options, rows=source.rows if neighbors.rows_are_public else None)
     return schema, source, plan
 

@@ -9,7 +9,9 @@ import typer
 
 if TYPE_CHECKING:
     from dprap.plan import Plan
+    from dprap.privacy import Neighbors
     from dprap.schema import Schema
+    from dprap.sources import CountSource
 
 Epsilon = Annotated[float, typer.Option("--epsilon", "-e", help="Privacy budget ε: smaller protects more.")]
 Delta = Annotated[float | None, typer.Option(help="δ; default 1/n², must be given with add-remove neighbours.")]
@@ -27,6 +29,10 @@ Marginals = Annotated[int | None, typer.Option(help="Only this many of them, dra
 WorkloadSeed = Annotated[int, typer.Option(help="Seed of that draw.")]
 WorkloadFile = Annotated[Path | None, typer.Option("--workload", help="A YAML or JSON list of marginals instead.")]
 MaxCells = Annotated[int | None, typer.Option(help="Largest marginal, in cells (default n).")]
+EngineOption = Annotated[
+    str | None, typer.Option("--engine", help="memory, files, postgres or spark (default: what fits TABLE).")
+]
+DatabaseTable = Annotated[str | None, typer.Option("--table", help="Table of a postgresql:// address: schema.table.")]
 MethodOption = Annotated[str, typer.Option("--method", help="adaptive, rap, gaussian or independent.")]
 Rounds = Annotated[int | None, typer.Option(help="Adaptive rounds T.")]
 QueriesPerRound = Annotated[int | None, typer.Option(help="Queries per round K (rap).")]
@@ -90,3 +96,17 @@ def one_of(kind: Any, value: str, option: str) -> Any:
         return kind(value)
     except ValueError:
         raise SettingsError(f"{option} must be one of {', '.join(member.value for member in kind)}.") from None
+
+
+def source_from_options(table: str, schema: Schema, options: dict[str, Any], neighbors: Neighbors) -> CountSource:
+    """The private table that the options describe, bounded and checked against the schema."""
+    from dprap.errors import SettingsError
+    from dprap.privacy import open_bounded
+
+    engine = options["engine"]
+    if engine not in (None, "memory", "files", "postgres", "spark"):
+        raise SettingsError("--engine must be one of memory, files, postgres, spark.")
+    person = person_from_options(options)
+    return open_bounded(
+        table, schema, neighbors=neighbors, person=person, engine=engine, table=options["database_table"]
+    )

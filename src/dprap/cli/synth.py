@@ -16,13 +16,21 @@ from dprap.mechanisms import DEFAULT_METHOD
 
 
 def synth(
-    table: Annotated[str, typer.Argument(help="The private table: a CSV or Parquet file.", metavar="TABLE")],
+    table: Annotated[
+        str,
+        typer.Argument(
+            help="The private table: a CSV or Parquet file, a folder or glob of them, or postgresql://…",
+            metavar="TABLE",
+        ),
+    ],
     schema: Annotated[Path, typer.Option(help="The public schema (YAML, JSON or TOML).")],
     epsilon: o.Epsilon,
     out: Annotated[Path, typer.Option(help="Directory for the release; must not exist.")],
     delta: o.Delta = None,
     neighbors: o.NeighborsOption = "replace",
     max_rows_per_person: o.MaxRowsPerPerson = 1,
+    engine: o.EngineOption = None,
+    database_table: o.DatabaseTable = None,
     person_column: o.PersonColumnOption = None,
     excess: o.ExcessOption = "error",
     accounting: o.AccountingOption = "tight",
@@ -73,6 +81,8 @@ def synth(
             "delta": delta,
             "neighbors": neighbors,
             "max_rows_per_person": max_rows_per_person,
+            "engine": engine,
+            "database_table": database_table,
             "person_column": person_column,
             "excess": excess,
             "accounting": accounting,

@@ -26,7 +26,7 @@ from dprap.errors import DataError, SettingsError
 from dprap.privacy.neighbors import Neighbors, Relation
 from dprap.schema import Schema
 from dprap.sources import CountSource, MemorySource
-from dprap.sources.open import engine_for, open_source
+from dprap.sources.open import Engine, engine_for, open_source
 
 
 class Excess(StrEnum):
@@ -47,7 +47,15 @@ class PersonColumn:
         object.__setattr__(self, "excess", Excess(self.excess))
 
 
-def open_bounded(data: Any, schema: Schema, *, neighbors: Neighbors, person: PersonColumn | None) -> CountSource:
+def open_bounded(
+    data: Any,
+    schema: Schema,
+    *,
+    neighbors: Neighbors,
+    person: PersonColumn | None,
+    engine: Engine | None = None,
+    table: str | None = None,
+) -> CountSource:
     """A count source in which nobody has more than `neighbors.max_rows_per_person` records.
 
     Without a person column a record is a person, so the bound must be 1. With one, the table is read into memory.
@@ -58,12 +66,12 @@ def open_bounded(data: Any, schema: Schema, *, neighbors: Neighbors, person: Per
                 f"max_rows_per_person = {neighbors.max_rows_per_person} needs a person column: the bound is enforced, not "
                 "assumed. Name the column with the person ids."
             )
-        return open_source(data, schema)
+        return open_source(data, schema, engine=engine, table=table)
     _check_excess(person.excess, neighbors)
-    engine = engine_for(data, schema)
-    if engine != "memory" and not _is_missing(data):
+    chosen = engine or engine_for(data, schema)
+    if chosen != "memory" and not _is_missing(data):
         raise SettingsError(
-            f"records are bounded per person in memory only, and this table is read by the engine {engine}. Bound them "
+            f"records are bounded per person in memory only, and this table is read by the engine {chosen}. Bound them "
             "before, so that a person has one record, or give one file that fits in memory."
         )
     codes, ids = encode_with_ids(data, schema, person.name)
