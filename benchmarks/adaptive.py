@@ -123,6 +123,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder with adult.csv, adult-domain.json and so on")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--only", default="", help="run only cases whose names contain one of these, by commas")
+    parser.add_argument("--seeds", type=int, default=5, help="at most so many noise seeds a case")
     options = parser.parse_args()
     runs = json.loads(options.out.read_text())["runs"] if options.out.exists() else {}
     code = mechanism_digest()
@@ -130,7 +131,7 @@ def main() -> None:
         if not any(part in case.name for part in options.only.split(",")):
             continue
         kept = [found for found in runs.get(case.name, []) if found["code"] == code]
-        for seed in range(FIRST_SEED, FIRST_SEED + case.seeds):
+        for seed in range(FIRST_SEED, FIRST_SEED + min(case.seeds, options.seeds)):
             if any(found["seed"] == seed for found in kept):
                 continue
             with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as alone:
