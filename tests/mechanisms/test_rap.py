@@ -59,6 +59,8 @@ def test_one_round_measures_everything() -> None:
     result = rap.run(curator, WORKLOAD, settings, seed=0)
     assert curator.remaining == 0
     assert max_error(result) < 0.05
+    assert [measurement.marginal for measurement in result.measurements] == list(WORKLOAD)
+    assert sum(measurement.rho for measurement in result.measurements) == pytest.approx(float(curator.rho))
 
 
 def test_the_number_of_records_is_paid_for_where_it_is_private() -> None:

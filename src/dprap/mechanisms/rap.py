@@ -20,7 +20,7 @@ from dprap.mechanisms.outline import PlannedStep, rho_of_records, total_of_recor
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.privacy import Curator, Measurement, Neighbors, QueryMeasurement
 from dprap.privacy.gaussian import stddev_for
-from dprap.queries import Custom, Marginal
+from dprap.queries import Custom, Family, Marginal, Query
 from dprap.relaxed.batch import compile_queries
 from dprap.relaxed.dataset import RelaxedDataset, initialise, shard_rows
 from dprap.relaxed.evaluate import MEMORY_BYTES, answers
@@ -123,8 +123,8 @@ def run(
     start = shard_rows(initialise(workload.domain, settings.synthetic_rows, jax.random.key(seed)))
     try:
         if settings.rounds == 1:
-            relaxed = _measure_everything(curator, workload, settings, rho, records, start, progress)
-            return MechanismResult(relaxed, None, measured_total)
+            relaxed, everything = _measure_everything(curator, workload, settings, rho, records, start, progress)
+            return MechanismResult(relaxed, None, (*measured_total, *everything))
         relaxed, measurements = _adapt(curator, workload, settings, rho, records, start, progress)
     except DivergedError as error:
         raise DivergedError(
@@ -192,13 +192,28 @@ def _measure_everything(
     records: float,
     relaxed: RelaxedDataset,
     progress: ProgressCallback,
-) -> RelaxedDataset:
+) -> tuple[RelaxedDataset, list[Measurement | QueryMeasurement]]:
     targets, noise = [], 0.0
+    measurements: list[Measurement | QueryMeasurement] = []
+    per_query = float(rho / workload.queries)
     for family, counts, stddev_counts in curator.measure_all(workload.families, rho):
+        measurements += _measured(family, counts, stddev_counts, per_query)
         fractions = (counts / records).astype(np.float32)
         targets.append(FamilyTargets(family, fractions))
         noise += fractions.size * (stddev_counts / records) ** 2
         progress(Progress("measure", len(targets), len(workload), str(family)))
     result = project_families(relaxed, targets, settings.projection, floor=settings.noise_floor**2 * noise)
     progress(Progress("round", 1, 1, f"loss {result.loss:.2g} after {result.steps} steps"))
-    return result.relaxed
+    return result.relaxed, measurements
+
+
+def _measured(
+    family: Family, counts: Answers, stddev_counts: float, rho_each: float
+) -> list[Measurement | QueryMeasurement]:
+    """A family's noisy answers as measurements: a marginal whole, other families query by query."""
+    if isinstance(family, Marginal):
+        return [Measurement(family, np.rint(counts).astype(np.int64), stddev_counts, rho_each * len(counts))]
+    return [
+        QueryMeasurement(Query(family, index), float(count), stddev_counts, rho_each)
+        for index, count in enumerate(counts)
+    ]
