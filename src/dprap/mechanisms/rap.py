@@ -18,6 +18,7 @@ from dprap.array_types import Answers
 from dprap.errors import SettingsError
 from dprap.mechanisms.outline import PlannedStep, rho_of_records, total_of_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
+from dprap.mechanisms.shared import count_records
 from dprap.privacy import Curator, Measurement, Neighbors, QueryMeasurement
 from dprap.privacy.gaussian import stddev_for
 from dprap.queries import Custom, Family, Marginal, Query
@@ -111,27 +112,20 @@ def run(
     """
     settings.check(workload)
     curator.prepare(workload.families)
+    records = count_records(curator, _TOTAL_SHARE)
     rho = curator.remaining
-    records: float
-    measured_total: tuple[Measurement, ...] = ()
-    if curator.neighbors.rows_are_public:
-        records = curator.n
-    else:
-        measured_total = tuple(curator.measure([Marginal(())], rho * _TOTAL_SHARE))
-        records = max(float(measured_total[0].counts[0]), 1.0)
-        rho -= rho * _TOTAL_SHARE
     start = shard_rows(initialise(workload.domain, settings.synthetic_rows, jax.random.key(seed)))
     try:
         if settings.rounds == 1:
-            relaxed, everything = _measure_everything(curator, workload, settings, rho, records, start, progress)
-            return MechanismResult(relaxed, None, (*measured_total, *everything))
-        relaxed, measurements = _adapt(curator, workload, settings, rho, records, start, progress)
+            relaxed, everything = _measure_everything(curator, workload, settings, rho, records.count, start, progress)
+            return MechanismResult(relaxed, None, (*records.measurements, *everything))
+        relaxed, measurements = _adapt(curator, workload, settings, rho, records.count, start, progress)
     except DivergedError as error:
         raise DivergedError(
             f"{error} rho = {float(curator.spent):.4g} of {float(curator.rho):.4g} is spent; resume the run from its "
             "ledger with other projection settings to use the answers already paid for."
         ) from error
-    return MechanismResult(relaxed, None, (*measured_total, *measurements))
+    return MechanismResult(relaxed, None, (*records.measurements, *measurements))
 
 
 def _adapt(

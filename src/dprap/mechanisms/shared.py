@@ -27,7 +27,7 @@ class Records:
     measurements: tuple[Measurement, ...] = ()
 
 
-def count_records(curator: Curator, share: float) -> Records:
+def count_records(curator: Curator, share: float | Fraction) -> Records:
     """The public n under replacement; otherwise a noisy total, for `share` of the curator's budget."""
     if curator.neighbors.rows_are_public:
         return Records(float(curator.n))
