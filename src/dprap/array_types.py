@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import jax
 import numpy as np
-from jaxtyping import Float, Float32, Int64, UInt
+from jaxtyping import Float, Int64, UInt
 
 Relaxed: TypeAlias = Float[jax.Array, "onehot rows"]
 """Relaxed rows, feature-major: column blocks of one-hot coordinates by synthetic rows."""
@@ -19,6 +19,3 @@ Counts: TypeAlias = Int64[np.ndarray, "cells"]
 
 CodeColumn: TypeAlias = UInt[np.ndarray, "records"]
 """Codes of one column of an encoded table, in the smallest unsigned type that fits."""
-
-RowWeights: TypeAlias = Float32[np.ndarray, "rows"]
-"""Weights of relaxed rows; they sum to one."""

@@ -10,12 +10,11 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, field_validator, model_validator
 
 from dprap.schema.bins import MAX_CODES
 
 OutOfDomain = Literal["error", "clip", "other", "null"]
-Scalar = StrictBool | StrictInt | StrictStr
 
 _STORAGE_TYPES: dict[str, pa.DataType] = {
     "bool": pa.bool_(),
