@@ -2,11 +2,11 @@
 
 import json
 import os
-import sys
 
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from tests.cli.driving import in_process
 
 from dprap.privacy import Ledger, Neighbors, read_ledger
 from dprap.schema import Schema
@@ -23,21 +23,13 @@ GOOD = pa.table({"age": [30, 40, 50] * 10, "price": [1.5, 2.5, 9.0] * 10, "city"
 @pytest.fixture
 def cli(tmp_path, monkeypatch, capsys):
     """Run `dprap` in a folder with a good table and its schema."""
-    from dprap.cli import main
-
     pa.parquet.write_table(GOOD, tmp_path / "good.parquet")
     Schema.of({"columns": COLUMNS}).save(tmp_path / "schema.yaml")
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["dprap", *arguments])
-        code = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
+        done = in_process(monkeypatch, capsys, *arguments)
+        return done.code, done.out, done.err
 
     return run
 

@@ -1,7 +1,6 @@
 """`max_rows_per_person` from the user's hands to the counts: the person column is read, enforced and never published."""
 
 import json
-import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from tests.cli.driving import in_process
 
 import dprap
 from dprap.errors import DataError, SchemaError, SettingsError
@@ -108,8 +108,6 @@ def test_through_python():
 
 @pytest.fixture
 def cli(tmp_path, monkeypatch, capsys):
-    from dprap.cli import main
-
     generator = np.random.default_rng(0)
     pa.csv.write_csv(
         pa.table({"who": np.repeat(np.arange(50), 3), "a": generator.integers(0, 4, 150)}), tmp_path / "t.csv"
@@ -118,14 +116,8 @@ def cli(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["dprap", *arguments])
-        code = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
+        done = in_process(monkeypatch, capsys, *arguments)
+        return done.code, done.out, done.err
 
     return run
 
