@@ -36,9 +36,9 @@ def test_every_way_of_counting_agrees_with_brute_force(rows, seed, block, way):
     table = random_rows(np.random.default_rng(seed), domain, rows)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tally_module, "BLOCK_RECORDS", block)
-        patch.setattr(tally_module, "_DENSE_CELLS", 0 if way == "sparse" else 1 << 19)
-        patch.setattr(tally_module, "_UNION_CELLS", 1 << 16 if way == "together" else 0)
-        patch.setattr(tally_module, "_PENDING_CELLS", 16)
+        patch.setattr(tally_module, "DENSE_CELLS", 0 if way == "sparse" else 1 << 19)
+        patch.setattr(tally_module, "UNION_CELLS", 1 << 16 if way == "together" else 0)
+        patch.setattr(tally_module, "PENDING_CELLS", 16)
         for marginal, counts in zip(
             all_marginals(domain), MemorySource(codes_of(domain, table)).count(all_marginals(domain)), strict=True
         ):

@@ -1,4 +1,4 @@
-"""Where each raw value belongs among the ordinary codes of its column, and what to do with those that belong nowhere.
+"""Where each raw value belongs among the ordinary codes of its column.
 
 Nothing here decides by itself: a value is placed, missing, outside the domain or unreadable, and the column's declared
 policy gives it a code or raises. Messages name the column and the kind of problem, never a value, a row or a count.
@@ -16,7 +16,8 @@ from jaxtyping import Bool, Int64, Num
 from dprap.array_types import CodeColumn
 from dprap.encoding import text
 from dprap.encoding.codes import code_dtype
-from dprap.errors import DataError, SchemaError
+from dprap.encoding.policy import missing_code, outside_code, unreadable_code
+from dprap.errors import SchemaError
 from dprap.schema import Boolean, Categorical, Column, Date, Datetime, Integer, Number
 from dprap.schema.binned import BinnedColumn
 
@@ -54,44 +55,12 @@ def encode_column(name: str, column: Column, array: pa.Array, *, null_texts: tup
     placed = _place(name, column, array, null_texts)
     codes = placed.positions
     if placed.missing.any():
-        codes = np.where(placed.missing, _missing_code(name, column), codes)
+        codes = np.where(placed.missing, missing_code(name, column), codes)
     if placed.unreadable.any():
-        codes = np.where(placed.unreadable, _unreadable_code(name, column), codes)
+        codes = np.where(placed.unreadable, unreadable_code(name, column), codes)
     if column.policy != "clip" and placed.outside.any():
-        codes = np.where(placed.outside, _outside_code(name, column), codes)
+        codes = np.where(placed.outside, outside_code(name, column), codes)
     return codes.astype(code_dtype(column.size))
-
-
-def _missing_code(name: str, column: Column) -> int:
-    if column.null_code is not None:
-        return column.null_code
-    if column.policy == "other" and column.other_code is not None:
-        return column.other_code
-    raise DataError(f"column {name!r}: has missing values (null or NaN). Declare nullable: true or fill them.")
-
-
-def _unreadable_code(name: str, column: Column) -> int:
-    if column.policy == "other" and column.other_code is not None:
-        return column.other_code
-    if column.policy != "error" and column.null_code is not None:
-        return column.null_code
-    kind = {"integer": "are not whole numbers", "number": "are not numbers"}.get(
-        column.type, f"cannot be read as {column.type}"
-    )
-    raise DataError(
-        f"column {name!r}: has values that {kind}. Correct them, list them in null_values, "
-        "or declare nullable: true with out_of_domain: null."
-    )
-
-
-def _outside_code(name: str, column: Column) -> int:
-    if column.policy == "other" and column.other_code is not None:
-        return column.other_code
-    if column.policy == "null" and column.null_code is not None:
-        return column.null_code
-    kind = "outside its bounds" if isinstance(column, BinnedColumn) else "that are not in its list"
-    choices = " or ".join(policy for policy in column.policies if policy != "error")
-    raise DataError(f"column {name!r}: has values {kind}. Extend the domain or declare out_of_domain: {choices}.")
 
 
 def _place(name: str, column: Column, array: pa.Array, null_texts: tuple[str, ...] | None) -> Placed:

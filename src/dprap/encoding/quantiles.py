@@ -13,7 +13,7 @@ from jaxtyping import Float64
 
 from dprap.errors import SchemaError, SettingsError
 from dprap.schema import Integer, Number, Schema
-from dprap.schema.binned import Histogram
+from dprap.schema.numeric import Histogram
 
 if TYPE_CHECKING:
     from dprap.privacy import Measurement

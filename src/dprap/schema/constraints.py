@@ -23,9 +23,11 @@ from pydantic import (
     model_validator,
 )
 
-from dprap.schema.binned import BinnedColumn, Date, Datetime, Integer, Number
+from dprap.schema.binned import BinnedColumn
 from dprap.schema.bins import days_since_epoch
 from dprap.schema.column import BaseColumn, Boolean, Categorical, Part
+from dprap.schema.numeric import Integer, Number
+from dprap.schema.temporal import Date, Datetime
 
 Value = StrictBool | StrictInt | FiniteFloat | StrictStr | None
 Bound = StrictInt | FiniteFloat | StrictStr

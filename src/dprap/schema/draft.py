@@ -14,9 +14,10 @@ import pyarrow.compute as pc
 from dprap.encoding import text
 from dprap.encoding.tables import open_table
 from dprap.errors import DataError, SchemaError
-from dprap.schema.binned import Date, Datetime, Integer, Number
 from dprap.schema.column import INTEGER_STORAGE
+from dprap.schema.numeric import Integer, Number
 from dprap.schema.schema import Schema
+from dprap.schema.temporal import Date, Datetime
 
 MAX_CATEGORIES = 50
 _NULL_TEXTS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")

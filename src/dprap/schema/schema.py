@@ -11,11 +11,12 @@ from pydantic import Field, StrictStr, ValidationError, field_validator, model_v
 
 from dprap.domain import Domain
 from dprap.errors import SchemaError
-from dprap.schema.binned import Date, Datetime, Integer, Number
 from dprap.schema.column import Boolean, Categorical, Part
 from dprap.schema.constraints import CodeConstraint, Constraint, to_codes
 from dprap.schema.files import read_mapping, write_mapping
 from dprap.schema.messages import describe
+from dprap.schema.numeric import Integer, Number
+from dprap.schema.temporal import Date, Datetime
 
 Column = Categorical | Boolean | Integer | Number | Date | Datetime
 """Any column type; `type` in the file says which."""

@@ -9,7 +9,7 @@ import numpy as np
 from dprap.domain import Domain
 from dprap.queries.marginal import Marginal
 from dprap.sources.protocol import CellCounts
-from dprap.sources.tally import _DENSE_CELLS, _PENDING_CELLS, _UNION_CELLS
+from dprap.sources.tally import DENSE_CELLS, PENDING_CELLS, UNION_CELLS
 
 MEMORY_LIMIT = 1 << 29
 """Bytes that a source may use for its counters, or for codes kept in memory: 512 MB."""
@@ -44,8 +44,8 @@ def compact(counts: CellCounts) -> CellCounts:
 
 def _counter_bytes(size: int, rows: int) -> int:
     """What counting a marginal takes at most: a count a cell, or pairs of cell and count before they are merged."""
-    if size <= _UNION_CELLS:
+    if size <= UNION_CELLS:
         return 8 * size * 5  # its part of a union, of at most four times the cells of its members, and its own result
-    if size <= _DENSE_CELLS:
+    if size <= DENSE_CELLS:
         return 8 * size
-    return 16 * (min(size, rows) + min(_PENDING_CELLS, rows))
+    return 16 * (min(size, rows) + min(PENDING_CELLS, rows))

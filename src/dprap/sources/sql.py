@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from dprap.domain import Domain
-from dprap.encoding.place import _missing_code, _outside_code, _unreadable_code
+from dprap.encoding.policy import missing_code, outside_code, unreadable_code
 from dprap.errors import DataError, SchemaError
 from dprap.queries.marginal import Marginal
 from dprap.schema import Boolean, Categorical, Column, Date, Datetime, Integer, Number, Schema
@@ -23,7 +23,7 @@ Kind: TypeAlias = Literal["boolean", "integer", "float", "decimal", "text", "dat
 """What a database column holds, whatever the database calls it."""
 
 # In the order in which encoding reports them; the least one wins.
-_REFUSALS = {-3: _missing_code, -2: _unreadable_code, -1: _outside_code}
+_REFUSALS = {-3: missing_code, -2: unreadable_code, -1: outside_code}
 
 
 def codes_sql(table: str, schema: Schema, kinds: Mapping[str, Kind], columns: Sequence[str]) -> str:

@@ -20,17 +20,16 @@ from dprap.sources.protocol import CellCounts
 BLOCK_RECORDS = 65_536
 """Records per block: small enough that a block's codes and the hot counts stay in cache."""
 
-_DENSE_CELLS = 1 << 19
-# Above this many cells, adding a dense vector per block costs more than sorting the block's cell numbers.
+DENSE_CELLS = 1 << 19
+"""Above this many cells, adding a dense vector per block costs more than sorting the block's cell numbers."""
 
-_PENDING_CELLS = 1 << 22
-# A sparse tally merges its pending cells when there are this many: 64 MB.
-
+PENDING_CELLS = 1 << 22
+"""A sparse tally merges its pending cells when there are this many: 64 MB."""
 
 _MAX_CELL_NUMBER = 2**62
 
-_UNION_CELLS = 1 << 16
-# Marginals are counted together up to this many cells: 512 KB of counts stay in cache, and numbers fit into two bytes.
+UNION_CELLS = 1 << 16
+"""Marginals are counted together up to this many cells: 512 KB of counts stay in cache, and numbers fit into two bytes."""
 
 _UNION_CHOICES = 64
 # Unions that a marginal may choose from, the latest ones, so that thousands of marginals are planned quickly.
@@ -53,7 +52,7 @@ class Tally:
         self._unions = _unions(domain, marginals)
         counted = list(dict.fromkeys(self._unions))
         self._counters: dict[Marginal, _DenseCounter | _SparseCounter] = {
-            union: _DenseCounter(size) if size <= _DENSE_CELLS else _SparseCounter(size)
+            union: _DenseCounter(size) if size <= DENSE_CELLS else _SparseCounter(size)
             for union, size in ((union, union.size(domain)) for union in counted)
         }
         self._radix = {
@@ -86,7 +85,7 @@ def _unions(domain: Domain, marginals: Sequence[Marginal]) -> list[Marginal]:
     unions: list[tuple[set[str], int, int, list[int]]] = []
     for number in sorted(range(len(marginals)), key=lambda number: -marginals[number].size(domain)):
         columns, size = set(marginals[number].columns), marginals[number].size(domain)
-        best, best_size = None, _UNION_CELLS + 1
+        best, best_size = None, UNION_CELLS + 1
         for place in range(max(0, len(unions) - _UNION_CHOICES), len(unions)):
             together, cells, member_cells, _ = unions[place]
             grown = cells * domain.size_of(columns - together)
@@ -153,7 +152,7 @@ class _SparseCounter:
         found, counts = np.unique(cells, return_counts=True)
         self._parts.append((found.astype(np.int64), counts.astype(np.int64)))
         self._pending += len(found)
-        if self._pending > _PENDING_CELLS:
+        if self._pending > PENDING_CELLS:
             self._merge()
 
     def _merge(self) -> None:
