@@ -47,6 +47,15 @@ def check_model_size(domain: Domain, marginals: Iterable[Marginal], max_megabyte
 
 
 @dataclass(frozen=True)
+class NoisyTable:
+    """Counts of a marginal with a noise of their own in every cell; what `Measurement` is with one for all."""
+
+    marginal: Marginal
+    counts: Float[np.ndarray, "cells"]
+    stddev_counts: Float[np.ndarray, "cells"]
+
+
+@dataclass(frozen=True)
 class GraphicalModel:
     """A fitted distribution: probabilities of a junction tree's cliques, and the parameters they come from."""
 
@@ -129,7 +138,7 @@ def _draw(
 
 def fit_model(
     domain: Domain,
-    measured: Sequence[Measurement],
+    measured: Sequence[Measurement | NoisyTable],
     records: float,
     *,
     iterations: int,
@@ -142,7 +151,8 @@ def fit_model(
     parameters = {columns: known.get(columns, np.zeros_like(counts)) for columns, (counts, _) in observed.items()}
     point = _Point.at(tree, parameters, observed, records)
     # The inverse of the largest curvature of the loss is where a step certainly helps.
-    step = 1 / (records**2 * sum(stddev**-2 for _, stddev in observed.values())) if observed else 0.0
+    sharpest = [float(np.min(stddev)) for _, stddev in observed.values()]
+    step = 1 / (records**2 * sum(stddev**-2 for stddev in sharpest)) if observed else 0.0
     looked_at = point.loss
     for done in range(iterations if observed else 0):
         moved = {columns: table - step * point.gradient[columns] for columns, table in point.parameters.items()}
@@ -177,7 +187,7 @@ class _Point:
         cls,
         tree: JunctionTree,
         parameters: Mapping[Columns, Table],
-        observed: Mapping[Columns, tuple[Table, float]],
+        observed: Mapping[Columns, tuple[Table, Table | float]],
         records: float,
     ) -> _Point:
         tables = tuple(tree.calibrate(parameters))
@@ -192,16 +202,18 @@ class _Point:
         return cls(parameters, tables, marginals, loss, gradient)
 
 
-def _merged(domain: Domain, measured: Sequence[Measurement]) -> dict[Columns, tuple[Table, float]]:
+def _merged(domain: Domain, measured: Sequence[Measurement | NoisyTable]) -> dict[Columns, tuple[Table, Table | float]]:
     """Tables in the domain's column order with their noise; what was measured more than once is averaged by precision."""
-    sums: dict[Columns, tuple[Table, float]] = {}
+    sums: dict[Columns, tuple[Table, Table | float]] = {}
     for measurement in measured:
         given = measurement.marginal.columns
         if given:
             columns = tuple(sorted(given, key=domain.position))
-            table = measurement.counts.astype(np.float64).reshape(domain.shape_of(given))
-            information = measurement.stddev_counts**-2.0
+            order = [given.index(name) for name in columns]
+            table = measurement.counts.astype(np.float64).reshape(domain.shape_of(given)).transpose(order)
+            information: Table | float = measurement.stddev_counts**-2.0
+            if isinstance(information, np.ndarray):
+                information = information.reshape(domain.shape_of(given)).transpose(order)
             total, known = sums.get(columns, (np.zeros(domain.shape_of(columns)), 0.0))
-            total = total + information * table.transpose([given.index(name) for name in columns])
-            sums[columns] = (total, known + information)
+            sums[columns] = (total + information * table, known + information)
     return {columns: (total / known, known**-0.5) for columns, (total, known) in sums.items()}

@@ -54,35 +54,39 @@ class JunctionTree:
         for columns, table in factors.items():
             place = self.home(columns)
             beliefs[place] += self.spread(table, columns, self.cliques[place])
-        sent: dict[int, Table] = {}
+        # Up: each clique is exponentiated once, given its shared columns. Down: multiplied by what its parent says of them.
+        given: list[Table] = [np.empty(0)] * len(self.cliques)
         for place in reversed(range(len(self.cliques))):
             parent = self.parents[place]
+            given[place], total = _exponentiated(beliefs[place], self._own_axes(place))
             if parent is not None:
-                shared = self._shared(place, parent)
-                sent[place] = _log_sum(beliefs[place], self.cliques[place], shared)
-                beliefs[parent] += self.spread(sent[place], shared, self.cliques[parent])
+                beliefs[parent] += self._moved(total, place, parent)
         for place, parent in enumerate(self.parents):
             if parent is not None:
-                shared = self._shared(place, parent)
-                message = _log_sum(beliefs[parent], self.cliques[parent], shared) - sent[place]
-                beliefs[place] += self.spread(message, shared, self.cliques[place])
-        return [_normalised(belief) for belief in beliefs]
+                own = self._own_axes(parent, place)
+                given[place] *= self._moved(given[parent].sum(axis=own, keepdims=True), parent, place)
+        return given
 
-    def _shared(self, place: int, parent: int) -> tuple[str, ...]:
-        return tuple(name for name in self.cliques[place] if name in self.cliques[parent])
+    def _own_axes(self, place: int, other: int | None = None) -> tuple[int, ...]:
+        """Axes of a clique's columns that another (its parent) has not."""
+        other = self.parents[place] if other is None else other
+        theirs = self.cliques[other] if other is not None else ()
+        return tuple(axis for axis, name in enumerate(self.cliques[place]) if name not in theirs)
+
+    def _moved(self, table: Table, source: int, target: int) -> Table:
+        """A table over the columns two cliques share, in the shape of one, to be broadcast over the other."""
+        shared = [name for name in self.cliques[target] if name in self.cliques[source]]
+        return self.spread(table.reshape(self.domain.shape_of(shared)), shared, self.cliques[target])
 
 
-def _log_sum(belief: Table, clique: Sequence[str], kept: Sequence[str]) -> Table:
-    summed = tuple(axis for axis, name in enumerate(clique) if name not in kept)
+def _exponentiated(belief: Table, summed: tuple[int, ...]) -> tuple[Table, Table]:
+    """Probabilities along the summed axes for every value of the others, and the logarithms of the sums."""
     highest = belief.max(axis=summed, keepdims=True)
-    total: Table = np.log(np.exp(belief - highest).sum(axis=summed)) + highest.squeeze(axis=summed)
-    return total
-
-
-def _normalised(belief: Table) -> Table:
-    probabilities = np.exp(belief - belief.max())
-    table: Table = probabilities / probabilities.sum()
-    return table
+    probabilities: Table = np.subtract(belief, highest, out=belief)
+    np.exp(probabilities, out=probabilities)
+    total = probabilities.sum(axis=summed, keepdims=True)
+    probabilities /= total
+    return probabilities, np.log(total) + highest
 
 
 def _maximal_cliques(domain: Domain, factors: Iterable[Sequence[str]]) -> list[frozenset[str]]:
