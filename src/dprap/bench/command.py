@@ -26,6 +26,9 @@ Redo = Annotated[
     list[str] | None,
     typer.Option("--redo", help="Method whose earlier results are dropped; may be given several times."),
 ]
+Methods = Annotated[
+    list[str] | None, typer.Option("--method", help="Run this method's cells alone; may be given several times.")
+]
 ADULT = ["adult"]
 
 
@@ -40,6 +43,7 @@ def paper(
     seeds: Seeds = 1,
     seconds: Limit = 3600.0,
     redo: Redo = None,
+    method: Methods = None,
 ) -> None:
     """Run the paper's experiments (and one beyond them) and draw their figures."""
     from dprap.bench.experiments import PAPER
@@ -48,7 +52,7 @@ def paper(
     if unknown := [number for number in numbers if number not in PAPER]:
         raise typer.BadParameter(f"there is no experiment {unknown[0]}; they are numbered 1 to {len(PAPER)}.")
     cells = [cell for number in numbers for name in table for cell in PAPER[number].cells(name)]
-    _run(cells, data, out, seeds, seconds, redo)
+    _run(cells, data, out, seeds, seconds, redo, method)
 
 
 @app.command()
@@ -59,11 +63,12 @@ def peers(
     seeds: Seeds = 1,
     seconds: Limit = 3600.0,
     redo: Redo = None,
+    method: Methods = None,
 ) -> None:
     """Compare error, time and memory with AIM and MST, as ratios of one run."""
     from dprap.bench.experiments import peers as peer_cells
 
-    _run([cell for name in table for cell in peer_cells(name)], data, out, seeds, seconds, redo)
+    _run([cell for name in table for cell in peer_cells(name)], data, out, seeds, seconds, redo, method)
 
 
 @app.command()
@@ -74,11 +79,12 @@ def quick(
     seeds: Seeds = 1,
     seconds: Limit = 120.0,
     redo: Redo = None,
+    method: Methods = None,
 ) -> None:
     """Run a subset of about two minutes, for every change."""
     from dprap.bench.experiments import quick as quick_cells
 
-    _run([cell for name in table for cell in quick_cells(name)], data, out, seeds, seconds, redo)
+    _run([cell for name in table for cell in quick_cells(name)], data, out, seeds, seconds, redo, method)
 
 
 @app.command()
@@ -89,7 +95,15 @@ def figures(out: OutDir = Path("bench-results")) -> None:
     _publish(Results(out / "results.csv"), out)
 
 
-def _run(cells: list[Cell], data: Path, out: Path, seeds: int, seconds: float, redo: list[str] | None) -> None:
+def _run(
+    cells: list[Cell],
+    data: Path,
+    out: Path,
+    seeds: int,
+    seconds: float,
+    redo: list[str] | None,
+    methods: list[str] | None,
+) -> None:
     from dataclasses import replace
 
     from dprap.bench.results import Results
@@ -97,7 +111,8 @@ def _run(cells: list[Cell], data: Path, out: Path, seeds: int, seconds: float, r
 
     results = Results(out / "results.csv")
     results.forget(redo or [])
-    repeated = [replace(cell, seed=seed) for seed in range(seeds) for cell in cells]
+    wanted = [cell for cell in cells if not methods or cell.method in methods]
+    repeated = [replace(cell, seed=seed) for seed in range(seeds) for cell in wanted]
     run_cells(
         repeated,
         results,

@@ -54,13 +54,26 @@ def cells_for(
     return cells
 
 
+_ALONGSIDE: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("adaptive", "rap", "rp"), ("rounding", "unseen", "quantiles")),
+    **dict.fromkeys(("independent", "mst", "aim", "fem"), ("unseen",)),
+}
+# Measured together on ADULT's 64 three-way marginals, so that experiments 1, 4, 8 and 9 share their runs.
+
+
+def _main_cells(
+    experiment: str, data: str, epsilons: Iterable[float], methods: Iterable[str], *, workload: str = "3way:64"
+) -> list[Cell]:
+    cells = cells_for(experiment, data, workload, epsilons, methods)
+    if (data, workload) != ("adult", "3way:64"):
+        return cells
+    return [replace(cell, extras=_ALONGSIDE.get(cell.method, ())) for cell in cells]
+
+
 def _epsilon(data: str) -> list[Cell]:
-    quick = ("adaptive", "rap", "gaussian", "independent", "zero", "mst", "aim", "hdmm-lls", "dualquery", "fem")
-    return [
-        cell
-        for k in (3, 5)
-        for cell in cells_for("1-epsilon", data, f"{k}way:64", EPSILONS, quick if data == "adult" else quick[:6])
-    ]
+    methods = ("adaptive", "rap", "gaussian", "independent", "zero", "mst", "aim", "hdmm-lls", "dualquery", "fem")
+    chosen = methods if data == "adult" else methods[:6]
+    return [cell for k in (3, 5) for cell in _main_cells("1-epsilon", data, EPSILONS, chosen, workload=f"{k}way:64")]
 
 
 def _workload_size(data: str) -> list[Cell]:
@@ -89,7 +102,7 @@ def _hdmm(data: str) -> list[Cell]:
 
 
 def _rounding(data: str) -> list[Cell]:
-    return cells_for("4-rounding", data, "3way:64", (0.1, 1.0), ("adaptive", "rap"), extras=("rounding",))
+    return _main_cells("4-rounding", data, (0.1, 1.0), ("adaptive", "rap")) if data == "adult" else []
 
 
 def _synthetic_rows(data: str) -> list[Cell]:
@@ -118,14 +131,14 @@ def _thresholds(data: str) -> list[Cell]:
 
 
 def _ablation(data: str) -> list[Cell]:
-    rp = cells_for("8-ablation", data, "3way:64", EPSILONS, ("rp",), extras=("quantiles",))
-    rap = cells_for("8-ablation", data, "3way:64", EPSILONS, ("rap",), extras=("quantiles",))
-    return rp + [cell for cell in rap if cell.settings["rounds"] == 10]
+    if data != "adult":
+        return []
+    return _main_cells("8-ablation", data, EPSILONS, ("rp", "rap", "adaptive"))
 
 
 def _unseen(data: str) -> list[Cell]:
     methods = ("adaptive", "rap", "independent", "mst", "aim", "fem")
-    return cells_for("9-unseen", data, "3way:64", (0.1, 1.0), methods, extras=("unseen",))
+    return _main_cells("9-unseen", data, (0.1, 1.0), methods) if data == "adult" else []
 
 
 def _beyond(data: str) -> list[Cell]:
