@@ -124,7 +124,7 @@ def fake_results() -> pd.DataFrame:
     """Results of every experiment without running any."""
     rows = []
     values = {"max": 0.1, "tv": 0.2, "queries": 100.0, "families": 3.0, "wall_seconds": 2.0, "cpu_seconds": 2.0}
-    values |= {"peak_mb": 300.0, "steps": 10.0, "seconds_per_step": 0.1, "unseen_max": 0.2, "unseen_tv": 0.3}
+    values |= {"peak_mb": 300.0, "steps": 10.0, "cpu_seconds_per_step": 0.1, "unseen_max": 0.2, "unseen_tv": 0.3}
     values |= {"max_rounded_1": 0.3, "max_rounded_5": 0.2, "error_q0.5": 0.01, "error_q0.99": 0.05}
     values |= {"auc_synthetic": 0.8, "auc_real": 0.9}
     cells = [cell for experiment in experiments.PAPER.values() for cell in experiment.cells("adult")]

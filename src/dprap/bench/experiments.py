@@ -11,6 +11,9 @@ from dprap.bench.methods import BENCH_METHODS, fem_settings
 ROWS = {"adult": 48_842, "loans": 42_535, "adult-reduced": 48_842, "nltcs": 21_574}
 """Records of the benchmark tables."""
 
+SMALL = ("adult-reduced", "nltcs")
+"""Tables whose full histogram fits into memory, as MWEM needs."""
+
 EPSILONS = (0.1, 0.25, 0.5, 1.0)
 RAP_GRID = ((5, 5), (10, 10), (25, 5))
 """(T, K) tried for RAP; the best is reported, as in the paper, which tries 25 pairs."""
@@ -33,7 +36,6 @@ def cells_for(
     methods: Iterable[str],
     *,
     extras: tuple[str, ...] = (),
-    relation: str = "replace",
 ) -> list[Cell]:
     """Cells of some methods that exist, with the settings each is compared at."""
     cells: list[Cell] = []
@@ -41,7 +43,7 @@ def cells_for(
         if not BENCH_METHODS[method].available:
             continue
         for epsilon in epsilons:
-            base = Cell(experiment, data, workload, method, epsilon, relation=relation, extras=extras)
+            base = Cell(experiment, data, workload, method, epsilon, extras=extras)
             if method == "rap":
                 cells += [
                     replace(base, settings={"rounds": rounds, "queries_per_round": queries})
@@ -71,8 +73,13 @@ def _main_cells(
 
 
 def _epsilon(data: str) -> list[Cell]:
-    methods = ("adaptive", "rap", "gaussian", "independent", "zero", "mst", "aim", "hdmm-lls", "dualquery", "fem")
-    chosen = methods if data == "adult" else methods[:6]
+    chosen: tuple[str, ...] = ("adaptive", "rap", "gaussian", "independent", "zero", "mst")
+    if data in ("adult", *SMALL):
+        chosen += ("aim", "hdmm-lls")
+    if data in SMALL:
+        chosen += ("mwem",)
+    if data == "adult":
+        chosen += ("dualquery", "fem")
     return [cell for k in (3, 5) for cell in _main_cells("1-epsilon", data, EPSILONS, chosen, workload=f"{k}way:64")]
 
 
@@ -80,7 +87,7 @@ def _workload_size(data: str) -> list[Cell]:
     sizes = {"adult": {3: (16, 64, 128, 256, "all"), 5: (16, 64, 128, "all")}}.get(
         data, {3: (64, 256, 1024), 5: (64, 256, 1024)}
     )
-    methods = ("adaptive", "rap", "gaussian", "independent", "zero")
+    methods = ("adaptive", "rap", "gaussian", "independent", "zero", *(("aim",) if data == "adult" else ()))
     return [
         cell
         for k, counts in sizes.items()
@@ -121,12 +128,13 @@ def _query_counts(data: str) -> list[Cell]:
 
 
 def _thresholds(data: str) -> list[Cell]:
+    methods: tuple[str, ...] = ("adaptive", "rap", "gaussian", "independent", "zero")
+    if data == "adult":
+        methods += ("hdmm-lls", "aim")
     return [
         cell
         for workload in ("1of3:64", "2of3:64")
-        for cell in cells_for(
-            "7-thresholds", data, workload, EPSILONS, ("adaptive", "rap", "hdmm-lls", "gaussian", "independent", "zero")
-        )
+        for cell in cells_for("7-thresholds", data, workload, EPSILONS, methods)
     ]
 
 
@@ -148,9 +156,14 @@ def _beyond(data: str) -> list[Cell]:
     cells = cells_for("10-beyond", data, "2way", (0.25, 1.0), synthetic, extras=("downstream",))
     scaling = cells_for("10-beyond", data, "3way:64", (1.0,), ("adaptive", "rap"))
     cells += [replace(cell, rows=rows) for cell in scaling for rows in (10_000, 100_000, 1_000_000, 5_000_000)]
-    pairs = cells_for("10-beyond", data, "2way", (1.0,), ("adaptive", "rap"))
+    pairs = cells_for("10-beyond", data, "2way", (1.0,), ("adaptive", "rap", "mst", "aim"))
     cells += [replace(cell, columns=columns) for cell in pairs for columns in (4, 8, 14)]
-    return [cell for cell in cells if cell.method != "rap" or cell.settings["rounds"] == 10]
+    cells += _main_cells("10-beyond", data, EPSILONS, ("adaptive", "rap", "mst", "aim"))
+    cells = [cell for cell in cells if cell.method != "rap" or cell.settings["rounds"] == 10]
+    by_size = [cell for cell in _workload_size(data) if cell.workload.startswith("3way") and cell.epsilon == 0.1]
+    return cells + [
+        replace(cell, experiment="10-beyond") for cell in by_size if cell.method in ("adaptive", "rap", "aim")
+    ]
 
 
 PAPER = {
@@ -174,12 +187,8 @@ PAPER = {
 def peers(data: str) -> list[Cell]:
     """Dprap beside what users would pick instead, on both neighbour relations."""
     methods = ("adaptive", "aim", "mst", "gaussian", "independent")
-    return [
-        cell
-        for relation in ("replace", "add-remove")
-        for k in (3, 5)
-        for cell in cells_for("peers", data, f"{k}way:64", (0.1, 1.0), methods, relation=relation)
-    ]
+    same = [c for k in (3, 5) for c in _main_cells("peers", data, (0.1, 1.0), methods, workload=f"{k}way:64")]
+    return same + [replace(cell, relation="add-remove", extras=()) for cell in same]
 
 
 def quick(data: str) -> list[Cell]:

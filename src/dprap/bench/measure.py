@@ -76,7 +76,7 @@ def measure_cell(cell: Cell, data_dir: Path) -> Metrics:
     metrics = {"wall_seconds": time.perf_counter() - wall, "cpu_seconds": time.process_time() - cpu}
     metrics["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     if steps:
-        metrics |= {"steps": float(steps), "seconds_per_step": metrics["wall_seconds"] / steps}
+        metrics |= {"steps": float(steps), "cpu_seconds_per_step": metrics["cpu_seconds"] / steps}
     errors = evaluate(source, workload, result)
     metrics |= {"queries": float(errors.queries), "max": errors.max, "mean": errors.mean, "rmse": errors.rmse}
     metrics |= {} if errors.tv is None else {"tv": errors.tv}

@@ -127,7 +127,7 @@ def _against_rows(table: pd.DataFrame) -> Any:
     figure, axes = _panels(3)
     for axis, (metric, label) in zip(
         axes,
-        (("max", "maximum error"), ("seconds_per_step", "seconds a step"), ("wall_seconds", "seconds in all")),
+        (("max", "maximum error"), ("cpu_seconds_per_step", "seconds a step"), ("wall_seconds", "seconds in all")),
         strict=True,
     ):
         if metric in table:

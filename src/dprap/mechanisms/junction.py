@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Float
@@ -21,6 +21,7 @@ class JunctionTree:
     domain: Domain
     cliques: tuple[tuple[str, ...], ...]
     parents: tuple[int | None, ...]
+    _homes: dict[tuple[str, ...], int] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(cls, domain: Domain, factors: Iterable[Sequence[str]]) -> JunctionTree:
@@ -38,9 +39,11 @@ class JunctionTree:
 
     def home(self, columns: Sequence[str]) -> int:
         """The smallest clique that holds all the columns."""
-        wanted = set(columns)
-        holding = [place for place, clique in enumerate(self.cliques) if wanted <= set(clique)]
-        return min(holding, key=lambda place: self.domain.size_of(self.cliques[place]))
+        key = tuple(columns)
+        if key not in self._homes:  # asked for at every step of a fit
+            holding = [place for place, clique in enumerate(self.cliques) if set(key) <= set(clique)]
+            self._homes[key] = min(holding, key=lambda place: self.domain.size_of(self.cliques[place]))
+        return self._homes[key]
 
     def spread(self, table: Table, columns: Sequence[str], clique: Sequence[str]) -> Table:
         """A table over some of a clique's columns, shaped to be broadcast over the clique."""
