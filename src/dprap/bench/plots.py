@@ -14,6 +14,7 @@ from dprap.bench.tables import best, wide
 mpl.use("Agg")
 
 import matplotlib.pyplot as plt
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 _COLOURS = {
     "adaptive": "#d62728",
@@ -52,7 +53,7 @@ def draw_all(results: pd.DataFrame, out: Path) -> list[Path]:
 
 
 def _panels(count: int) -> tuple[Any, list[Any]]:
-    across = 2 if count == 4 else count
+    across = {4: 2, 6: 3}.get(count, count)
     down = -(-count // across)
     figure, axes = plt.subplots(
         down, across, figsize=(4.2 * across + 1.2, 3.2 * down), squeeze=False, layout="constrained"
@@ -66,7 +67,42 @@ def _shared_legend(figure: Any) -> None:
     for axis in figure.axes:
         handles, labels = axis.get_legend_handles_labels()
         shown |= dict(zip(labels, handles, strict=True))
-    figure.legend(shown.values(), shown.keys(), loc="outside right upper", fontsize=8, frameon=False)
+    order = sorted(shown, key=lambda label: list(_COLOURS).index(label) if label in _COLOURS else len(_COLOURS))
+    figure.legend([shown[label] for label in order], order, loc="outside right upper", fontsize=8, frameon=False)
+
+
+_TITLES = {
+    "hdmm15": "15 three-way marginals: cells",
+    "hdmm15:prefix": "15 three-way marginals: prefixes",
+    "1of3:64": "1-of-3 thresholds",
+    "2of3:64": "2-of-3 thresholds",
+}
+_NUMBERS = {"3": "three", "5": "five"}
+
+
+def _title(workload: str) -> str:
+    """The name of a workload in words."""
+    width, _, count = workload.partition("way:")
+    return _TITLES.get(workload) or (f"{count} {_NUMBERS.get(width, width)}-way marginals" if count else workload)
+
+
+def _logarithmic(axis: Any, *, x: bool = False, y: bool = False) -> None:
+    """Logarithmic axes with plain numbers at 1, 2 and 5 (at powers of ten alone where they span many)."""
+    for name, chosen in (("x", x), ("y", y)):
+        if not chosen:
+            continue
+        getattr(axis, f"set_{name}scale")("log")
+        low, high = sorted(getattr(axis, f"get_{name}lim")())
+        line = getattr(axis, f"{name}axis")
+        line.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 200 * low else (1,)))
+        line.set_major_formatter(FuncFormatter(lambda value, _: _plain(value)))
+        line.set_minor_formatter(NullFormatter())
+
+
+def _plain(value: float) -> str:
+    if value >= 1e6:
+        return f"{value / 1e6:g} M"
+    return f"{value / 1e3:g} k" if value >= 1e4 else f"{value:g}"
 
 
 def _named(table: pd.DataFrame, prefix: str) -> list[str]:
@@ -77,17 +113,24 @@ def _lines(axis: Any, table: pd.DataFrame, x: str, y: str, by: str = "method") -
     for name, group in table.groupby(by):
         ordered = group.dropna(subset=[y]).sort_values(x)
         style = "--" if name == "zero" else "-"
-        axis.plot(ordered[x], ordered[y], style, marker="o", ms=3, label=str(name), color=_COLOURS.get(str(name)))
+        weight = 2.5 if name == "adaptive" else 1.4
+        colour = _COLOURS.get(str(name))
+        axis.plot(ordered[x], ordered[y], style, marker="o", ms=3, lw=weight, label=str(name), color=colour)
     axis.grid(alpha=0.3)
 
 
 def _against_epsilon(table: pd.DataFrame) -> Any:
+    """A column of panels for every workload: maximum error, and TV below where it is defined."""
     chosen = best(table)
     workloads = sorted(chosen["workload"].unique())
-    figure, axes = _panels(len(workloads))
-    for axis, workload in zip(axes, workloads, strict=True):
-        _lines(axis, chosen[chosen["workload"] == workload], "epsilon", "max")
-        axis.set(title=workload, xlabel="ε", ylabel="maximum error", yscale="log")
+    metrics = [m for m in ("max", "tv") if m in chosen and chosen.groupby("workload")[m].any().all()]
+    figure, axes = _panels(len(workloads) * len(metrics))
+    panels = [(workload, metric) for metric in metrics for workload in workloads]
+    for axis, (workload, metric) in zip(axes, panels, strict=True):
+        _lines(axis, chosen[chosen["workload"] == workload], "epsilon", metric)
+        axis.set(title=_title(workload), xlabel="ε", ylabel="maximum error" if metric == "max" else "TV")
+        _logarithmic(axis, x=True, y=True)
+        axis.set_xticks(sorted(chosen["epsilon"].unique()))
     return figure
 
 
@@ -98,9 +141,9 @@ def _against_marginals(table: pd.DataFrame) -> Any:
     figure, axes = _panels(len(panels))
     for axis, (width, epsilon) in zip(axes, panels, strict=True):
         _lines(axis, chosen[(chosen["width"] == width) & (chosen["epsilon"] == epsilon)], "queries", "max")
-        axis.set(
-            title=f"{width}, ε = {epsilon:g}", xlabel="queries", ylabel="maximum error", xscale="log", yscale="log"
-        )
+        wide_of = _NUMBERS.get(width.removesuffix("way"), width)
+        axis.set(title=f"{wide_of}-way, ε = {epsilon:g}", xlabel="queries", ylabel="maximum error")
+        _logarithmic(axis, x=True, y=True)
     return figure
 
 
@@ -108,14 +151,16 @@ def _against_oversampling(table: pd.DataFrame) -> Any:
     chosen = best(table)
     epsilons = sorted(chosen["epsilon"].unique())
     rounded = sorted(_named(chosen, "max_rounded_"), key=lambda column: int(column.rpartition("_")[2]))
+    times = [int(column.rpartition("_")[2]) for column in rounded]
     figure, axes = _panels(len(epsilons))
     for axis, epsilon in zip(axes, epsilons, strict=True):
         for row in chosen[chosen["epsilon"] == epsilon].to_dict("records"):
             colour = _COLOURS.get(row["method"])
-            times = [int(column.rpartition("_")[2]) for column in rounded]
             axis.plot(times, [row[column] for column in rounded], marker="o", ms=3, label=row["method"], color=colour)
             axis.axhline(row["max"], ls=":", color=colour)
         axis.set(title=f"ε = {epsilon:g}; dotted: before rounding", xlabel="oversampling", ylabel="maximum error")
+        _logarithmic(axis, x=True, y=True)
+        axis.set_xticks(times)
         axis.grid(alpha=0.3)
     return figure
 
@@ -127,12 +172,17 @@ def _against_rows(table: pd.DataFrame) -> Any:
     figure, axes = _panels(3)
     for axis, (metric, label) in zip(
         axes,
-        (("max", "maximum error"), ("cpu_seconds_per_step", "seconds a step"), ("wall_seconds", "seconds in all")),
+        (
+            ("max", "maximum error"),
+            ("cpu_seconds_per_step", "CPU seconds a step"),
+            ("cpu_seconds", "CPU seconds in all"),
+        ),
         strict=True,
     ):
         if metric in table:
             _lines(axis, table, "n'", metric, by="ε")
-        axis.set(xlabel="relaxed rows n'", ylabel=label, xscale="log", yscale="log")
+        axis.set(xlabel="relaxed rows n'", ylabel=label)
+        _logarithmic(axis, x=True, y=True)
     return figure
 
 
@@ -141,14 +191,18 @@ def _query_counts(table: pd.DataFrame) -> Any:
     table["width"] = table["workload"].str.partition(":")[0]
     figure, axes = _panels(1)
     _lines(axes[0], table, "families", "queries", by="width")
-    axes[0].set(xlabel="marginals", ylabel="queries", xscale="log", yscale="log")
+    axes[0].set(xlabel="marginals", ylabel="queries")
+    _logarithmic(axes[0], x=True, y=True)
     return figure
 
 
 def _error_distribution(table: pd.DataFrame) -> Any:
     quantiles = _named(table, "error_q")
-    figure, axes = _panels(max(table["epsilon"].nunique(), 1))
-    for axis, (epsilon, group) in zip(axes, table.groupby("epsilon"), strict=True):
+    chosen = best(table)
+    if chosen.empty or not quantiles:
+        return None
+    figure, axes = _panels(chosen["epsilon"].nunique())
+    for axis, (epsilon, group) in zip(axes, chosen.groupby("epsilon"), strict=True):
         for row in group.to_dict("records"):
             marks = sorted((float(c.removeprefix("error_q")), row[c]) for c in quantiles)
             shares = [str(share) for share, _ in marks] + ["max"]
@@ -161,7 +215,7 @@ def _error_distribution(table: pd.DataFrame) -> Any:
                 color=_COLOURS.get(row["method"]),
             )
         axis.set(title=f"ε = {epsilon:g}", xlabel="share of queries with less error", ylabel="error", yscale="log")
-        axis.tick_params(labelsize=6)
+        axis.tick_params(axis="x", labelsize=7)
         axis.grid(alpha=0.3)
     return figure
 
@@ -173,7 +227,7 @@ def _unseen(table: pd.DataFrame) -> Any:
     epsilons = sorted(chosen["epsilon"].unique())
     figure, axes = _panels(len(epsilons))
     for axis, epsilon in zip(axes, epsilons, strict=True):
-        group = chosen[chosen["epsilon"] == epsilon].set_index("method")[["max", "unseen_max"]]
+        group = chosen[chosen["epsilon"] == epsilon].set_index("method")[["max", "unseen_max"]].sort_values("max")
         group.columns = pd.Index(["in the workload", "unseen"])
         group.plot.bar(ax=axis, rot=30, legend=False)
         axis.set(title=f"ε = {epsilon:g}", ylabel="maximum error", xlabel="")
@@ -181,17 +235,31 @@ def _unseen(table: pd.DataFrame) -> Any:
 
 
 def _beyond(table: pd.DataFrame) -> Any:
-    figure, axes = _panels(3)
+    """Classifiers trained on synthetic records; CPU time and memory against records, columns, ε and queries."""
+    figure, axes = _panels(6)
+    whole = (table["rows"] == 0) & (table["columns"] == 0)
+    main = table["workload"] == "3way:64"
     if "auc_synthetic" in table:
         _lines(axes[0], table.dropna(subset=["auc_synthetic"]), "epsilon", "auc_synthetic")
         axes[0].axhline(table["auc_real"].mean(), ls=":", color="black")
-    axes[0].set(title="income, trained on synthetic (dotted: real)", xlabel="ε", ylabel="AUC on the real test set")
-    by_rows = table[table["rows"] > 0]
-    if len(by_rows):
-        _lines(axes[1], by_rows, "rows", "wall_seconds")
-        _lines(axes[2], by_rows, "rows", "peak_mb")
-    axes[1].set(title="3-way:64, ε = 1", xlabel="records", ylabel="seconds", xscale="log")
-    axes[2].set(title="3-way:64, ε = 1", xlabel="records", ylabel="peak memory, MB", xscale="log")
+        axes[0].set_xticks(sorted(table.dropna(subset=["auc_synthetic"])["epsilon"].unique()))
+    axes[0].set(title="income classifier (dotted: real data)", xlabel="ε", ylabel="AUC on real test records")
+    by_size = whole & table["workload"].str.startswith("3way") & (table["epsilon"] == 0.1)
+    panels = (
+        (table["rows"] > 0, "rows", "cpu_seconds", "64 three-way marginals, ε = 1", "records"),
+        (table["rows"] > 0, "rows", "peak_mb", "64 three-way marginals, ε = 1", "records"),
+        (table["columns"] > 0, "columns", "cpu_seconds", "all pairs of the first columns, ε = 1", "columns"),
+        (whole & main, "epsilon", "cpu_seconds", "64 three-way marginals", "ε"),
+        (by_size, "queries", "cpu_seconds", "three-way marginals, ε = 0.1", "queries"),
+    )
+    for axis, (rows, x, metric, title, label) in zip(axes[1:], panels, strict=True):
+        part = table[rows]
+        if len(part) and metric in part:
+            _lines(axis, part, x, metric)
+        axis.set(title=title, xlabel=label, ylabel="peak memory, MB" if metric == "peak_mb" else "CPU seconds")
+        _logarithmic(axis, x=True, y=True)
+        if x in ("epsilon", "columns") and len(part):
+            axis.set_xticks(sorted(part[x].unique()))
     return figure
 
 
