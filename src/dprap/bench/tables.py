@@ -1,4 +1,4 @@
-"""Results as Markdown tables: method by ε, and peers as ratios."""
+"""Results as Markdown tables: a summary, method by ε, and peers with their ratios to dprap's default."""
 
 from __future__ import annotations
 
@@ -30,15 +30,14 @@ def best(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def write_tables(results: pd.DataFrame, out: Path) -> list[Path]:
-    """Write `tables.md`, one section an experiment."""
+    """Write `tables.md`, one section an experiment, and `summary.md`, method by data set and ε."""
     table = wide(results)
     parts = ["# Results", "", f"Measured on: {'; '.join(sorted(results['machine'].unique()))}.", ""]
     titles = {experiment.name: experiment.title for experiment in PAPER.values()}
     for experiment in sorted(table["experiment"].unique(), key=_number):
         part = table[table["experiment"] == experiment]
         parts += [f"## {titles.get(experiment, experiment)}", ""]
-        parts += _ratios(part) if experiment == "peers" else []
-        parts += _by_epsilon(part) or _query_counts(part)
+        parts += _ratios(part) if experiment == "peers" else _by_epsilon(part) or _query_counts(part)
     failed = results[results["metric"] == "failed"]
     if len(failed):
         parts += ["## Cells without a result", ""]
@@ -48,7 +47,44 @@ def write_tables(results: pd.DataFrame, out: Path) -> list[Path]:
         ]
     path = out / "tables.md"
     path.write_text("\n".join(parts) + "\n", encoding="utf-8")
-    return [path]
+    short = out / "summary.md"
+    short.write_text("\n".join(summary(results)) + "\n", encoding="utf-8")
+    return [path, short]
+
+
+_ANSWERS_ONLY = ("gaussian", "gaussian-query", "hdmm-lls", "hdmm-pgm", "zero")
+_SUMMARY_EPSILONS = (0.1, 1.0)
+
+
+def summary(results: pd.DataFrame) -> list[str]:
+    """One table: every method, by data set, width of the marginals and ε; the best of each column in bold."""
+    chosen = best(wide(results[results["experiment"] == "1-epsilon"]))
+    if chosen.empty:
+        return ["No results of experiment 1 yet."]
+    chosen = chosen[chosen["epsilon"].isin(_SUMMARY_EPSILONS)]
+    columns = sorted(set(zip(chosen["data"], chosen["workload"], chosen["epsilon"], strict=True)))
+    lines = ["| method | " + " | ".join(f"{d.upper()} {w.partition(':')[0]}, ε = {e:g}" for d, w, e in columns) + " |"]
+    lines += ["|---|" + "---|" * len(columns)]
+    keys = list(zip(chosen["data"], chosen["workload"], chosen["epsilon"], strict=True))
+    ranked = chosen.assign(rank=chosen["max"] / chosen.groupby(["data", "workload", "epsilon"])["max"].transform("min"))
+    for method in ranked.groupby("method")["rank"].mean().sort_values().index:
+        entries = []
+        for column in columns:
+            here = chosen[[key == column for key in keys]]
+            ours = here[here["method"] == method]
+            if ours.empty:
+                entries.append("–")
+            else:
+                entries.append(" / ".join(_bold_if_best(ours.iloc[0], here, metric) for metric in ("max", "tv")))
+        name = f"{method} *" if method in _ANSWERS_ONLY else f"`{method}`" if method == "adaptive" else method
+        lines += [f"| {name} | " + " | ".join(entries) + " |"]
+    return [*lines, "", "Maximum error / TV. * answers only, no synthetic records."]
+
+
+def _bold_if_best(row: pd.Series, rivals: pd.DataFrame, metric: str) -> str:
+    digits = 4 if metric == "max" else 3
+    text = f"{row[metric]:.{digits}f}".removeprefix("0")
+    return f"**{text}**" if round(row[metric], digits) <= round(rivals[metric].min(), digits) else text
 
 
 def _number(experiment: str) -> tuple[int, str]:
@@ -90,16 +126,21 @@ def _entry(rows: pd.DataFrame, epsilon: float) -> str:
 
 
 def _ratios(part: pd.DataFrame) -> list[str]:
-    """Peers relative to dprap's default in the same run."""
-    lines: list[str] = []
+    """Error, CPU time and memory of every method; in brackets the ratio to dprap's default in the same run."""
+    lines = [
+        "| data, workload, relation, ε | method | max error | TV | CPU seconds | peak MB |",
+        "|---|---|---|---|---|---|",
+    ]
     for (data, workload, relation, epsilon), group in part.groupby(["data", "workload", "relation", "epsilon"]):
         ours = group[group["method"] == "adaptive"]
         if ours.empty:
             continue
-        lines += [f"{data}, {workload}, {relation}, ε = {epsilon:g}: ratio to dprap's default", ""]
-        lines += ["| method | max error | TV | CPU time | peak memory |", "|---|---|---|---|---|"]
-        for row in group.to_dict("records"):
-            ratios = [f"{row[metric] / ours.iloc[0][metric]:.2f}" for metric in ("max", "tv", "cpu_seconds", "peak_mb")]
-            lines += [f"| {row['method']} | " + " | ".join(ratios) + " |"]
-        lines += [""]
-    return lines
+        for row in group.sort_values("max").to_dict("records"):
+            entries = [
+                f"{row[metric]:.{digits}f} ({row[metric] / ours.iloc[0][metric]:.2f})"
+                for metric, digits in (("max", 4), ("tv", 3), ("cpu_seconds", 1), ("peak_mb", 0))
+            ]
+            lines += [
+                f"| {data}, {workload}, {relation}, {epsilon:g} | {row['method']} | " + " | ".join(entries) + " |"
+            ]
+    return [*lines, ""]
