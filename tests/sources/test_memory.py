@@ -16,6 +16,7 @@ from dprap.queries import Marginal
 from dprap.sources import CellCounts, MemorySource, RowSource
 from dprap.sources import tally as tally_module
 from dprap.sources.tally import Tally, merge_sparse
+from dprap.sources.unions import plan_unions
 
 MIXED = Domain.of({"one": 1, "two": 2, "five": 5, "many": 300, "huge": 70_000})
 
@@ -83,9 +84,10 @@ def test_a_large_workload_is_planned_together():
     domain = Domain.of({f"c{i}": size for i, size in enumerate((2, 3, 5, 7, 11, 13, 40, 90))})
     table = random_rows(np.random.default_rng(0), domain, 200)
     marginals = [Marginal(columns) for columns in permutations(domain.names, 2)]
-    unions = tally_module._unions(domain, marginals)
+    unions = plan_unions(domain, marginals, max_cells=1 << 16, max_growth=4)
     assert len(set(unions)) < len(marginals) / 2
     assert max(union.size(domain) for union in unions) <= 1 << 16
+    assert len(set(plan_unions(domain, marginals, max_cells=1 << 16))) <= len(set(unions))
     assert all(set(marginal.columns) <= set(union.columns) for marginal, union in zip(marginals, unions, strict=True))
     for marginal, counts in zip(marginals, MemorySource(codes_of(domain, table)).count(marginals), strict=True):
         assert counts.dense().tolist() == counted(domain, marginal, table).tolist()

@@ -16,6 +16,7 @@ from dprap.domain import Domain
 from dprap.errors import WorkloadError
 from dprap.queries.marginal import Marginal
 from dprap.sources.protocol import CellCounts
+from dprap.sources.unions import plan_unions, summed_out
 
 BLOCK_RECORDS = 65_536
 """Records per block: small enough that a block's codes and the hot counts stay in cache."""
@@ -31,8 +32,8 @@ _MAX_CELL_NUMBER = 2**62
 UNION_CELLS = 1 << 16
 """Marginals are counted together up to this many cells: 512 KB of counts stay in cache, and numbers fit into two bytes."""
 
-_UNION_CHOICES = 64
-# Unions that a marginal may choose from, the latest ones, so that thousands of marginals are planned quickly.
+_UNION_GROWTH = 4.0
+# Cells of a union against those of its members: memory stays what the marginals themselves would need, nearly.
 
 
 class Tally:
@@ -49,7 +50,7 @@ class Tally:
             raise WorkloadError("a marginal has more cells than 64-bit cell numbers can tell apart.")
         self._domain = domain
         self._marginals = list(marginals)
-        self._unions = _unions(domain, marginals)
+        self._unions = plan_unions(domain, marginals, max_cells=UNION_CELLS, max_growth=_UNION_GROWTH)
         counted = list(dict.fromkeys(self._unions))
         self._counters: dict[Marginal, _DenseCounter | _SparseCounter] = {
             union: _DenseCounter(size) if size <= DENSE_CELLS else _SparseCounter(size)
@@ -71,47 +72,9 @@ class Tally:
         """Counts of the marginals in their order."""
         counted = {union: counter.result() for union, counter in self._counters.items()}
         return [
-            counted[union] if union == marginal else _summed_out(self._domain, counted[union], union, marginal)
+            summed_out(self._domain, counted[union], union, marginal)
             for marginal, union in zip(self._marginals, self._unions, strict=True)
         ]
-
-
-def _unions(domain: Domain, marginals: Sequence[Marginal]) -> list[Marginal]:
-    """For each marginal the one to count in its place: itself, or one over a few more columns that serves others too.
-
-    Greedy: large marginals first, each joins the union that it makes grow least. A union has at most 2^16 cells and at
-    most four times the cells of its members, so that memory stays what the marginals themselves would need, nearly.
-    """
-    unions: list[tuple[set[str], int, int, list[int]]] = []
-    for number in sorted(range(len(marginals)), key=lambda number: -marginals[number].size(domain)):
-        columns, size = set(marginals[number].columns), marginals[number].size(domain)
-        best, best_size = None, UNION_CELLS + 1
-        for place in range(max(0, len(unions) - _UNION_CHOICES), len(unions)):
-            together, cells, member_cells, _ = unions[place]
-            grown = cells * domain.size_of(columns - together)
-            if grown <= 4 * (member_cells + size) and grown < best_size:
-                best, best_size = place, grown
-        if best is None:
-            unions.append((columns, size, size, [number]))
-        else:
-            together, _, member_cells, members = unions[best]
-            unions[best] = (together | columns, best_size, member_cells + size, [*members, number])
-    chosen = list(marginals)
-    for together, _, _, members in unions:
-        if len(members) > 1:
-            union = Marginal(tuple(sorted(together, key=domain.position)))
-            for number in members:
-                chosen[number] = union
-    return chosen
-
-
-def _summed_out(domain: Domain, counts: CellCounts, union: Marginal, marginal: Marginal) -> CellCounts:
-    table = counts.dense().reshape(domain.shape_of(union.columns))
-    kept = [name for name in union.columns if name in marginal.columns]
-    dropped = tuple(axis for axis, name in enumerate(union.columns) if name not in marginal.columns)
-    table = table.sum(axis=dropped) if dropped else table
-    table = table.transpose([kept.index(name) for name in marginal.columns])
-    return CellCounts(marginal.size(domain), np.ascontiguousarray(table).ravel())
 
 
 def _cell_numbers(
