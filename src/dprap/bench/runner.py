@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 from dprap.bench.cell import Cell
 from dprap.bench.results import Results
@@ -32,7 +33,7 @@ def run_cells(
 
 
 def _in_process(cell: Cell, data_dir: Path, seconds: float) -> tuple[dict[str, float], str]:
-    context = multiprocessing.get_context("spawn")
+    context = _context()
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_child, args=(cell, data_dir, sender), daemon=True)
     process.start()
@@ -52,6 +53,15 @@ def _in_process(cell: Cell, data_dir: Path, seconds: float) -> tuple[dict[str, f
         process.join()
         receiver.close()
     return metrics, note
+
+
+def _context() -> Any:
+    """Fork from a server that has imported everything and run nothing; importing costs more than many a cell."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["dprap.bench.measure"])
+    return context
 
 
 def _child(cell: Cell, data_dir: Path, sender: Connection) -> None:
