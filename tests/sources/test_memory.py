@@ -15,8 +15,8 @@ from dprap.errors import WorkloadError
 from dprap.queries import Marginal
 from dprap.sources import CellCounts, MemorySource, RowSource
 from dprap.sources import tally as tally_module
-from dprap.sources.tally import Tally, merge_sparse
-from dprap.sources.unions import plan_unions
+from dprap.sources.tally import Tally
+from dprap.sources.unions import merge_sparse, plan_unions
 
 MIXED = Domain.of({"one": 1, "two": 2, "five": 5, "many": 300, "huge": 70_000})
 

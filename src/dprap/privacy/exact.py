@@ -10,6 +10,7 @@ from dprap.array_types import Counts
 from dprap.errors import WorkloadError
 from dprap.queries import GRID, Custom, Family, Marginal
 from dprap.sources import CellCounts, CountSource, RowSource
+from dprap.sources.unions import summed_out
 
 _CUSTOM_CELLS = 1 << 18
 # A custom function over columns with at most this many cells is evaluated once a cell, not once a record.
@@ -24,20 +25,30 @@ class ExactAnswers:
         self._source = source
         self._domain = source.domain
         self._tables: dict[Marginal, CellCounts] = {}
+        self._counted: list[tuple[frozenset[str], Marginal]] = []
         self._sums: dict[Custom, Counts] = {}
 
     def prepare(self, families: Sequence[Family]) -> None:
-        """Count everything these families need that is not yet known, in one pass over the table."""
-        missing = {
-            Marginal(family.columns): None
-            for family in families
-            if self._from_cells(family) and Marginal(family.columns) not in self._tables
-        }
+        """Count everything these families need, in one pass over the table; none where known counts add up to it."""
+        wanted = [Marginal(family.columns) for family in families if self._from_cells(family)]
+        missing = {marginal: None for marginal in wanted if not self._is_known(marginal)}
         if missing:
             self._tables.update(zip(missing, self._source.count(list(missing)), strict=True))
+            self._counted.extend((frozenset(marginal.columns), marginal) for marginal in missing)
         for family in families:
             if isinstance(family, Custom) and family not in self._sums:
                 self._sums[family] = self._summed(family)
+
+    def _is_known(self, marginal: Marginal) -> bool:
+        if marginal in self._tables:
+            return True
+        needed = frozenset(marginal.columns)
+        wider = [known for columns, known in self._counted if needed <= columns]
+        if not wider:
+            return False
+        smallest = min(wider, key=lambda known: len(self._tables[known].counts))
+        self._tables[marginal] = summed_out(self._domain, self._tables[smallest], smallest, marginal)
+        return True
 
     def marginal(self, marginal: Marginal) -> Counts:
         """Counts of all cells of a marginal."""

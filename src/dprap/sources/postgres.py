@@ -154,7 +154,12 @@ def _connect(url: str) -> psycopg.Connection[Any]:
         raise SettingsError("PostgreSQL needs an extra package. Run: pip install 'dprap[postgres]'.") from None
     try:
         connection = psycopg.connect(url, autocommit=True, application_name="dprap")
-    except psycopg.Error:  # its message may quote the address with the password
+    except psycopg.Error as error:  # its message may quote the address with the password
+        if "password" in str(error):
+            raise DataError(
+                "the database refuses the user or the password. Give the password by PGPASSWORD, a password file or a "
+                "service; one in the address is not kept for resuming."
+            ) from None
         raise DataError("the database cannot be reached. Check the address, the user and the password.") from None
     with _errors():
         connection.execute(_SESSION)

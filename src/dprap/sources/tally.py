@@ -16,7 +16,7 @@ from dprap.domain import Domain
 from dprap.errors import WorkloadError
 from dprap.queries.marginal import Marginal
 from dprap.sources.protocol import CellCounts
-from dprap.sources.unions import plan_unions, summed_out
+from dprap.sources.unions import merge_sparse, plan_unions, summed_out
 
 BLOCK_RECORDS = 65_536
 """Records per block: small enough that a block's codes and the hot counts stay in cache."""
@@ -129,13 +129,3 @@ class _SparseCounter:
         self._merge()
         cells, counts = self._parts[0]
         return CellCounts(self.size, counts, cells)
-
-
-def merge_sparse(parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """Sum sparse counts: sorted distinct cells and their total counts."""
-    cells = np.concatenate([part[0] for part in parts])
-    counts = np.concatenate([part[1] for part in parts])
-    order = np.argsort(cells, kind="stable")
-    cells, counts = cells[order], counts[order]
-    starts = np.flatnonzero(np.diff(cells, prepend=-1))
-    return cells[starts], np.add.reduceat(counts, starts) if len(starts) else counts

@@ -63,13 +63,35 @@ def plan_unions(
     return chosen
 
 
-def summed_out(domain: Domain, counts: CellCounts, union: Marginal, marginal: Marginal) -> CellCounts:
-    """Counts of a marginal from those of one that has all its columns."""
-    if union == marginal:
+def summed_out(domain: Domain, counts: CellCounts, wider: Marginal, marginal: Marginal) -> CellCounts:
+    """Counts of a marginal from those of one that has all its columns.
+
+    >>> domain, ab = Domain.of({"a": 2, "b": 2}), Marginal(("a", "b"))
+    >>> summed_out(domain, CellCounts(4, np.array([5, 7]), np.array([1, 2])), ab, Marginal(("b",))).dense().tolist()
+    [7, 5]
+    """
+    if wider == marginal:
         return counts
-    table = counts.dense().reshape(domain.shape_of(union.columns))
-    kept = [name for name in union.columns if name in marginal.columns]
-    dropped = tuple(axis for axis, name in enumerate(union.columns) if name not in marginal.columns)
-    table = table.sum(axis=dropped) if dropped else table
-    table = table.transpose([kept.index(name) for name in marginal.columns])
-    return CellCounts(marginal.size(domain), np.ascontiguousarray(table).ravel())
+    size = marginal.size(domain)
+    shape = domain.shape_of(wider.columns)
+    axes = [wider.columns.index(name) for name in marginal.columns]
+    if counts.cells is None:
+        others = [axis for axis in range(len(shape)) if axis not in axes]
+        table = counts.counts.reshape(shape).transpose(axes + others)
+        return CellCounts(size, table.reshape(size, -1).sum(axis=1))
+    if not axes:
+        return CellCounts(1, np.array([counts.counts.sum()]))
+    codes = np.unravel_index(counts.cells, shape)
+    cells = np.ravel_multi_index([codes[axis] for axis in axes], [shape[axis] for axis in axes])
+    cells, totals = merge_sparse([(cells, counts.counts)])
+    return CellCounts(size, totals, cells)
+
+
+def merge_sparse(parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """Sum sparse counts: sorted distinct cells and their total counts."""
+    cells = np.concatenate([part[0] for part in parts])
+    counts = np.concatenate([part[1] for part in parts])
+    order = np.argsort(cells, kind="stable")
+    cells, counts = cells[order], counts[order]
+    starts = np.flatnonzero(np.diff(cells, prepend=-1))
+    return cells[starts], np.add.reduceat(counts, starts) if len(starts) else counts
