@@ -15,8 +15,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit, urlunsplit
 
-from dprap.cli.output import note, progress_display
+from dprap.cli.output import note, progress_display, reading_display
 from dprap.errors import LedgerError, SettingsError
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from dprap.sources import CountSource
 
 _LEDGER = "ledger.jsonl"
+_SECRETS = ("password", "sslpassword")
 
 
 @dataclass(frozen=True)
@@ -77,9 +79,24 @@ def save_job(job: Job) -> None:
         )
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_durably(folder / "job.json", (json.dumps(asdict(job), indent=2) + "\n").encode())
+        kept = asdict(job) | {"table": without_password(job.table)}
+        write_durably(folder / "job.json", (json.dumps(kept, indent=2) + "\n").encode())
     except OSError as error:
         raise SettingsError(f"cannot write to {folder}: {error.strerror}.") from error
+
+
+def without_password(table: str) -> str:
+    """The address of a table without its password, which is never kept; a path as it is.
+
+    >>> without_password("postgresql://ann:s3cret@db:5432,db2/clinic?sslmode=require&password=x")
+    'postgresql://ann@db:5432,db2/clinic?sslmode=require'
+    """
+    if "://" not in table:
+        return table
+    parts = urlsplit(table)
+    user, at, hosts = parts.netloc.rpartition("@")
+    settings = [each for each in parts.query.split("&") if unquote(each.partition("=")[0]) not in _SECRETS]
+    return urlunsplit(parts._replace(netloc=user.partition(":")[0] + at + hosts, query="&".join(settings)))
 
 
 def forget_unless_spent(job: Job) -> None:
@@ -115,7 +132,7 @@ def load_job(out: Path) -> Job:
         raise LedgerError(f"{path} is damaged, so the run cannot be resumed.") from error
 
 
-def open_job(job: Job) -> tuple[Schema, CountSource, Plan]:
+def open_job(job: Job, *, quiet: bool) -> tuple[Schema, CountSource, Plan]:
     """Encode the table and decide everything that needs no private data."""
     from dprap.cli.options import neighbors_from_options, plan_from_options, source_from_options
     from dprap.schema import Schema
@@ -123,7 +140,8 @@ def open_job(job: Job) -> tuple[Schema, CountSource, Plan]:
     schema = Schema.of(job.schema)
     schema.require_reviewed()
     neighbors = neighbors_from_options(job.options)
-    source = source_from_options(job.table, schema, job.options, neighbors)
+    with reading_display(quiet=quiet) as progress:
+        source = source_from_options(job.table, schema, job.options, neighbors, progress)
     plan = plan_from_options(schema, job.options, rows=source.rows if neighbors.rows_are_public else None)
     return schema, source, plan
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -98,7 +99,13 @@ def one_of(kind: Any, value: str, option: str) -> Any:
         raise SettingsError(f"{option} must be one of {', '.join(member.value for member in kind)}.") from None
 
 
-def source_from_options(table: str, schema: Schema, options: dict[str, Any], neighbors: Neighbors) -> CountSource:
+def source_from_options(
+    table: str,
+    schema: Schema,
+    options: dict[str, Any],
+    neighbors: Neighbors,
+    progress: Callable[[str, float], None] = lambda *_: None,
+) -> CountSource:
     """The private table that the options describe, bounded and checked against the schema."""
     from dprap.errors import SettingsError
     from dprap.privacy import open_bounded
@@ -108,5 +115,11 @@ def source_from_options(table: str, schema: Schema, options: dict[str, Any], nei
         raise SettingsError("--engine must be one of memory, files, postgres, spark.")
     person = person_from_options(options)
     return open_bounded(
-        table, schema, neighbors=neighbors, person=person, engine=engine, table=options["database_table"]
+        table,
+        schema,
+        neighbors=neighbors,
+        person=person,
+        engine=engine,
+        table=options["database_table"],
+        progress=progress,
     )

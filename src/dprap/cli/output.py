@@ -46,7 +46,58 @@ def progress_display(*, quiet: bool) -> Iterator[ProgressCallback]:
         yield lambda progress: messages.print(f"{time.monotonic() - started:7.1f} s  {_escaped(_line(progress))}")
 
 
+class Reading:
+    """Shows how far a pass over the table is, on a terminal alone: its speed tells the size, which may be private."""
+
+    def __init__(self) -> None:
+        self.bar: Any = None
+        self._task: Any = None
+
+    def __call__(self, stage: str, share: float) -> None:
+        """Take the share that is done."""
+        if self.bar is None:
+            return
+        if self._task is None or self._task not in self.bar.task_ids:
+            self._task = self.bar.add_task("", total=100, stage="reading", detail="percent of the table")
+        self.bar.update(self._task, completed=int(100 * share), detail=f"percent of the table: {stage}")
+
+    @contextmanager
+    def shown_in(self, bar: Any) -> Iterator[None]:
+        """Show passes in this display while it lives."""
+        self.bar, self._task = bar, None
+        try:
+            yield
+        finally:
+            self.bar = None
+
+
+_reading = Reading()
+# One for the process: a source keeps the callback for all its passes, and displays come and go.
+
+
+@contextmanager
+def reading_display(*, quiet: bool) -> Iterator[Reading]:
+    """Show how far the first pass over a table is."""
+    if quiet or not messages.is_terminal:
+        yield _reading
+        return
+    with _bar() as bar, _reading.shown_in(bar):
+        yield _reading
+
+
 def _live() -> Iterator[ProgressCallback]:
+    with _bar() as bar, _reading.shown_in(bar):
+        tasks: dict[str, Any] = {}
+
+        def show(progress: Progress) -> None:
+            if progress.stage not in tasks:
+                tasks[progress.stage] = bar.add_task("", total=progress.total, stage=progress.stage, detail="")
+            bar.update(tasks[progress.stage], completed=progress.done, total=progress.total, detail=progress.detail)
+
+        yield show
+
+
+def _bar() -> Any:
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
@@ -59,15 +110,7 @@ def _live() -> Iterator[ProgressCallback]:
         TimeRemainingColumn(),
         TextColumn("{task.fields[detail]}"),
     )
-    with Bar(*columns, console=messages, transient=True) as bar:
-        tasks: dict[str, Any] = {}
-
-        def show(progress: Progress) -> None:
-            if progress.stage not in tasks:
-                tasks[progress.stage] = bar.add_task("", total=progress.total, stage=progress.stage, detail="")
-            bar.update(tasks[progress.stage], completed=progress.done, total=progress.total, detail=progress.detail)
-
-        yield show
+    return Bar(*columns, console=messages, transient=True)
 
 
 def _line(progress: Progress) -> str:

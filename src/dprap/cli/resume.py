@@ -28,7 +28,7 @@ def resume(
             print_json(release_data(load(out), str(out)))
         return
     job = load_job(out)
-    _, source, plan = open_job(job)
+    _, source, plan = open_job(job, quiet=quiet)
     started = time.monotonic()
     release = carry_out(job, source, plan, quiet=quiet)
     if as_json:

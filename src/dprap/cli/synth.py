@@ -106,7 +106,7 @@ def synth(
         table_format=table_format,
         insecure_noise_seed=insecure_noise_seed,
     )
-    _, source, plan = open_job(job)
+    _, source, plan = open_job(job, quiet=quiet)
     for line in plan_lines(plan, source.rows if plan.neighbors.rows_are_public else None):
         note(line, quiet=quiet)
     if not yes and sys.stdin.isatty() and not typer.confirm("Spend this budget?", err=True):

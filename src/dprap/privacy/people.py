@@ -26,6 +26,7 @@ from dprap.errors import DataError, SettingsError
 from dprap.privacy.neighbors import Neighbors, Relation
 from dprap.schema import Schema
 from dprap.sources import CountSource, MemorySource
+from dprap.sources.files import PassProgress, no_progress
 from dprap.sources.open import Engine, engine_for, open_source
 
 
@@ -55,6 +56,7 @@ def open_bounded(
     person: PersonColumn | None,
     engine: Engine | None = None,
     table: str | None = None,
+    progress: PassProgress = no_progress,
 ) -> CountSource:
     """A count source in which nobody has more than `neighbors.max_rows_per_person` records.
 
@@ -66,7 +68,7 @@ def open_bounded(
                 f"max_rows_per_person = {neighbors.max_rows_per_person} needs a person column: the bound is enforced, not "
                 "assumed. Name the column with the person ids."
             )
-        return open_source(data, schema, engine=engine, table=table)
+        return open_source(data, schema, engine=engine, table=table, progress=progress)
     _check_excess(person.excess, neighbors)
     chosen = engine or engine_for(data, schema)
     if chosen != "memory" and not _is_missing(data):
