@@ -96,7 +96,7 @@ def _workload_size(data: str) -> list[Cell]:
     sizes = {"adult": {3: (16, 64, 128, 256, "all"), 5: (16, 64, 128, "all")}}.get(
         data, {3: (64, 256, 1024), 5: (64, 256, 1024)}
     )
-    methods = ("adaptive", "rap", "gaussian", "independent", "zero", *(("aim",) if data == "adult" else ()))
+    methods = ("adaptive", "rap", "gaussian", "independent", "zero", *(("aim", "mst") if data == "adult" else ()))
     return [
         cell
         for k, counts in sizes.items()
@@ -107,7 +107,7 @@ def _workload_size(data: str) -> list[Cell]:
 
 
 def _hdmm(data: str) -> list[Cell]:
-    methods = ("adaptive", "rap", "hdmm-lls", "hdmm-pgm", "gaussian", "aim", "zero")
+    methods = ("adaptive", "rap", "hdmm-lls", "hdmm-pgm", "gaussian", "aim", "mst", "zero")
     if data != "adult":
         return []
     return [
@@ -139,7 +139,7 @@ def _query_counts(data: str) -> list[Cell]:
 def _thresholds(data: str) -> list[Cell]:
     methods: tuple[str, ...] = ("adaptive", "rap", "gaussian", "independent", "zero")
     if data == "adult":
-        methods += ("hdmm-lls", "aim")
+        methods += ("hdmm-lls", "aim", "mst")
     return [
         cell
         for workload in ("1of3:64", "2of3:64")
