@@ -3,12 +3,14 @@
     python benchmarks/rap_accuracy.py --data DIR --out benchmarks/results/rap_accuracy.json [--only k3]
 
 The reference is the original algorithm at equal rounds, queries per round and ε, with the paper's accounting and
-replace-one neighbours. CPU seconds include compilation.
+replace-one neighbours. CPU seconds include compilation. Figures of other cases in the file stay as they are.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import resource
 import sys
 import time
 from pathlib import Path
@@ -51,7 +53,7 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--accounting", type=Accounting, default=Accounting.PAPER)
     options = parser.parse_args()
-    results = {}
+    results = json.loads(options.out.read_text())["results"] if options.out.exists() else {}
     for name, (table, k, at_least, marginals, epsilon, rounds, queries, reference) in CASES.items():
         if not any(part in name for part in options.only.split(",")):
             continue
@@ -69,7 +71,8 @@ def main() -> None:
             assert result.relaxed is not None
             errors.append(round(max_error(result.relaxed, workload, truth), 4))
             steps.append(sum(int(detail.split(" after ")[1].split()[0]) for detail in details))
-        results[name] = {
+        case = name if options.accounting == Accounting.PAPER else f"{name}-{options.accounting.value}"
+        results[case] = {
             "queries": workload.queries,
             "accounting": options.accounting.value,
             "first_seed": options.first_seed,
@@ -79,8 +82,9 @@ def main() -> None:
             "reference": reference,
             "cpu_seconds": seconds,
             "steps": steps,
+            "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         }
-        print(name, results[name], flush=True)
+        print(case, results[case], flush=True)
         keep(options.out, results)
 
 

@@ -42,6 +42,19 @@ def test_rounds_select_measure_and_fit() -> None:
     assert max_error(result) < 0.05
 
 
+def test_the_settings_of_the_paper_can_be_had() -> None:
+    settings = rap.RapSettings(
+        rounds=3,
+        queries_per_round=3,
+        synthetic_rows=20,
+        projection=ProjectionSettings(optimizer=optax.adam(1e-3), max_steps=50),
+        noise_floor=0.0,
+        initial_spread=1.0,
+    )
+    curator = curator_on(small_codes(), epsilon=10.0)
+    assert len(rap.run(curator, WORKLOAD, settings, seed=0).measurements) == 9
+
+
 def test_every_query_may_be_selected_once() -> None:
     workload = Workload(DOMAIN, (Marginal(("a", "b")),))
     result = rap.run(
@@ -96,7 +109,8 @@ def test_same_seeds_give_the_same_rows() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"rounds": 0}, {"queries_per_round": 0}, {"synthetic_rows": 0}, {"noise_floor": -1.0}]
+    "wrong",
+    [{"rounds": 0}, {"queries_per_round": 0}, {"synthetic_rows": 0}, {"noise_floor": -1.0}, {"initial_spread": 0.0}],
 )
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(SettingsError):

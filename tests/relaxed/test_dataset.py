@@ -64,6 +64,14 @@ def test_initial_rows_are_distributions_and_differ_by_seed() -> None:
     assert first.rows == 5
 
 
+def test_a_small_spread_starts_near_uniform() -> None:
+    near, wide = (initialise(DOMAIN, 50, jax.random.key(0), spread=spread) for spread in (0.01, 1.0))
+    for name in DOMAIN:
+        even = 1 / DOMAIN.size(name)
+        assert np.abs(np.asarray(near.block(name)) - even).max() <= 0.02
+        assert np.asarray(wide.block(name)).std() >= np.asarray(near.block(name)).std()
+
+
 def test_wrong_shapes_are_refused() -> None:
     with pytest.raises(SettingsError, match="at least one row"):
         initialise(DOMAIN, 0, jax.random.key(0))

@@ -50,11 +50,11 @@ def uniform_weights(rows: int) -> jax.Array:
     return jnp.full(rows, 1 / rows, dtype=jnp.float32)
 
 
-def initialise(domain: Domain, rows: int, key: jax.Array) -> RelaxedDataset:
-    """Random relaxed rows as in the paper: uniform on [-1, 1], then sparsemax of every column block."""
+def initialise(domain: Domain, rows: int, key: jax.Array, *, spread: float = 1.0) -> RelaxedDataset:
+    """Random relaxed rows: uniform on [-spread, spread], in the paper [-1, 1], then sparsemax of every column block."""
     if rows < 1:
         raise SettingsError(f"a relaxed data set needs at least one row, not {rows}.")
-    values = jax.random.uniform(key, (domain.onehot_size, rows), minval=-1, maxval=1)
+    values = jax.random.uniform(key, (domain.onehot_size, rows), minval=-spread, maxval=spread)
     return RelaxedDataset(domain, jax.jit(sparsemax, static_argnums=1)(values, domain), uniform_weights(rows))
 
 

@@ -45,9 +45,9 @@ class ProjectionSettings:
     """How to project.
 
     `optimizer` may be any optax gradient transformation, such as the paper's `optax.adam(1e-3)`; without one it is
-    `shared_scale_momentum(learning_rate)` (Adam with softmax), which leaves smaller errors on ADULT's
-    unselected queries than Adam did. The loss is looked at every `window` steps: whenever it has not fallen by the fraction `tolerance` below the best,
-    steps are halved, and the sixth time the projection ends. It also ends at the floor given with the call.
+    `shared_scale_momentum(learning_rate)` (Adam with softmax), which leaves smaller errors on ADULT's unselected queries
+    than Adam did. The loss is looked at every `window` steps: whenever it has not fallen by the fraction `tolerance` below
+    the best, steps are halved, and the sixth time the projection ends. It also ends at the floor given with the call.
     """
 
     optimizer: optax.GradientTransformation | None = None
