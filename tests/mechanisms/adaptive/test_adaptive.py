@@ -1,6 +1,5 @@
 """The adaptive mechanism: what it spends, what it believes, and that it learns."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,8 +10,9 @@ from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.evaluate import evaluate
 from dprap.mechanisms.adaptive import AdaptiveSettings, run
-from dprap.mechanisms.adaptive.evidence import Evidence
+from dprap.mechanisms.adaptive.evidence import Evidence, first_evidence
 from dprap.mechanisms.adaptive.schedule import one_way_rho, plan_schedule
+from dprap.mechanisms.adaptive.smoothing import smooth
 from dprap.mechanisms.independent import IndependentSettings
 from dprap.mechanisms.independent import run as run_independent
 from dprap.mechanisms.result import silent
@@ -89,8 +89,9 @@ def test_schedule_adds_up_and_grows_with_the_budget(rho, objective):
     columns = one_way_rho(settings, rho=rho, records=1e5, neighbors=neighbors)
     assert 0 < columns <= rho / 3
     plan = plan_schedule(all_kway(DOMAIN, 3), settings, rho=rho, left=rho - columns, records=1e5, neighbors=neighbors)
-    spent = sum((each.select_rho + each.measure_rho) * each.picks for each in plan.rounds)
+    spent = sum((each.select_rho + each.measure_rho) * each.picks for each in plan.rounds) + plan.sweep_rho
     assert spent == rho - columns
+    assert bool(plan.swept) == bool(plan.sweep_rho)
     assert {m for m in plan.candidates if len(m.columns) == 2} == set(all_kway(DOMAIN, 2))
     assert sum(each.picks for each in plan.rounds) >= len(DOMAIN) // 2
 
@@ -98,22 +99,89 @@ def test_schedule_adds_up_and_grows_with_the_budget(rho, objective):
 def test_evidence_combines_by_inverse_variance():
     first = Measurement(Marginal(("d",)), np.array([10, 20]), 1.0, 0.5)
     second = Measurement(Marginal(("d",)), np.array([16, 14]), 2.0, 0.125)
-    combined = Evidence.first(first, np.array([12.0, 18.0])).again(second)
+    (item,) = first_evidence([first], [np.array([12.0, 18.0])])
+    combined = item.again(second)
     np.testing.assert_allclose(combined.counts, [(10 + 16 / 4) / 1.25, (20 + 14 / 4) / 1.25])
     assert combined.stddev_counts == pytest.approx(1.25**-0.5)
+
+
+def measured(counts, stddev: float) -> Measurement:
+    return Measurement(Marginal(("a",)), np.rint(counts).astype(np.int64), stddev, 0.5)
 
 
 def test_evidence_trusts_clear_departures_and_doubts_noise():
     quiet = np.full(100, 50.0)
     noisy = quiet + np.random.default_rng(0).normal(0, 30, 100)
     noisy[7] += 1000
-    item = Evidence(("a",), noisy, 30.0, quiet)
+    item = Evidence(("a",), noisy, 30.0, quiet, dispersion=2.0)
     weights = item.target(1000.0).weights
     full = 1000.0**2 / 30.0**2
     assert weights[7] > 0.99 * full
-    assert np.median(np.delete(weights, 7)) < weights[7]
-    flat = replace(item, counts=quiet)
+    np.testing.assert_allclose(np.delete(weights, 7), full * 100 / (100 + 900), rtol=1e-5)
+    (flat,) = first_evidence([measured(quiet, 30.0)], [quiet])
     assert flat.target(1000.0).weights.max() < 0.1 * full, "no departure at all: the model before stands"
+
+
+def test_dispersion_is_learned_from_the_marginal_and_from_those_measured_with_it():
+    generator = np.random.default_rng(0)
+    expected = generator.gamma(0.3, 2000.0, 4000) + 0.1
+
+    def noisy(dispersion: float) -> Measurement:
+        truth = expected + generator.normal(0, np.sqrt(dispersion * expected))
+        return measured(truth + generator.normal(0, 80.0, 4000), 80.0)
+
+    (alone,) = first_evidence([noisy(20.0)], [expected])
+    assert alone.dispersion == pytest.approx(20.0, rel=0.4)
+    small = Measurement(Marginal(("b",)), np.array([100, 300]), 80.0, 0.5)
+    (unsure,) = first_evidence([small], [np.array([120.0, 280.0])])
+    _, *_, lifted = first_evidence([noisy(20.0), noisy(20.0), small], [expected, expected, np.array([120.0, 280.0])])
+    assert unsure.dispersion < 1.0
+    assert lifted.dispersion == pytest.approx(20.0, rel=0.4)
+
+
+def test_smoothing_takes_noise_out_of_ordered_codes_and_leaves_the_rest():
+    codes = np.arange(100)
+    slow = 800 * np.exp(-(((codes - 30) / 25) ** 2))
+    slow[60] += 5000
+    rough = np.random.default_rng(1).permutation(slow)
+    noise = np.random.default_rng(2).normal(0, 300, (20, 100))
+
+    def error(truth) -> float:
+        return float(np.mean([np.abs(smooth(truth + each, 300.0**2) - truth).sum() for each in noise]))
+
+    as_measured = float(np.abs(noise).sum(axis=1).mean())
+    assert error(slow) < 0.5 * as_measured
+    assert error(rough) < 1.05 * as_measured
+    assert abs(smooth(slow + noise[0], 300.0**2)[60] - slow[60]) < 1500, "a spike stays"
+
+
+def test_sweep_comes_with_the_resolution_and_not_for_too_many_marginals():
+    neighbors = Neighbors()
+
+    def swept(rho: Fraction, workload: Workload) -> Fraction:
+        plan = plan_schedule(workload, AdaptiveSettings(), rho=rho, left=rho, records=1e5, neighbors=neighbors)
+        return plan.sweep_rho / rho
+
+    few, many = all_kway(DOMAIN, 3), all_kway(DOMAIN, 2)
+    shares = [swept(Fraction(rho), few) for rho in ("1e-7", "1e-5", "1e-3")]
+    assert shares == sorted(shares)
+    assert shares[0] == 0
+    assert shares[-1] > Fraction(1, 2)
+    assert swept(Fraction("1e-5"), many) < swept(Fraction("1e-5"), few)
+
+
+def test_everything_large_is_kept_out_of_schedule():
+    wide = Domain.of({"zip": 50_000, "code": 1001, "sex": 2})
+    plan = plan_schedule(
+        all_kway(wide, 2, max_cells=10**8),
+        AdaptiveSettings(),
+        rho=Fraction(1, 10),
+        left=Fraction(1, 10),
+        records=1e7,
+        neighbors=Neighbors(),
+    )
+    assert Marginal(("zip", "code")) not in (*plan.candidates, *plan.swept)
+    assert Marginal(("zip", "sex")) in plan.candidates
 
 
 @pytest.mark.parametrize(
@@ -123,6 +191,7 @@ def test_evidence_trusts_clear_departures_and_doubts_noise():
         {"synthetic_rows": 0},
         {"rounds": 0},
         {"selection_share": 1.0},
+        {"sweep_share": 1.0},
         {"kl": -1.0},
         {"one_way_share": 0.99},
     ],

@@ -13,9 +13,10 @@ from fractions import Fraction
 import numpy as np
 
 from dprap.array_types import Answers
-from dprap.mechanisms.adaptive.evidence import Evidence
-from dprap.mechanisms.adaptive.schedule import Round, has_pairs, one_way_rho, one_way_shares, plan_schedule
+from dprap.mechanisms.adaptive.evidence import Evidence, first_evidence
+from dprap.mechanisms.adaptive.schedule import has_pairs, one_way_rho, one_way_shares, plan_schedule
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
+from dprap.mechanisms.adaptive.smoothing import SHORTEST, smooth
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.mechanisms.shared import project_simplex
 from dprap.privacy import Curator, Measurement, Score
@@ -45,37 +46,43 @@ def run(
         records=start.records,
         neighbors=curator.neighbors,
     )
-    candidates, rounds = schedule.candidates, schedule.rounds
     rows = SoftRows(
         workload.domain, start.one_way_shares, rows=settings.synthetic_rows, jitter=settings.jitter, seed=seed
     )
-    measurements = list(start.measurements)
-    evidence: dict[Marginal, Evidence] = {}
-    for number, each in enumerate(rounds, start=1):
-        estimates = [rows.marginal(marginal.columns) * start.records for marginal in candidates]
-        chosen = _select(curator, candidates, estimates, each)
-        measured = _measure(curator, candidates, chosen, each)
-        for position, measurement in measured:
-            known = evidence.get(measurement.marginal)
-            evidence[measurement.marginal] = (
-                Evidence.first(measurement, estimates[position]) if known is None else known.again(measurement)
-            )
-            measurements.append(measurement)
-        targets = [*start.targets, *(item.target(start.records) for item in evidence.values())]
-        stddev = curator.stddev_of_marginal(each.measure_rho)
-        last = number == len(rounds)
+    known = _Known(start)
+    stages = len(schedule.rounds) + bool(schedule.swept)
+
+    def fit(measured: Sequence[Measurement], stage: int) -> None:
+        last = stage == stages
         misfit = fit_rows(
             rows,
-            targets,
-            kl_weight=settings.kl * (start.records / stddev) ** 2,
+            known.targets(),
+            kl_weight=settings.kl * start.records / max(item.stddev_counts for item in measured),
             steps=settings.final_steps if last else settings.steps,
             learning_rate=settings.learning_rate,
             cool_down=0.7 if last else 0.0,
         )
-        cells = sum(len(target.shares) for target in targets)
-        detail = f"{float(curator.spent / curator.budget.rho):.0%} of ρ spent, misfit {misfit / cells:.2f} of the noise"
-        progress(Progress("round", number, len(rounds), detail))
-    return MechanismResult(relaxed=rows.relaxed(), answers=None, measurements=tuple(measurements))
+        spent = float(curator.spent / curator.budget.rho)
+        detail = f"{spent:.0%} of ρ spent, misfit {misfit / known.cells():.2f} of the noise"
+        progress(Progress("round", stage, stages, detail))
+
+    for number, each in enumerate(schedule.rounds, start=1):
+        estimates = [rows.marginal(marginal.columns) * start.records for marginal in schedule.candidates]
+        score = _score(settings, curator.stddev_of_marginal(each.measure_rho))
+        chosen = curator.select(
+            schedule.candidates, estimates, k=each.picks, rho=each.select_rho * each.picks, score=score
+        )
+        measured = curator.measure(
+            [schedule.candidates[position] for position in chosen], each.measure_rho * each.picks
+        )
+        known.add(measured, [estimates[position] for position in chosen])
+        fit(measured, number)
+    if schedule.swept:
+        estimates = [rows.marginal(marginal.columns) * start.records for marginal in schedule.swept]
+        measured = curator.measure(schedule.swept, schedule.sweep_rho)
+        known.add(measured, estimates)
+        fit(measured, stages)
+    return MechanismResult(relaxed=rows.relaxed(), answers=None, measurements=tuple(known.measurements))
 
 
 @dataclass(frozen=True)
@@ -103,12 +110,15 @@ def _measure_columns(curator: Curator, workload: Workload, settings: AdaptiveSet
     shares = []
     targets = []
     for measurement in measured:
-        share = project_simplex(measurement.counts / records) + _LEAST_SHARE
+        counts = measurement.counts.astype(np.float64)
+        if len(counts) >= SHORTEST:
+            counts = smooth(counts, measurement.stddev_counts**2)
+        share = project_simplex(counts / records) + _LEAST_SHARE
         shares.append(share / share.sum())
-        # The fit gets the noisy counts as they are: what a projection cuts off here, other marginals may yet correct.
+        # The fit may see negative counts: what a projection cuts off here, other marginals may yet correct.
         weight = (records / measurement.stddev_counts) ** 2
-        noisy = (measurement.counts / records).astype(np.float32)
-        targets.append(Target(measurement.marginal.columns, noisy, np.full(len(noisy), weight, np.float32)))
+        wanted = (counts / records).astype(np.float32)
+        targets.append(Target(measurement.marginal.columns, wanted, np.full(len(wanted), weight, np.float32)))
     return _Start(records, shares, targets, [*totals, *measured])
 
 
@@ -121,29 +131,45 @@ def _records(curator: Curator, measured: Sequence[Measurement]) -> float:
     return max(float(np.average(sums, weights=1 / variances)), 1.0)
 
 
-def _select(
-    curator: Curator, candidates: Sequence[Marginal], estimates_counts: Sequence[Answers], each: Round
-) -> list[int]:
-    """Positions of the round's picks; a marginal picked by both scores stands twice."""
-    chosen: list[int] = []
-    if each.by_sum:
-        stddev = curator.stddev_of_marginal(each.measure_rho)
-        score = Score(cell=0.0, l1=1.0, threshold_counts=stddev)
-        chosen += curator.select(
-            candidates, estimates_counts, k=each.by_sum, rho=each.select_rho * each.by_sum, score=score
+def _score(settings: AdaptiveSettings, stddev_counts: float) -> Score:
+    """What makes a marginal worth measuring.
+
+    The Euclidean norm of its errors weighs many middling errors and one large one alike, and rises further above the noise of selection
+    than either the largest error or their sum.
+    """
+    match settings.objective:
+        case "max":
+            return Score(cell=1.0)
+        case "mean":
+            return Score(cell=0.0, l1=1.0, threshold_counts=stddev_counts)
+        case "blend":
+            return Score(cell=0.0, l2=1.0)
+
+
+class _Known:
+    """All that was measured so far."""
+
+    def __init__(self, start: _Start) -> None:
+        self._start = start
+        self._evidence: dict[Marginal, Evidence] = {}
+        self.measurements = list(start.measurements)
+
+    def add(self, measured: Sequence[Measurement], estimates_counts: Sequence[Answers]) -> None:
+        """Marginals measured together, and what the rows said of each before."""
+        fresh = [place for place, item in enumerate(measured) if item.marginal not in self._evidence]
+        for item in measured:
+            if item.marginal in self._evidence:
+                self._evidence[item.marginal] = self._evidence[item.marginal].again(item)
+        first = first_evidence([measured[place] for place in fresh], [estimates_counts[place] for place in fresh])
+        self._evidence.update({Marginal(item.columns): item for item in first})
+        self.measurements += measured
+
+    def targets(self) -> list[Target]:
+        """What the rows should fit."""
+        return [*self._start.targets, *(item.target(self._start.records) for item in self._evidence.values())]
+
+    def cells(self) -> int:
+        """Cells of everything measured."""
+        return sum(len(target.shares) for target in self._start.targets) + sum(
+            len(item.counts) for item in self._evidence.values()
         )
-    if each.by_cell:
-        chosen += curator.select(candidates, estimates_counts, k=each.by_cell, rho=each.select_rho * each.by_cell)
-    return chosen
-
-
-def _measure(
-    curator: Curator, candidates: Sequence[Marginal], chosen: Sequence[int], each: Round
-) -> list[tuple[int, Measurement]]:
-    """Measure the picks; one that was picked twice gets twice the budget."""
-    positions = sorted(set(chosen))
-    times = [chosen.count(position) for position in positions]
-    measured = curator.measure(
-        [candidates[position] for position in positions], each.measure_rho * len(chosen), [Fraction(t) for t in times]
-    )
-    return list(zip(positions, measured, strict=True))

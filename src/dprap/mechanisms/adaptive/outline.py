@@ -15,7 +15,7 @@ from dprap.workload import Workload
 def outline(
     workload: Workload, settings: AdaptiveSettings, *, budget_rho: Fraction, neighbors: Neighbors, rows: int | None
 ) -> list[PlannedStep]:
-    """Columns one by one, then rounds of choosing and measuring.
+    """Columns one by one, then rounds of choosing and measuring, then the workload where that pays.
 
     Which marginals are measured is chosen from noisy scores, so the cells assume candidates of mean size. How many there are follows
     from the number of records; where that is unknown, the plan is for the fewest.
@@ -39,29 +39,42 @@ def outline(
     ]
     left = budget_rho - records_rho - columns_rho
     schedule = plan_schedule(workload, settings, rho=budget_rho, left=left, records=records, neighbors=neighbors)
-    candidates, rounds = schedule.candidates, schedule.rounds
-    if not rounds:
-        return steps
-    picks = sum(each.picks for each in rounds)
-    cells = sum(domain.size_of(marginal.columns) for marginal in candidates)
-    measured = picks * cells // len(candidates)
-    fits = (len(rounds) - 1) * settings.steps + settings.final_steps
+    cells = sum(domain.size_of(marginal.columns) for marginal in schedule.candidates)
+    swept = sum(domain.size_of(marginal.columns) for marginal in schedule.swept)
+    picks = sum(each.picks for each in schedule.rounds)
+    measured = picks * cells // max(len(schedule.candidates), 1)
     at_least = "" if rows is not None else " or more"
-    return [
-        *steps,
-        PlannedStep(
-            f"choose {picks}{at_least} of {len(candidates):,} marginals, in {len(rounds)} rounds",
-            sum((each.select_rho * each.picks for each in rounds), Fraction(0)),
-            None,
-            0,
-            float(len(rounds) * cells * settings.synthetic_rows),
-        ),
-        PlannedStep(
-            "measure them",
-            sum((each.measure_rho * each.picks for each in rounds), Fraction(0)),
-            max(stddev_for(neighbors.marginal_l2_squared, each.measure_rho) for each in rounds),
-            measured,
-            # half of what is measured in the end is fitted in the mean round; forward once, backward twice
-            3.0 * fits * (domain.onehot_size + measured / 2) * settings.synthetic_rows,
-        ),
-    ]
+
+    def fitting(steps: int, fitted_cells: float) -> float:
+        """Operations of a fit: forward once, backward twice."""
+        return 3.0 * steps * (domain.onehot_size + fitted_cells) * settings.synthetic_rows
+
+    if schedule.rounds:
+        fits = len(schedule.rounds) * settings.steps
+        steps += [
+            PlannedStep(
+                f"choose {picks}{at_least} of {len(schedule.candidates):,} marginals, in {len(schedule.rounds)} rounds",
+                sum((each.select_rho * each.picks for each in schedule.rounds), Fraction(0)),
+                None,
+                0,
+                float(len(schedule.rounds) * cells * settings.synthetic_rows),
+            ),
+            PlannedStep(
+                "measure them",
+                sum((each.measure_rho * each.picks for each in schedule.rounds), Fraction(0)),
+                max(stddev_for(neighbors.marginal_l2_squared, each.measure_rho) for each in schedule.rounds),
+                measured,
+                fitting(fits, measured / 2),  # in the mean round half of what is measured in the end
+            ),
+        ]
+    if schedule.swept:
+        steps.append(
+            PlannedStep(
+                f"measure the workload's {len(schedule.swept):,} marginals",
+                schedule.sweep_rho,
+                stddev_for(neighbors.marginal_l2_squared, schedule.sweep_rho / len(schedule.swept)),
+                swept,
+                fitting(settings.final_steps, measured + swept),
+            )
+        )
+    return steps

@@ -13,35 +13,39 @@ from dprap.queries import Marginal
 from dprap.workload import Workload
 
 _PICKS = 0.27
+_MOST_PICKS = 100
 # Marginals chosen in all: 0.27 · (n/σ)^(2/3), with σ the noise of one marginal that got all of ρ. With J picks each has noise σ√J,
-# so J grows as long as a further marginal removes more error than its share of the budget adds noise to the others.
-_CELLS_PER_RESOLUTION = 8
+# so J grows as long as a further marginal removes more error than its share of the budget adds noise to the others. Where a hundred
+# are worth choosing the sweep does the rest, and time must not grow with n.
+_CELLS_PER_RESOLUTION = 2
 # A marginal over three columns or more is worth choosing only if a typical cell, n/cells, is not far below its noise.
+_MOST_CELLS = 1 << 20
+# Larger marginals are neither chosen nor swept: their cells would be empty, and the fit slow.
 _NOISY = 600
 # The n/σ at and below which a third of ρ goes to the one-way marginals: about ε = 0.1 at 50,000 records.
 _ROUNDS = 10
+_SWEEP_FROM = 110
+_SWEEP_NONE = 80
+# With r = n/σ√m, the resolution if all m marginals of the workload were measured: below 110 there is no sweep, above it
+# gets 1 − 80/r of what the columns left.
+_MOST_SWEPT_CELLS = 30_000_000
+# More cells than these take too long to fit; then marginals are chosen only.
 
 
 @dataclass(frozen=True)
 class Round:
-    """One round: how many marginals are chosen by the worst cell and by summed error, and what each pick may cost."""
+    """One round: how many marginals are chosen, and what each may cost."""
 
-    by_cell: int
-    by_sum: int
+    picks: int
     select_rho: Fraction
     measure_rho: Fraction
-
-    @property
-    def picks(self) -> int:
-        """Marginals chosen in this round."""
-        return self.by_cell + self.by_sum
 
 
 def one_way_rho(settings: AdaptiveSettings, *, rho: Fraction, records: float, neighbors: Neighbors) -> Fraction:
     """What the one-way marginals get in all: a third where noise rules, less as it fades and pairs of columns matter more."""
     if settings.one_way_share is not None:
         return rho * Fraction(settings.one_way_share)
-    resolution = records / stddev_for(neighbors.marginal_l2_squared, rho)
+    resolution = _resolution(rho, records, neighbors)
     return rho / 3 * Fraction(min(1.0, math.pow(_NOISY / resolution, 1 / 3)))
 
 
@@ -53,10 +57,12 @@ def one_way_shares(workload: Workload) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Which marginals may be chosen after the columns, and in which rounds."""
+    """Which marginals may be chosen after the columns, in which rounds, and which are measured in any case at the end."""
 
     candidates: tuple[Marginal, ...]
     rounds: tuple[Round, ...]
+    swept: tuple[Marginal, ...]
+    sweep_rho: Fraction
 
 
 def plan_schedule(
@@ -69,12 +75,19 @@ def plan_schedule(
     neighbors: Neighbors,
 ) -> Schedule:
     """Spend exactly `left`, what the columns left of `rho`."""
-    if left <= 0:
-        return Schedule((), ())
-    columns = len(workload.domain)
-    picks = _picks(settings, rho=rho, records=records, columns=columns, neighbors=neighbors)
-    candidates = _candidates(workload, settings, picks=picks, left=left, records=records, neighbors=neighbors)
-    return Schedule(candidates, _rounds(settings, picks=picks, left=left, candidates=len(candidates)))
+    if left <= 0 or not has_pairs(workload):
+        return Schedule((), (), (), Fraction(0))
+    resolution = _resolution(rho, records, neighbors)
+    swept = _swept(workload)
+    share = _sweep_share(settings, workload, swept, resolution)
+    sweep_rho = left * Fraction(share)
+    picks = settings.picks or min(max(round(_PICKS * math.pow(resolution, 2 / 3)), len(workload.domain)), _MOST_PICKS)
+    measure_rho = (left - sweep_rho) / picks * (1 - Fraction(settings.selection_share))
+    candidates = _candidates(workload, records / stddev_for(neighbors.marginal_l2_squared, measure_rho))
+    if not candidates:
+        return Schedule((), (), swept, left)
+    rounds = _rounds(settings, picks=picks, left=left - sweep_rho, candidates=len(candidates), sweeps=sweep_rho > 0)
+    return Schedule(candidates, rounds, swept if sweep_rho else (), sweep_rho)
 
 
 def has_pairs(workload: Workload) -> bool:
@@ -82,38 +95,50 @@ def has_pairs(workload: Workload) -> bool:
     return any(len(family.columns) > 1 for family in workload)
 
 
-def _picks(settings: AdaptiveSettings, *, rho: Fraction, records: float, columns: int, neighbors: Neighbors) -> int:
-    """How many marginals to choose in all: more the less the noise matters, at least one a column."""
-    if settings.picks is not None:
-        return settings.picks
-    resolution = records / stddev_for(neighbors.marginal_l2_squared, rho)
-    return max(round(_PICKS * math.pow(resolution, 2 / 3)), columns)
+def _resolution(rho: Fraction, records: float, neighbors: Neighbors) -> float:
+    """The number of records over the noise of one marginal that would get all of ρ."""
+    return records / stddev_for(neighbors.marginal_l2_squared, rho)
 
 
-def _rounds(settings: AdaptiveSettings, *, picks: int, left: Fraction, candidates: int) -> tuple[Round, ...]:
-    """Rounds that spend exactly `left`."""
-    if not candidates:
-        return ()
-    per_round = min(max(2, math.ceil(picks / (settings.rounds or _ROUNDS))), candidates)
+def _swept(workload: Workload) -> tuple[Marginal, ...]:
+    """The workload's own marginals, each once."""
+    position = workload.domain.position
+    own = {Marginal(tuple(sorted(family.columns, key=position))): None for family in workload}
+    return tuple(m for m in own if len(m.columns) > 1 and m.size(workload.domain) <= _MOST_CELLS)
+
+
+def _sweep_share(
+    settings: AdaptiveSettings, workload: Workload, swept: tuple[Marginal, ...], resolution: float
+) -> float:
+    """Of what the columns left, the share that measures the whole workload."""
+    if not swept or sum(marginal.size(workload.domain) for marginal in swept) > _MOST_SWEPT_CELLS:
+        return 0.0
+    if settings.sweep_share is not None:
+        return settings.sweep_share
+    each = resolution / math.sqrt(len(swept))
+    return 1 - _SWEEP_NONE / each if each >= _SWEEP_FROM else 0.0
+
+
+def _rounds(
+    settings: AdaptiveSettings, *, picks: int, left: Fraction, candidates: int, sweeps: bool
+) -> tuple[Round, ...]:
+    """Rounds that spend exactly `left`; half as many where a sweep follows."""
+    most = settings.rounds or (_ROUNDS // 2 if sweeps else _ROUNDS)
+    per_round = min(max(2, math.ceil(picks / most)), candidates)
     count = max(1, round(picks / per_round))
     per_pick = left / (count * per_round)
     select = per_pick * Fraction(settings.selection_share)
-    by_sum = {"blend": 1, "max": 0, "mean": per_round}[settings.objective]
-    each = Round(per_round - by_sum, by_sum, select, per_pick - select)
-    return (each,) * count
+    return (Round(per_round, select, per_pick - select),) * count
 
 
-def _candidates(
-    workload: Workload, settings: AdaptiveSettings, *, picks: int, left: Fraction, records: float, neighbors: Neighbors
-) -> tuple[Marginal, ...]:
+def _candidates(workload: Workload, pick_resolution: float) -> tuple[Marginal, ...]:
     """What may be chosen: of the downward closure, all pairs of columns, and larger marginals whose cells rise above the noise.
 
     Every candidate makes selection noisier (by the logarithm of their number), so hopeless ones must not take part.
     """
-    measure_rho = left / picks * (1 - Fraction(settings.selection_share))
-    limit = _CELLS_PER_RESOLUTION * records / stddev_for(neighbors.marginal_l2_squared, measure_rho)
+    limit = min(_CELLS_PER_RESOLUTION * pick_resolution, _MOST_CELLS)
     return tuple(
         marginal
         for marginal in workload.closure(smallest=2)
-        if len(marginal.columns) == 2 or marginal.size(workload.domain) <= limit
+        if marginal.size(workload.domain) <= (_MOST_CELLS if len(marginal.columns) == 2 else limit)
     )

@@ -16,8 +16,9 @@ class AdaptiveSettings:
 
     `objective`: `max` chases the worst cell, `mean` the average total variation distance, `blend` both.
     `one_way_share` of ρ goes to the one-way marginals, `total_share` to the number of records where it is private;
-    of the rest, `selection_share` chooses marginals and what remains measures them. `one_way_share`, `rounds` and `picks`
-    (marginals chosen in all) follow from public facts unless given. `synthetic_rows` is the number of relaxed rows.
+    `sweep_share` of the rest measures the whole workload once at the end. Of what remains, `selection_share` chooses marginals and
+    the others measure them. `one_way_share`, `sweep_share`, `rounds` and `picks` (marginals chosen in all) follow
+    from public facts unless given. `synthetic_rows` is the number of relaxed rows.
     """
 
     objective: Objective = "blend"
@@ -26,12 +27,13 @@ class AdaptiveSettings:
     picks: int | None = None
     one_way_share: float | None = None
     total_share: float = 0.02
+    sweep_share: float | None = None
     selection_share: float = 0.3
     steps: int = 150
     final_steps: int = 300
     learning_rate: float = 0.1
     jitter: float = 0.3
-    kl: float = 1e-3
+    kl: float = 0.3
 
     def __post_init__(self) -> None:
         if self.objective not in ("blend", "max", "mean"):
@@ -47,6 +49,8 @@ class AdaptiveSettings:
             value = getattr(self, name)
             if value is not None and not 0 < value < 1:
                 raise SettingsError(f"{name} must lie strictly between 0 and 1.")
+        if self.sweep_share is not None and not 0 <= self.sweep_share < 1:
+            raise SettingsError("sweep_share must be at least 0 and below 1.")
         if (self.one_way_share or 0) + self.total_share >= 1:
             raise SettingsError("one_way_share and total_share leave nothing for the rest.")
         if not (self.learning_rate > 0 and self.jitter > 0 and self.kl >= 0):
