@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.sources.bad_files import BAD_FILES
 from tests.sources.tables import all_marginals, assert_same_counts, random_table, same
 
 from dprap.datasets import example, example_schema
@@ -194,32 +195,6 @@ def test_draft_schema_is_refused(tmp_path: Path) -> None:
     pq.write_table(small(10), tmp_path / "a.parquet")
     with pytest.raises(SchemaError, match="draft"):
         FileSource.open(tmp_path, SCHEMA.model_copy(update={"is_draft": True}))
-
-
-HEADER = b"region,age\n"
-BAD_FILES = {
-    "empty.csv": b"",
-    "header-only.csv": HEADER,
-    "latin1.csv": HEADER + "nörth,1\n".encode("latin-1"),
-    "utf16.csv": "region,age\nnorth,1\n".encode("utf-16"),
-    "ragged-short.csv": HEADER + b"north,1\nsouth\n",
-    "ragged-long.csv": HEADER + b"north,1\nsouth,2,3\n",
-    "open-quote.csv": HEADER + b'north,1\n"south,2\nnorth,3\n',
-    "formula.csv": HEADER + b"=cmd|'/c calc'!A0,1\n",
-    "formula-number.csv": HEADER + b"north,=1+1\n",
-    "nul.csv": HEADER + b"no\x00rth,1\n",
-    "not-whole.csv": HEADER + b"north,1.5\n",
-    "far.csv": HEADER + b"north,99999999999999999999999\n",
-    "huge-field.csv": HEADER + b"n" * (40 << 20) + b",1\n",
-    "huge-header.csv": b"x" * (3 << 20) + b",age\n1,2\n",
-    "twice.csv": b"age,age\n1,2\n",
-    "empty.parquet": b"",
-    "magic.parquet": b"PAR1",
-    "text.parquet": b"region,age\nnorth,1\n",
-    "random.parquet": bytes(np.random.default_rng(0).integers(0, 256, 5000, dtype=np.uint8)),
-    "kind.xlsx": b"PK\x03\x04",
-    "broken.csv.gz": b"\x1f\x8b\x08\x00 not gzip",
-}
 
 
 @pytest.mark.parametrize("name", BAD_FILES)

@@ -158,6 +158,8 @@ def _csv_error(path: Path, message: str) -> DataError:
         return DataError(f"{path}: is not UTF-8 text. Convert it to UTF-8.")
     if "Empty CSV" in message:
         return DataError(f"{path}: has no records.")
+    if "straddl" in message:
+        return DataError(f"{path}: has a record of more than 2 MB. Check its quotes: one may be left open.")
     if "Expected" in message and "columns" in message:
         return DataError(f"{path}: has lines with more or fewer fields than the header. Check delimiter and quotes.")
     return DataError(f"{path}: cannot be read as CSV. It may be truncated, damaged or of another kind.")
