@@ -23,6 +23,9 @@ from dprap.relaxed.soft_rows import Target
 
 _LEAST_EXPECTED = 1e-2  # counts; an empty cell may turn out not to be
 _DISPERSIONS = np.geomspace(0.1, 3000.0, 40)
+_TRUST = 2.0
+# Dispersions are multiplied by this: the worst cells, which depart more than the typical ones that c describes, gain by
+# it, and the others lose little.
 _LEVELS_PER_OCTAVE = 4  # expected counts are rounded to such powers of 2 where only their likelihood is asked for
 
 
@@ -63,7 +66,7 @@ def first_evidence(measured: Sequence[Measurement], expected_counts: Sequence[An
             item.counts.astype(np.float64),
             item.stddev_counts,
             counts,
-            float(_DISPERSIONS[np.argmax(likelihoods + together)]),
+            _TRUST * float(_DISPERSIONS[np.argmax(likelihoods + together)]),
         )
         for item, counts, likelihoods in zip(measured, expected, own, strict=True)
     ]

@@ -24,8 +24,9 @@ from dprap.queries import Marginal
 from dprap.relaxed.soft_rows import SoftRows, Target, fit_rows
 from dprap.workload import Workload
 
-_LEAST_SHARE = 1e-6
-# Every code keeps this probability at the start: a logit of minus infinity could never come back.
+_LEAST_SHARE = 0.02
+# Every code starts with at least this share of its noise: a code that noise has hidden must be able to come back when other
+# marginals show it, against the pull towards the start.
 
 
 def run(
@@ -113,7 +114,7 @@ def _measure_columns(curator: Curator, workload: Workload, settings: AdaptiveSet
         counts = measurement.counts.astype(np.float64)
         if len(counts) >= SHORTEST:
             counts = smooth(counts, measurement.stddev_counts**2)
-        share = project_simplex(counts / records) + _LEAST_SHARE
+        share = project_simplex(counts / records) + _LEAST_SHARE * measurement.stddev_counts / records
         shares.append(share / share.sum())
         # The fit may see negative counts: what a projection cuts off here, other marginals may yet correct.
         weight = (records / measurement.stddev_counts) ** 2
