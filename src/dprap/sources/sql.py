@@ -25,6 +25,8 @@ Kind: TypeAlias = Literal["boolean", "integer", "float", "decimal", "text", "dat
 _SHORT_LIST = 32
 # Up to so many texts, comparing one after the other is faster than a search; twice as fast at 16.
 
+_ARGUMENTS = 64
+
 # In the order in which encoding reports them; the least one wins.
 _REFUSALS = {-3: missing_code, -2: unreadable_code, -1: outside_code}
 
@@ -41,10 +43,18 @@ def check_sql(table: str, schema: Schema, kinds: Mapping[str, Kind]) -> str:
     """A query for the number of records, the sum of a hash of each, and the least code of every column."""
     names = list(schema.columns)
     codes = [f"c{i}" for i in range(len(names))]
-    record = f"hashtextextended(concat_ws(',', {', '.join(codes)}), 0)"
+    record = f"hashtextextended({_joined(codes)}, 0)"
     least = ", ".join(f"min({code})" for code in codes)
     codes_query = codes_sql(table, schema, kinds, names)
     return f"SELECT count(*), sum({record}), {least} FROM ({codes_query}) AS codes"  # noqa: S608
+
+
+def _joined(codes: Sequence[str]) -> str:
+    """The codes of a record as one text; a function takes at most 100 arguments."""
+    if len(codes) <= _ARGUMENTS:
+        return f"concat_ws(',', {', '.join(codes)})"
+    parts = [_joined(codes[start : start + _ARGUMENTS]) for start in range(0, len(codes), _ARGUMENTS)]
+    return _joined(parts)
 
 
 def count_sql(table: str, schema: Schema, kinds: Mapping[str, Kind], marginal: Marginal) -> str:
