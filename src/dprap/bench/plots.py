@@ -82,8 +82,14 @@ _NUMBERS = {"3": "three", "5": "five"}
 
 def _title(workload: str) -> str:
     """The name of a workload in words."""
-    width, _, count = workload.partition("way:")
-    return _TITLES.get(workload) or (f"{count} {_NUMBERS.get(width, width)}-way marginals" if count else workload)
+    count = workload.partition(":")[2]
+    return _TITLES.get(workload) or f"{count} {_width(workload)} marginals"
+
+
+def _width(workload: str) -> str:
+    """How wide its marginals are, in words."""
+    columns = workload.partition("way")[0]
+    return f"{_NUMBERS.get(columns, columns)}-way"
 
 
 def _logarithmic(axis: Any, *, x: bool = False, y: bool = False) -> None:
@@ -141,8 +147,7 @@ def _against_marginals(table: pd.DataFrame) -> Any:
     figure, axes = _panels(len(panels))
     for axis, (width, epsilon) in zip(axes, panels, strict=True):
         _lines(axis, chosen[(chosen["width"] == width) & (chosen["epsilon"] == epsilon)], "queries", "max")
-        wide_of = _NUMBERS.get(width.removesuffix("way"), width)
-        axis.set(title=f"{wide_of}-way, ε = {epsilon:g}", xlabel="queries", ylabel="maximum error")
+        axis.set(title=f"{_width(width)}, ε = {epsilon:g}", xlabel="queries", ylabel="maximum error")
         _logarithmic(axis, x=True, y=True)
     return figure
 
@@ -159,8 +164,9 @@ def _against_oversampling(table: pd.DataFrame) -> Any:
             axis.plot(times, [row[column] for column in rounded], marker="o", ms=3, label=row["method"], color=colour)
             axis.axhline(row["max"], ls=":", color=colour)
         axis.set(title=f"ε = {epsilon:g}; dotted: before rounding", xlabel="oversampling", ylabel="maximum error")
-        _logarithmic(axis, x=True, y=True)
+        _logarithmic(axis, x=True)
         axis.set_xticks(times)
+        axis.set_ylim(bottom=0)
         axis.grid(alpha=0.3)
     return figure
 
@@ -188,7 +194,7 @@ def _against_rows(table: pd.DataFrame) -> Any:
 
 def _query_counts(table: pd.DataFrame) -> Any:
     table = table.copy()
-    table["width"] = table["workload"].str.partition(":")[0]
+    table["width"] = [_width(workload) for workload in table["workload"]]
     figure, axes = _panels(1)
     _lines(axes[0], table, "families", "queries", by="width")
     axes[0].set(xlabel="marginals", ylabel="queries")
