@@ -64,11 +64,12 @@ class Case:
 CASES = (
     *(Case("adult", f"{k}way:64", epsilon) for k in (3, 5) for epsilon in (0.1, 1.0)),
     *(Case("adult", f"{k}way:64", epsilon, relation="add-remove") for k in (3, 5) for epsilon in (0.1, 1.0)),
-    *(Case("loans", "3way:64", epsilon, seeds=2) for epsilon in (0.1, 1.0)),
+    *(Case("adult", f"{k}way:64", epsilon) for epsilon in (0.05, 0.25, 0.5) for k in (3, 5)),
     *(Case("nltcs", "3way:64", epsilon) for epsilon in (0.1, 1.0)),
     *(Case("adult-reduced", "3way:all", epsilon) for epsilon in (0.1, 1.0)),
-    *(Case("loans", f"3way:{marginals}", 1.0, seeds=1) for marginals in (256, 1024)),
-    *(Case("adult", f"{k}way:64", epsilon) for epsilon in (0.25, 0.5, 0.05) for k in (3, 5)),
+    *(Case("loans", f"{k}way:64", epsilon, seeds=2) for k in (3, 5) for epsilon in (0.1, 1.0)),
+    *(Case("adult", f"{k}way:all", epsilon, seeds=1) for k in (3, 5) for epsilon in (0.1, 1.0)),
+    *(Case("loans", f"3way:{marginals}", epsilon, seeds=1) for marginals in (256, 1024) for epsilon in (1.0, 0.1)),
 )
 """The most telling first."""
 

@@ -46,7 +46,7 @@ def one_way_rho(settings: AdaptiveSettings, *, rho: Fraction, records: float, ne
     if settings.one_way_share is not None:
         return rho * Fraction(settings.one_way_share)
     resolution = _resolution(rho, records, neighbors)
-    return rho / 3 * Fraction(min(1.0, math.pow(_NOISY / resolution, 1 / 3)))
+    return rho / 3 * Fraction(min(1.0, math.sqrt(_NOISY / resolution)))
 
 
 def one_way_shares(workload: Workload) -> tuple[float, ...]:
