@@ -76,6 +76,7 @@ def main() -> None:
             "queries": workload.queries,
             "accounting": options.accounting.value,
             "first_seed": options.first_seed,
+            "initial_spread": settings.initial_spread,
             "zero_answers_max_error": round(max(float(fractions.max()) for fractions in truth), 4),
             "max_error_median": median(errors),
             "max_error": errors,
