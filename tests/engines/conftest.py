@@ -49,6 +49,8 @@ def postgres_url() -> Iterator[str]:
     options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
     run = {"check": True, "cwd": folder, "stdout": subprocess.DEVNULL}
     subprocess.run([*user, initdb, "-D", data, "-U", "dprap", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8"], **run)
+    rules = data / "pg_hba.conf"
+    rules.write_text(f"host all keeper 127.0.0.1/32 scram-sha-256\n{rules.read_text()}")  # who needs a password
     subprocess.run([*user, pg_ctl, "-D", data, "-w", "-o", options, "-l", folder / "log", "start"], **run)
     try:
         yield f"postgresql://dprap@127.0.0.1:{port}/postgres"
