@@ -12,6 +12,7 @@ from dprap.mechanisms import DEFAULT_METHOD
 from dprap.mechanisms.result import ProgressCallback, silent
 from dprap.plan import Plan, WorkloadChoice, make_plan
 from dprap.privacy import Accounting, Excess, Ledger, Neighbors, PersonColumn, Relation, open_bounded
+from dprap.public import refuse_same_table
 from dprap.release.release import Release, TableFormat
 from dprap.run import execute
 from dprap.schema import Schema
@@ -37,6 +38,7 @@ def synthesize(
     settings: Mapping[str, Any] | None = None,
     certificate_share: float = 0.02,
     seed: int = 0,
+    public: Any = None,
     ledger: Path | str | None = None,
     ledger_cap_rho: float | Fraction | None = None,
     insecure_noise_seed: int | None = None,
@@ -48,7 +50,8 @@ def synthesize(
     workload is all `kway` marginals that fit, `marginals` of them drawn at random, or the one given. With a `ledger`
     every charge is durable and the run counts against the ledger's cap. People with several records need
     `neighbors=Neighbors(relation, max_rows_per_person)` and the `person_column` with their ids, which stands outside the
-    schema; `excess` says what happens to records beyond that bound: `error`, or `drop` under add-remove neighbours.
+    schema; `excess` says what happens to records beyond that bound: `error`, or `drop` under add-remove neighbours. With `public`, a table
+    of the same schema that everybody may see, the method `adaptive` starts from it; the release says so, and does not protect it.
 
     >>> from dprap.datasets import example, example_schema
     >>> release = synthesize(example(500, seed=1), example_schema(), epsilon=1.0, kway=1, method="independent")
@@ -58,6 +61,7 @@ def synthesize(
     checked_schema = as_schema(schema)
     checked_schema.require_reviewed()
     relation = neighbors if isinstance(neighbors, Neighbors) else Neighbors(Relation(neighbors))
+    refuse_same_table(table, public)
     person = None if person_column is None else PersonColumn(person_column, Excess(excess))
     source = open_bounded(table, checked_schema, neighbors=relation, person=person)
     choice = workload or WorkloadChoice(kway=kway, marginals=marginals, seed=workload_seed, max_cells=max_cells)
@@ -73,6 +77,7 @@ def synthesize(
         settings=settings,
         certificate_share=certificate_share,
         seed=seed,
+        public=public,
     )
     if ledger is None:
         return execute(plan, source, insecure_noise_seed=insecure_noise_seed, progress=progress)

@@ -46,6 +46,7 @@ def forecast(plan: Plan, rows: int | None) -> Forecast:
         budget_rho=plan.budget.rho - certificate_rho,
         neighbors=plan.neighbors,
         rows=rows,
+        **({} if plan.public is None else {"public": plan.public}),
     )
     if certificate_rho:
         stddev = stddev_for(plan.neighbors.query**2, certificate_rho)

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from dprap.errors import BudgetError, SettingsError
-from dprap.mechanisms.registry import Method, method_named
+from dprap.mechanisms.registry import METHODS, Method, method_named
 from dprap.privacy import Accounting, Budget, Neighbors, Relation, default_delta
+from dprap.public import PublicTable, read_public
 from dprap.schema import Schema
 from dprap.workload import MAX_CELLS, Workload, all_kway, random_kway
 from dprap.workload.files import read_workload
@@ -46,6 +47,7 @@ class Plan:
     certificate_share: float
     seed: int
     notes: tuple[str, ...] = field(default=())
+    public: PublicTable | None = None
 
     @property
     def max_cells(self) -> int:
@@ -66,12 +68,20 @@ def make_plan(
     settings: Mapping[str, Any] | None = None,
     certificate_share: float = 0.02,
     seed: int = 0,
+    public: Any = None,
 ) -> Plan:
     """Decide everything that can be decided without the data.
 
-    `rows` is the number of records where it is public (replace neighbours), else None.
+    `rows` is the number of records where it is public (replace neighbours), else None. `public` is a public table with the same schema, in
+    memory or as a path, that the run may start from; only some methods take one.
     """
     schema.require_reviewed()
+    chosen = method_named(method)
+    if public is not None and not chosen.takes_public:
+        able = ", ".join(name for name, other in METHODS.items() if other.takes_public)
+        raise SettingsError(
+            f"method {method} cannot start from a public table. Leave it out, or use the method {able}."
+        )
     neighbors = neighbors or Neighbors(Relation.REPLACE)
     notes: list[str] = []
     if delta is None:
@@ -90,7 +100,6 @@ def make_plan(
         raise SettingsError(f"the certificate's share must lie in [0, 1); it is {certificate_share}.")
     if not isinstance(workload, Workload):
         workload = _chosen_workload(schema, workload or WorkloadChoice(), public_rows, notes)
-    chosen = method_named(method)
     return Plan(
         schema,
         workload,
@@ -101,6 +110,7 @@ def make_plan(
         certificate_share,
         seed,
         tuple(notes),
+        None if public is None else read_public(public, schema, workload),
     )
 
 

@@ -51,7 +51,8 @@ def execute(
     curator.set_aside(certificate_rho)
     progress(Progress("count", 0, 1, f"{len(plan.workload):,} marginals"))
     curator.prepare(plan.workload.families)
-    result = plan.method.run(curator, plan.workload, plan.settings, seed=plan.seed, progress=progress)
+    start = {} if plan.public is None else {"public": plan.public}
+    result = plan.method.run(curator, plan.workload, plan.settings, seed=plan.seed, progress=progress, **start)
     rows = _rows(curator, result)
     curator.set_aside(0)
     certificate = _certify(curator, plan, result, rows, certificate_rho)
@@ -74,6 +75,7 @@ def execute(
         workload_shares=None if result.answers is None else tuple(result.answers),
         measurements=result.measurements,
         certificate=certificate,
+        public=None if plan.public is None else plan.public.facts,
     )
 
 

@@ -44,6 +44,7 @@ class Job:
     rows: int | None
     table_format: str
     insecure_noise_seed: int | None
+    public_digest: str | None = None
 
     @property
     def out_path(self) -> Path:
@@ -143,6 +144,10 @@ def open_job(job: Job, *, quiet: bool) -> tuple[Schema, CountSource, Plan]:
     with reading_display(quiet=quiet) as progress:
         source = source_from_options(job.table, schema, job.options, neighbors, progress)
     plan = plan_from_options(schema, job.options, rows=source.rows if neighbors.rows_are_public else None)
+    if job.public_digest is not None and plan.public is not None and plan.public.facts.digest != job.public_digest:
+        raise SettingsError(
+            f"the public table {plan.public.facts.name} has changed since the run began. Put the old one back, and resume again."
+        )
     return schema, source, plan
 
 

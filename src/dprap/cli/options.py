@@ -39,6 +39,12 @@ Rounds = Annotated[int | None, typer.Option(help="Adaptive rounds T.")]
 QueriesPerRound = Annotated[int | None, typer.Option(help="Queries per round K (rap).")]
 SyntheticRows = Annotated[int | None, typer.Option(help="Relaxed rows n'.")]
 CertificateShare = Annotated[float, typer.Option("--certificate", help="Share of ρ for the accuracy certificate.")]
+Public = Annotated[
+    Path | None,
+    typer.Option(
+        help="A table that everybody may see, to start from (adaptive): same schema, CSV or Parquet. Not protected."
+    ),
+]
 Seed = Annotated[int, typer.Option(help="Seed of public randomness: initialisation and rounding. Never of noise.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say only what went wrong.")]
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable result on stdout.")]
@@ -71,6 +77,7 @@ def plan_from_options(schema: Schema, options: dict[str, Any], *, rows: int | No
         settings=given,
         certificate_share=options["certificate_share"],
         seed=options["seed"],
+        public=options["public"],
     )
 
 

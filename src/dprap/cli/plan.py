@@ -29,9 +29,10 @@ def plan(
     queries_per_round: o.QueriesPerRound = None,
     synthetic_rows: o.SyntheticRows = None,
     certificate: o.CertificateShare = 0.02,
+    public: o.Public = None,
     as_json: o.Json = False,
 ) -> None:
-    """Show what a run would do and how accurate it would be. Touches no data, spends nothing."""
+    """Show what a run would do and how accurate it would be. Touches no private data, spends nothing."""
     from dprap.cli.output import print_json, results
     from dprap.cli.summary import plan_data, plan_lines
     from dprap.errors import SettingsError
@@ -56,6 +57,7 @@ def plan(
         "synthetic_rows": synthetic_rows,
         "certificate_share": certificate,
         "seed": 0,
+        "public": None if public is None else str(public),
     }
     made = o.plan_from_options(Schema.load(schema), options, rows=rows)
     if as_json:

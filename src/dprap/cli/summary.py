@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,6 +24,11 @@ def plan_lines(plan: Plan, rows: int | None) -> list[str]:
     ]
     if rows is not None:
         lines.append(f"records     {rows:,}")
+    if plan.public is not None:
+        facts = plan.public.facts
+        lines.append(
+            f"public      {facts.name}, {facts.rows:,} records, digest {facts.digest}: not covered by the guarantee"
+        )
     expected = forecast(plan, rows)
     lines += [f"default     {text}" for text in plan.notes]
     lines += _step_lines(expected, plan, rows)
@@ -77,6 +83,7 @@ def plan_data(plan: Plan, rows: int | None) -> dict[str, Any]:
         "max_rows_per_person": plan.neighbors.max_rows_per_person,
         "records": rows,
         "certificate_share": plan.certificate_share,
+        "public": None if plan.public is None else asdict(plan.public.facts),
         "steps": [
             {
                 "label": step.label,
@@ -97,7 +104,7 @@ def release_lines(release: Release, out: str, seconds: float) -> list[str]:
     """A finished release in a few lines, for the steward: time and memory are exact, unlike the published ones."""
     from dprap.run import peak_memory_mb
 
-    lines = [release.privacy.sentence()]
+    lines = [release.guarantee]
     certificate = release.certificate
     if certificate is not None:
         lines.append(
@@ -117,6 +124,7 @@ def release_data(release: Release, out: str) -> dict[str, Any]:
         "epsilon": release.privacy.epsilon,
         "delta": release.privacy.delta,
         "rho_spent": release.privacy.rho_spent,
+        "public": None if release.public is None else asdict(release.public),
         "queries": release.workload.queries,
         "certified_max_error": None if certificate is None else certificate.upper_bound_counts / release.rows,
         "seconds": release.facts.seconds,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -44,6 +45,7 @@ def synth(
     queries_per_round: o.QueriesPerRound = None,
     synthetic_rows: o.SyntheticRows = None,
     certificate: o.CertificateShare = 0.02,
+    public: o.Public = None,
     rows: Annotated[int | None, typer.Option(help="Rows of the synthetic table (default as many as records).")] = None,
     table_format: Annotated[str, typer.Option("--format", help="parquet or csv.")] = "parquet",
     seed: o.Seed = 0,
@@ -63,6 +65,7 @@ def synth(
     from dprap.cli.output import note, print_json, results
     from dprap.cli.summary import plan_lines, release_data, release_lines
     from dprap.errors import DprapError, SettingsError
+    from dprap.public import refuse_same_table
     from dprap.schema import Schema
 
     if out.exists():
@@ -97,6 +100,7 @@ def synth(
             "synthetic_rows": synthetic_rows,
             "certificate_share": certificate,
             "seed": seed,
+            "public": None if public is None else str(public.resolve()),
         },
         run=uuid.uuid4().hex,
         ledger=None if ledger is None else str(ledger.resolve()),
@@ -106,7 +110,10 @@ def synth(
         table_format=table_format,
         insecure_noise_seed=insecure_noise_seed,
     )
+    refuse_same_table(table, public)
     _, source, plan = open_job(job, quiet=quiet)
+    if plan.public is not None:
+        job = replace(job, public_digest=plan.public.facts.digest)
     for line in plan_lines(plan, source.rows if plan.neighbors.rows_are_public else None):
         note(line, quiet=quiet)
     if not yes and sys.stdin.isatty() and not typer.confirm("Spend this budget?", err=True):

@@ -20,6 +20,8 @@ class Method:
     module: str
     settings_class: str
     summary: str
+    takes_public: bool = False
+    """Whether `run` and `outline` take a public table to start from, as `public`."""
 
     def settings(self, given: Mapping[str, Any]) -> Any:
         """The method's settings with the given ones replaced; refuses a setting the method does not have."""
@@ -52,6 +54,7 @@ METHODS = {
             "dprap.mechanisms.adaptive",
             "AdaptiveSettings",
             "whole marginals, the worst-answered first; for most uses the best",
+            takes_public=True,
         ),
         Method("rap", "dprap.mechanisms.rap", "RapSettings", "the paper's algorithm: single queries, adaptively"),
         Method("gaussian", "dprap.mechanisms.gaussian", "GaussianSettings", "every marginal once; answers only"),

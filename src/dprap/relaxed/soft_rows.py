@@ -35,7 +35,10 @@ class Target:
 
 
 class SoftRows:
-    """Rows whose columns have independent distributions softmax(logits), all of equal weight."""
+    """Rows whose columns have independent distributions softmax(logits), all of equal weight.
+
+    `prior` are the logits to which a fit pulls: one line for all rows, or one for each.
+    """
 
     def __init__(
         self, domain: Domain, one_way_shares: Sequence[np.ndarray], *, rows: int, jitter: float, seed: int
@@ -43,7 +46,7 @@ class SoftRows:
         self.domain = domain
         self.rows = rows
         self._slices = {name: slice(domain.offset(name), domain.offset(name) + domain.size(name)) for name in domain}
-        self.prior = np.log(np.concatenate(one_way_shares)).astype(np.float32)[:, None]
+        self.prior: Block = np.log(np.concatenate(one_way_shares)).astype(np.float32)[:, None]
         gumbel = np.random.default_rng(seed).gumbel(size=(domain.onehot_size, rows)).astype(np.float32)
         self.logits: Block = self.prior + np.float32(jitter) * gumbel
         self.probabilities: Block = np.empty_like(self.logits)
@@ -134,7 +137,7 @@ def fit_rows(
     learning_rate: float,
     cool_down: float = 0.0,
 ) -> float:
-    """Adam on the logits for ½ chi-square + kl_weight · mean over rows of KL(row ‖ product of one-way shares).
+    """Adam on the logits for ½ chi-square + kl_weight · mean over rows of KL(row ‖ its prior).
 
     In the last `cool_down` share of the steps the learning rate falls to zero. Returns the chi-square before the last step.
     """

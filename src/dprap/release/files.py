@@ -27,6 +27,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from dprap.encoding import write_table
 from dprap.errors import DprapError, SettingsError
 from dprap.privacy.measurement import Certificate
+from dprap.public import PublicFacts
 from dprap.relaxed import RelaxedDataset
 from dprap.release.measurements import measurement_table, read_measurements
 from dprap.release.release import Release, RunFacts
@@ -56,6 +57,7 @@ class ReleaseFile(BaseModel):
     private: bool
     guarantee: str
     privacy: PrivacyStatement
+    public: PublicFacts | None = None
     facts: RunFacts
     rows: int = Field(ge=1)
     synthetic_rows: int | None
@@ -135,6 +137,7 @@ def load(directory: Path | str) -> Release:
         workload_shares=shares,
         measurements=measurements,
         certificate=described.certificate,
+        public=described.public,
     )
 
 
@@ -171,8 +174,9 @@ def _described(release: Release, synthetic_rows: int | None) -> ReleaseFile:
     return ReleaseFile(
         format_version=FORMAT_VERSION,
         private=release.privacy.private,
-        guarantee=release.privacy.sentence(),
+        guarantee=release.guarantee,
         privacy=release.privacy,
+        public=release.public,
         facts=release.facts,
         rows=release.rows,
         synthetic_rows=synthetic_rows,

@@ -15,6 +15,7 @@ from dprap.array_types import Answers
 from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.privacy.measurement import Certificate, Measurement, QueryMeasurement
+from dprap.public import PublicFacts
 from dprap.queries import Family, Marginal
 from dprap.relaxed import RelaxedDataset, answers
 from dprap.release.conditions import conditioned, decoded_where
@@ -48,7 +49,8 @@ class RunFacts:
 class Release:
     """What a run publishes: a relaxed data set (or plain answers), noisy measurements and the guarantee.
 
-    `rows` is the number of records of the private table where that is public, else a noisy number that was paid for.
+    `rows` is the number of records of the private table where that is public, else a noisy number that was paid for. `public` describes the
+    public table that the run started from, if there was one.
     """
 
     schema: Schema
@@ -60,6 +62,13 @@ class Release:
     workload_shares: tuple[Answers, ...] | None
     measurements: tuple[Measurement | QueryMeasurement, ...]
     certificate: Certificate | None
+    public: PublicFacts | None = None
+
+    @property
+    def guarantee(self) -> str:
+        """The guarantee in a sentence, and what it does not cover."""
+        sentence = self.privacy.sentence()
+        return sentence if self.public is None else f"{sentence} {self.public.sentence()}"
 
     def table(
         self,

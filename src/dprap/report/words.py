@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 
+from dprap.public import PublicFacts
 from dprap.release import Release
 from dprap.report.html import Html, el, table
 
@@ -13,7 +14,7 @@ def guarantee(release: Release) -> Html:
     """The guarantee in plain words, then exactly."""
     privacy = release.privacy
     if not privacy.private:
-        return el("p", privacy.sentence(), class_="not-private")
+        return el("p", release.guarantee, class_="not-private")
     one = (
         "one record"
         if privacy.max_rows_per_person == 1
@@ -67,7 +68,28 @@ def guarantee(release: Release) -> Html:
         el("p", counted, class_="soft"),
         class_="card exact",
     )
-    return el("div", plain, exact, class_="two")
+    both = el("div", plain, exact, class_="two")
+    return both if release.public is None else el("div", both, _public_table(release.public))
+
+
+def _public_table(public: PublicFacts) -> Html:
+    """What is not protected."""
+    return el(
+        "div",
+        el("h3", "A public table was used"),
+        el(
+            "p",
+            "The fit started from a public table and kept of it what the measurements of the private table do not contradict. The guarantee is "
+            "for the private table alone: it does not cover the public one.",
+        ),
+        table(
+            ["", ""],
+            [["name", public.name], ["records", f"{public.rows:,}"], ["digest", public.digest]],
+            caption="The public table",
+            numbers_from=2,
+        ),
+        class_="card",
+    )
 
 
 def certificate(release: Release) -> Html:

@@ -7,19 +7,21 @@ fractions of ρ, so the charges add up to the whole budget.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from dprap.array_types import Answers
 from dprap.mechanisms.adaptive.evidence import Evidence, first_evidence
+from dprap.mechanisms.adaptive.public_start import column_evidence, fit_to_public, misleads, records_stood_for
 from dprap.mechanisms.adaptive.schedule import has_pairs, one_way_rho, one_way_shares, plan_schedule
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
 from dprap.mechanisms.adaptive.smoothing import SHORTEST, smooth
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.mechanisms.shared import project_simplex
 from dprap.privacy import Curator, Measurement, Score
+from dprap.public import PublicTable
 from dprap.queries import Marginal
 from dprap.relaxed.soft_rows import SoftRows, Target, fit_rows
 from dprap.workload import Workload
@@ -36,8 +38,9 @@ def run(
     *,
     seed: int,
     progress: ProgressCallback = silent,
+    public: PublicTable | None = None,
 ) -> MechanismResult:
-    """Spend the curator's whole budget on the workload and return the fitted rows."""
+    """Spend the curator's whole budget on the workload and return the fitted rows; they start at the public table, if there is one."""
     start = _measure_columns(curator, workload, settings)
     schedule = plan_schedule(
         workload,
@@ -47,18 +50,25 @@ def run(
         records=start.records,
         neighbors=curator.neighbors,
     )
-    rows = SoftRows(
-        workload.domain, start.one_way_shares, rows=settings.synthetic_rows, jitter=settings.jitter, seed=seed
-    )
-    known = _Known(start)
+
+    def product_of_columns() -> SoftRows:
+        return SoftRows(
+            workload.domain, start.one_way_shares, rows=settings.synthetic_rows, jitter=settings.jitter, seed=seed
+        )
+
+    rows = product_of_columns()
+    known = _Known(start if public is None else _start_from(public, rows, start, settings))
     stages = len(schedule.rounds) + bool(schedule.swept)
 
     def fit(measured: Sequence[Measurement], stage: int) -> None:
         last = stage == stages
+        kl_weight = settings.kl * start.records / max(item.stddev_counts for item in measured)
+        if public is not None:
+            kl_weight = max(kl_weight, records_stood_for(public, known.departures(), start.records))
         misfit = fit_rows(
             rows,
             known.targets(),
-            kl_weight=settings.kl * start.records / max(item.stddev_counts for item in measured),
+            kl_weight=kl_weight,
             steps=settings.final_steps if last else settings.steps,
             learning_rate=settings.learning_rate,
             cool_down=0.7 if last else 0.0,
@@ -76,7 +86,13 @@ def run(
         measured = curator.measure(
             [schedule.candidates[position] for position in chosen], each.measure_rho * each.picks
         )
-        known.add(measured, [estimates[position] for position in chosen])
+        expected = [estimates[position] for position in chosen]
+        if public is not None and number == 1:
+            plain = product_of_columns()
+            plainly = [plain.marginal(item.marginal.columns) * start.records for item in measured]
+            if misleads(measured, expected, plainly):
+                public, rows, known, expected = None, plain, _Known(start), plainly
+        known.add(measured, expected)
         fit(measured, number)
     if schedule.swept:
         estimates = [rows.marginal(marginal.columns) * start.records for marginal in schedule.swept]
@@ -88,12 +104,13 @@ def run(
 
 @dataclass(frozen=True)
 class _Start:
-    """What is known after the columns were measured one by one."""
+    """What is known after the columns were measured one by one; `departures` are those from a public table's columns."""
 
     records: float
     one_way_shares: list[np.ndarray]
     targets: list[Target]
     measurements: list[Measurement]
+    departures: tuple[Evidence, ...] = ()
 
 
 def _measure_columns(curator: Curator, workload: Workload, settings: AdaptiveSettings) -> _Start:
@@ -121,6 +138,22 @@ def _measure_columns(curator: Curator, workload: Workload, settings: AdaptiveSet
         wanted = (counts / records).astype(np.float32)
         targets.append(Target(measurement.marginal.columns, wanted, np.full(len(wanted), weight, np.float32)))
     return _Start(records, shares, targets, [*totals, *measured])
+
+
+def _start_from(public: PublicTable, rows: SoftRows, start: _Start, settings: AdaptiveSettings) -> _Start:
+    """Fit the rows to a public table and then to the measured columns, each as far as it is believed."""
+    fit_to_public(rows, public, steps=settings.final_steps, learning_rate=settings.learning_rate)
+    columns = [item for item in start.measurements if item.marginal.columns]
+    evidence = column_evidence(columns, public, start.records)
+    targets = [item.target(start.records) for item in evidence]
+    fit_rows(
+        rows,
+        targets,
+        kl_weight=records_stood_for(public, evidence, start.records),
+        steps=settings.steps,
+        learning_rate=settings.learning_rate,
+    )
+    return replace(start, targets=targets, departures=tuple(evidence))
 
 
 def _records(curator: Curator, measured: Sequence[Measurement]) -> float:
@@ -168,6 +201,10 @@ class _Known:
     def targets(self) -> list[Target]:
         """What the rows should fit."""
         return [*self._start.targets, *(item.target(self._start.records) for item in self._evidence.values())]
+
+    def departures(self) -> list[Evidence]:
+        """Everything measured, against what was expected before."""
+        return [*self._start.departures, *self._evidence.values()]
 
     def cells(self) -> int:
         """Cells of everything measured."""

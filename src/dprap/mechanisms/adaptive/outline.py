@@ -9,11 +9,18 @@ from dprap.mechanisms.adaptive.settings import AdaptiveSettings
 from dprap.mechanisms.outline import PlannedStep, rho_of_records, total_of_records
 from dprap.privacy import Neighbors
 from dprap.privacy.gaussian import stddev_for
+from dprap.public import PublicTable
 from dprap.workload import Workload
 
 
 def outline(
-    workload: Workload, settings: AdaptiveSettings, *, budget_rho: Fraction, neighbors: Neighbors, rows: int | None
+    workload: Workload,
+    settings: AdaptiveSettings,
+    *,
+    budget_rho: Fraction,
+    neighbors: Neighbors,
+    rows: int | None,
+    public: PublicTable | None = None,
 ) -> list[PlannedStep]:
     """Columns one by one, then rounds of choosing and measuring, then the workload where that pays.
 
@@ -49,6 +56,9 @@ def outline(
         """Operations of a fit: forward once, backward twice."""
         return 3.0 * steps * (domain.onehot_size + fitted_cells) * settings.synthetic_rows
 
+    if public is not None:
+        work = fitting(settings.final_steps, public.cells) + fitting(settings.steps, 0)
+        steps.append(PlannedStep("start from the public table", Fraction(0), None, 0, work))
     if schedule.rounds:
         fits = len(schedule.rounds) * settings.steps
         steps += [
