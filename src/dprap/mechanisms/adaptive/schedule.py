@@ -24,9 +24,9 @@ _MOST_CELLS = 1 << 20
 _NOISY = 600
 # The n/σ at and below which a third of ρ goes to the one-way marginals: about ε = 0.1 at 50,000 records.
 _ROUNDS = 10
-_SWEEP_FROM = 110
+_SWEEP_FROM = 150
 _SWEEP_NONE = 80
-# With r = n/σ√m, the resolution if all m marginals of the workload were measured: below 110 there is no sweep, above it
+# With r = n/σ√m, the resolution if all m marginals of the workload were measured: below 150 there is no sweep, above it
 # gets 1 − 80/r of what the columns left.
 _MOST_SWEPT_CELLS = 30_000_000
 # More cells than these take too long to fit; then marginals are chosen only.
