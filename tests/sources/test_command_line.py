@@ -152,12 +152,17 @@ def test_odd_names_from_table_to_report(run: Run, tmp_path: Path, kind: str, eng
     assert "街" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("made", "marginals"), [(wide_table, "40"), (large_table, "2")])
-def test_wide_and_large_tables_from_table_to_report(run: Run, tmp_path: Path, made: Callable, marginals: str) -> None:
+@pytest.mark.parametrize(
+    ("made", "options"),
+    [(wide_table, ("--marginals", "40")), (large_table, ("--method", "independent", "--max-cells", "60000"))],
+)
+def test_wide_and_large_tables_from_table_to_report(
+    run: Run, tmp_path: Path, made: Callable, options: tuple[str, ...]
+) -> None:
     table, schema = made(2000)
     schema.save(tmp_path / "schema.yaml")
     pq.write_table(table, tmp_path / "t.parquet")
-    done = synth(run, "t.parquet", "--kway", "2", "--marginals", marginals, "--max-cells", "60000", "--engine", "files")
+    done = synth(run, "t.parquet", "--kway", "2", "--engine", "files", *options)
     assert done == Done(0, "", "")
     synthetic = pq.read_table(tmp_path / "out" / "synthetic.parquet")
     assert synthetic.column_names == table.column_names
