@@ -18,7 +18,7 @@ from dprap.schema import Schema
 
 BATCH_ROWS = 1 << 17
 _CSV_BLOCK_BYTES = 1 << 21
-# Arrow holds several blocks and their texts at a time: 20 M records of 14 columns stay below 400 MB.
+# Arrow holds several blocks and their texts at a time, so this decides how much memory reading takes.
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,13 @@ def _read(path: str, schema: Schema) -> tuple[DataFrame, bool]:
             return reader.parquet(path), False
         separator = "\t" if text == "tsv" else schema.csv.delimiter
         # quotes as in RFC 4180; a line that does not fit the header is an error, never a record with nulls
-        options: dict[str, str | bool] = {"header": True, "sep": separator, "escape": '"', "multiLine": True, "mode": "FAILFAST"}
+        options: dict[str, str | bool] = {
+            "header": True,
+            "sep": separator,
+            "escape": '"',
+            "multiLine": True,
+            "mode": "FAILFAST",
+        }
         return reader.options(**options).csv(path), True
 
 
