@@ -25,9 +25,10 @@ _NOISY = 600
 # The n/σ at and below which a third of ρ goes to the one-way marginals: about ε = 0.1 at 50,000 records.
 _ROUNDS = 10
 _SWEEP_FROM = 150
-_SWEEP_NONE = 80
+_SWEEP_LEAST = 0.8
+_SWEEP_REST = 80
 # With r = n/σ√m, the resolution if all m marginals of the workload were measured: below 150 there is no sweep, above it
-# gets 1 − 80/r of what the columns left.
+# gets 1 − 80/r of what the columns left, and at least 80%: half a sweep is worse than none.
 _MOST_SWEPT_CELLS = 30_000_000
 # More cells than these take too long to fit; then marginals are chosen only.
 
@@ -116,7 +117,7 @@ def _sweep_share(
     if settings.sweep_share is not None:
         return settings.sweep_share
     each = resolution / math.sqrt(len(swept))
-    return 1 - _SWEEP_NONE / each if each >= _SWEEP_FROM else 0.0
+    return max(_SWEEP_LEAST, 1 - _SWEEP_REST / each) if each >= _SWEEP_FROM else 0.0
 
 
 def _rounds(
