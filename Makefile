@@ -14,7 +14,6 @@ test: $(STAMP)  ## the tests
 
 test-engines: $(STAMP)  ## the tests that need PostgreSQL and Spark; installs what is missing
 	tests/engines/install
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-engines.lock
 	DPRAP_REQUIRE_ENGINES=1 $(BIN)/python -m pytest tests/engines
 
 docs: $(STAMP)  ## the documentation site, in site/; warnings are errors
