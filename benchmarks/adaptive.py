@@ -31,12 +31,12 @@ import jax
 import dprap.mechanisms.adaptive
 import dprap.relaxed.soft_rows
 from dprap.bench.results import machine
+from dprap.bench.seeded import seeded_curator
 from dprap.bench.workloads import named_workload
 from dprap.datasets.benchmark import load_benchmark
 from dprap.encoding import Codes
 from dprap.evaluate import Errors, evaluate
 from dprap.mechanisms.adaptive import AdaptiveSettings, run
-from dprap.privacy import Budget, Curator, Neighbors, Relation
 from dprap.relaxed import round_rows
 from dprap.sources import MemorySource
 
@@ -81,13 +81,7 @@ def measure(case: Case, seed: int, data: Path) -> dict[str, Any]:
     workload = named_workload(case.workload, codes.domain, rows=codes.rows, data_dir=data)
     load_before = os.getloadavg()[0]
     wall, cpu = time.perf_counter(), time.process_time()
-    curator = Curator(
-        source,
-        budget=Budget.of(epsilon=case.epsilon, delta=1 / codes.rows**2),
-        neighbors=Neighbors(Relation(case.relation)),
-        ledger=None,
-        insecure_noise_seed=seed,
-    )
+    curator = seeded_curator(source, epsilon=case.epsilon, seed=seed, relation=case.relation)
     curator.set_aside(curator.budget.rho * CERTIFICATE)
     result = run(curator, workload, AdaptiveSettings(), seed=seed)
     seconds = {"cpu_seconds": time.process_time() - cpu, "wall_seconds": time.perf_counter() - wall}

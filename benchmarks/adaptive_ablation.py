@@ -23,12 +23,13 @@ from unittest.mock import patch
 import numpy as np
 
 from dprap.bench.results import machine
+from dprap.bench.seeded import seeded_curator
 from dprap.bench.workloads import named_workload
 from dprap.datasets.benchmark import load_benchmark
 from dprap.evaluate import evaluate
 from dprap.mechanisms.adaptive import AdaptiveSettings, run
 from dprap.mechanisms.adaptive.evidence import Evidence
-from dprap.privacy import Budget, Curator, Neighbors
+from dprap.privacy import Accounting
 from dprap.relaxed.soft_rows import Target
 from dprap.sources import MemorySource
 
@@ -60,7 +61,7 @@ class Lever:
     name: str
     settings: dict[str, Any] = field(default_factory=dict)
     change: Callable[[], AbstractContextManager[Any]] = nullcontext
-    accounting: str = "tight"
+    accounting: Accounting = Accounting.TIGHT
 
 
 LEVERS = (
@@ -78,7 +79,7 @@ LEVERS = (
     Lever("every cell believed alike", change=believe_every_cell),
     Lever("no pull to independent columns", {"kl": 0.0}),
     Lever("fit five times as long", {"steps": 750, "final_steps": 1500}),
-    Lever("the paper's accounting", accounting="paper"),
+    Lever("the paper's accounting", accounting=Accounting.PAPER),
 )
 
 
@@ -99,9 +100,8 @@ def main() -> None:
             for seed in range(FIRST_SEED, FIRST_SEED + options.seeds):
                 if (lever.name, epsilon, seed) in done:
                     continue
-                budget = Budget.of(epsilon=epsilon, delta=1 / codes.rows**2, accounting=lever.accounting)
-                curator = Curator(source, budget=budget, neighbors=Neighbors(), ledger=None, insecure_noise_seed=seed)
-                curator.set_aside(budget.rho * 2 / 100)
+                curator = seeded_curator(source, epsilon=epsilon, seed=seed, accounting=lever.accounting)
+                curator.set_aside(curator.budget.rho * 2 / 100)
                 started = time.process_time()
                 with lever.change():
                     result = run(curator, workload, AdaptiveSettings(**lever.settings), seed=seed)

@@ -18,9 +18,11 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from dprap.bench.seeded import seeded_curator
 from dprap.mechanisms import rap
 from dprap.privacy import Accounting
-from rap_data import exact, keep, load, max_error, paper_workload, seeded_curator
+from dprap.sources import MemorySource
+from rap_data import exact, keep, load, max_error, paper_workload
 
 # name: (table, k, threshold, marginals, ε, rounds, queries per round, reference maximum error)
 CASES = {
@@ -65,7 +67,7 @@ def main() -> None:
         for seed in range(options.first_seed, options.first_seed + options.seeds):
             details: list[str] = []
             start = time.process_time()
-            curator = seeded_curator(codes, epsilon, options.accounting, seed)
+            curator = seeded_curator(MemorySource(codes), epsilon=epsilon, seed=seed, accounting=options.accounting)
             result = rap.run(curator, workload, settings, seed=seed, progress=lambda p, to=details: to.append(p.detail))
             seconds.append(round(time.process_time() - start, 1))
             assert result.relaxed is not None

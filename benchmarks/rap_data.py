@@ -14,7 +14,6 @@ import pandas as pd
 
 from dprap.domain import Domain
 from dprap.encoding import Codes
-from dprap.privacy import Accounting, Budget, Curator, Neighbors
 from dprap.queries import Marginal, Threshold
 from dprap.relaxed import RelaxedDataset, answers
 from dprap.sources import MemorySource
@@ -50,12 +49,6 @@ def exact(codes: Codes, workload: Workload) -> list[np.ndarray]:
 def max_error(relaxed: RelaxedDataset, workload: Workload, truth: list[np.ndarray]) -> float:
     pairs = zip(answers(relaxed, workload.families), truth, strict=True)
     return max(float(np.abs(fractions - exactly).max()) for fractions, exactly in pairs)
-
-
-def seeded_curator(codes: Codes, epsilon: float, accounting: Accounting, seed: int) -> Curator:
-    """A curator whose noise repeats: for benchmarks alone."""
-    budget = Budget.of(epsilon=epsilon, delta=1 / codes.rows**2, accounting=accounting)
-    return Curator(MemorySource(codes), budget=budget, neighbors=Neighbors(), ledger=None, insecure_noise_seed=seed)
 
 
 def keep(path: Path, results: Any) -> None:

@@ -17,11 +17,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 import jax
 import numpy as np
 
+from dprap.bench.seeded import seeded_curator
 from dprap.encoding import Codes
 from dprap.mechanisms import rap
 from dprap.privacy import Accounting
 from dprap.relaxed import answers, round_rows
-from rap_data import exact, keep, load, max_error, paper_workload, seeded_curator
+from dprap.sources import MemorySource
+from rap_data import exact, keep, load, max_error, paper_workload
 
 METHODS = ("independent", "systematic")
 
@@ -37,7 +39,8 @@ def main() -> None:
     results = {}
     for epsilon, rounds in ((1.0, 25), (0.1, 5)):
         settings = rap.RapSettings(rounds=rounds, queries_per_round=5)
-        relaxed = rap.run(seeded_curator(codes, epsilon, Accounting.PAPER, 0), workload, settings, seed=0).relaxed
+        curator = seeded_curator(MemorySource(codes), epsilon=epsilon, seed=0, accounting=Accounting.PAPER)
+        relaxed = rap.run(curator, workload, settings, seed=0).relaxed
         assert relaxed is not None
         unrounded = list(answers(relaxed, workload.families))
         before = max_error(relaxed, workload, truth)

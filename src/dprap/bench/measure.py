@@ -14,6 +14,7 @@ import numpy as np
 
 from dprap.bench.cell import Cell
 from dprap.bench.methods import bench_method
+from dprap.bench.seeded import seeded_curator
 from dprap.bench.workloads import named_workload, unseen_marginals
 from dprap.datasets.benchmark import load_benchmark
 from dprap.domain import Domain
@@ -21,7 +22,6 @@ from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.evaluate import evaluate, exact_answers, published_answers
 from dprap.mechanisms.result import MechanismResult, Progress
-from dprap.privacy import Budget, Curator, Neighbors, Relation
 from dprap.relaxed.rounding import round_rows
 from dprap.sources import MemorySource
 from dprap.workload import Workload
@@ -63,13 +63,7 @@ def measure_cell(cell: Cell, data_dir: Path) -> Metrics:
             steps += int(found[1])
 
     wall, cpu = time.perf_counter(), time.process_time()
-    curator = Curator(
-        source,
-        budget=Budget.of(epsilon=cell.epsilon, delta=1 / private.rows**2),
-        neighbors=Neighbors(Relation(cell.relation)),
-        ledger=None,
-        insecure_noise_seed=cell.seed,
-    )
+    curator = seeded_curator(source, epsilon=cell.epsilon, seed=cell.seed, relation=cell.relation)
     result = method.run(curator, workload, settings, seed=cell.seed, progress=progress)
     if result.relaxed is not None:
         result.relaxed.probabilities.block_until_ready()

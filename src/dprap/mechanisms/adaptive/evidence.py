@@ -4,7 +4,7 @@ A large marginal at small ε is mostly noise, and a fit that follows it cell by 
 departure from the earlier model is. Before the first measurement the model said x; suppose the truth departs from x with
 variance c·x, as counts do, so that the noisy residual y − x has variance c·x + σ². The dispersion c is estimated by maximum likelihood, from the
 marginal itself and, with the weight of one marginal more, from all that were measured together with it: one large marginal alone says
-little about its c. The reliability of a cell is then v/(v + σ²) with v = c·x, and its weight in the fit that share of 1/σ². A residual beyond the
+little about its c. The reliability of a cell is then v/(v + σ²) with v = 2c·x, and its weight in the fit that share of 1/σ². A residual beyond the
 universal threshold √(2 ln d)·σ is no noise: there v is at least what the residual itself shows.
 """
 
@@ -31,7 +31,10 @@ _LEVELS_PER_OCTAVE = 4  # expected counts are rounded to such powers of 2 where 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Noisy counts of a marginal, repeated measurements combined by inverse variance, and what the model said before."""
+    """Noisy counts of a marginal, repeated measurements combined by inverse variance, and what the model said before.
+
+    `dispersion` is c with the trust put into it.
+    """
 
     columns: tuple[str, ...]
     counts: Answers

@@ -65,16 +65,18 @@ def run(
         kl_weight = settings.kl * start.records / max(item.stddev_counts for item in measured)
         if public is not None:
             kl_weight = max(kl_weight, records_stood_for(public, known.departures(), start.records))
+        targets = known.targets()
         misfit = fit_rows(
             rows,
-            known.targets(),
+            targets,
             kl_weight=kl_weight,
             steps=settings.final_steps if last else settings.steps,
             learning_rate=settings.learning_rate,
             cool_down=0.7 if last else 0.0,
         )
         spent = float(curator.spent / curator.budget.rho)
-        detail = f"{spent:.0%} of ρ spent, misfit {misfit / known.cells():.2f} of the noise"
+        cells = sum(len(target.shares) for target in targets)
+        detail = f"{spent:.0%} of ρ spent, misfit {misfit / cells:.2f} of the noise"
         progress(Progress("round", stage, stages, detail))
 
     for number, each in enumerate(schedule.rounds, start=1):
@@ -205,9 +207,3 @@ class _Known:
     def departures(self) -> list[Evidence]:
         """Everything measured, against what was expected before."""
         return [*self._start.departures, *self._evidence.values()]
-
-    def cells(self) -> int:
-        """Cells of everything measured."""
-        return sum(len(target.shares) for target in self._start.targets) + sum(
-            len(item.counts) for item in self._evidence.values()
-        )
