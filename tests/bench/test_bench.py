@@ -117,7 +117,7 @@ def test_a_cell_that_takes_too_long_is_stopped(data_dir: Path, tmp_path: Path) -
     run_cells(
         [Cell("x", "small", "3way:2", "independent")], results, data_dir=data_dir, seconds_per_cell=0.01, report=print
     )
-    assert results.read()["note"].tolist() == ["stopped after 0.01 seconds"]
+    assert results.read()["note"].tolist() == ["stopped after 0.1 seconds by the clock"]
 
 
 def fake_results() -> pd.DataFrame:

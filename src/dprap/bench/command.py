@@ -21,7 +21,7 @@ DataDir = Annotated[Path, typer.Option("--data", help="Folder with NAME.csv and 
 OutDir = Annotated[Path, typer.Option("--out", help="Folder for results and figures; a run goes on where it stopped.")]
 Tables = Annotated[list[str], typer.Option("--table", help="Benchmark table; may be given several times.")]
 Seeds = Annotated[int, typer.Option("--seeds", min=1, help="Runs of every cell, each with its own noise.")]
-Limit = Annotated[float, typer.Option("--seconds", help="Time limit of one cell.")]
+Limit = Annotated[float, typer.Option("--seconds", help="Processor seconds a cell may take.")]
 Redo = Annotated[
     list[str] | None,
     typer.Option("--redo", help="Method whose earlier results are dropped; may be given several times."),

@@ -82,13 +82,8 @@ def _main_cells(
 
 
 def _epsilon(data: str) -> list[Cell]:
-    chosen: tuple[str, ...] = ("adaptive", "rap", "gaussian", "independent", "zero", "mst")
-    if data in ("adult", *SMALL):
-        chosen += ("aim", "hdmm-lls")
-    if data in SMALL:
-        chosen += ("mwem",)
-    if data == "adult":
-        chosen += ("dualquery", "fem")
+    chosen: tuple[str, ...] = ("adaptive", "rap", "gaussian", "independent", "zero", "mst", "aim", "hdmm-lls")
+    chosen += ("mwem",) if data in SMALL else ("dualquery", "fem")
     return [cell for k in (3, 5) for cell in _main_cells("1-epsilon", data, EPSILONS, chosen, workload=f"{k}way:64")]
 
 
@@ -97,11 +92,12 @@ def _workload_size(data: str) -> list[Cell]:
         data, {3: (64, 256, 1024), 5: (64, 256, 1024)}
     )
     methods = ("adaptive", "rap", "gaussian", "independent", "zero", *(("aim", "mst") if data == "adult" else ()))
+    epsilons = (0.05, 0.1) if data == "adult" else (0.1,)
     return [
         cell
         for k, counts in sizes.items()
         for count in counts
-        for cell in cells_for("2-marginals", data, f"{k}way:{count}", (0.05, 0.1), methods)
+        for cell in cells_for("2-marginals", data, f"{k}way:{count}", epsilons, methods)
         if cell.method != "rap" or cell.settings["rounds"] == 5
     ]
 
@@ -122,6 +118,8 @@ def _rounding(data: str) -> list[Cell]:
 
 
 def _synthetic_rows(data: str) -> list[Cell]:
+    if data != "adult":
+        return []
     base = cells_for("5-rows", data, "3way:64", (0.1, 1.0), ("rap",))
     return [
         replace(cell, settings={**cell.settings, "synthetic_rows": rows})
@@ -163,7 +161,7 @@ def _beyond(data: str) -> list[Cell]:
         return []
     synthetic = ("adaptive", "rap", "independent", "mst", "aim")
     cells = cells_for("10-beyond", data, "2way", (0.25, 1.0), synthetic, extras=("downstream",))
-    scaling = cells_for("10-beyond", data, "3way:64", (1.0,), ("adaptive", "rap"))
+    scaling = cells_for("10-beyond", data, "3way:64", (1.0,), ("adaptive", "rap", "mst", "aim"))
     cells += [replace(cell, rows=rows) for cell in scaling for rows in (10_000, 100_000, 1_000_000, 5_000_000)]
     pairs = cells_for("10-beyond", data, "2way", (1.0,), ("adaptive", "rap", "mst", "aim"))
     cells += [replace(cell, columns=columns) for cell in pairs for columns in (4, 8, 14)]

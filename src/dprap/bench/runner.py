@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
+import resource
+import signal
 import traceback
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
@@ -14,6 +17,9 @@ from dprap.bench.results import Results
 from dprap.errors import DprapError
 
 Report = Callable[[str], None]
+
+_PATIENCE = 10
+# The limit is of processor time, so that a busy machine stops no cell; a cell that waits for ever is stopped by the clock.
 
 
 def run_cells(
@@ -35,15 +41,17 @@ def run_cells(
 def _in_process(cell: Cell, data_dir: Path, seconds: float) -> tuple[dict[str, float], str]:
     context = _context()
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_child, args=(cell, data_dir, sender), daemon=True)
+    process = context.Process(target=_child, args=(cell, data_dir, seconds, sender), daemon=True)
     process.start()
     sender.close()
     try:
-        if not receiver.poll(seconds):
-            return {}, f"stopped after {seconds:g} seconds"
+        if not receiver.poll(_PATIENCE * seconds):
+            return {}, f"stopped after {_PATIENCE * seconds:g} seconds by the clock"
         metrics, note = receiver.recv()
     except EOFError:
         process.join()
+        if process.exitcode == -signal.SIGXCPU:
+            return {}, f"stopped after {seconds:g} seconds of processor time"
         return {}, f"the process ended with code {process.exitcode}"
     finally:
         if process.is_alive():
@@ -64,7 +72,9 @@ def _context() -> Any:
     return context
 
 
-def _child(cell: Cell, data_dir: Path, sender: Connection) -> None:
+def _child(cell: Cell, data_dir: Path, seconds: float, sender: Connection) -> None:
+    most = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), most))
     try:
         from dprap.bench.measure import measure_cell
 
