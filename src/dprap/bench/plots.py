@@ -9,29 +9,37 @@ from typing import Any
 import matplotlib as mpl
 import pandas as pd
 
-from dprap.bench.tables import best, wide
+from dprap.bench.tables import best, synthetic_rows, wide
 
 mpl.use("Agg")
 
 import matplotlib.pyplot as plt
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-_COLOURS = {
-    "adaptive": "#d62728",
-    "rap": "#1f77b4",
-    "rp": "#17becf",
-    "fem": "#2ca02c",
-    "dualquery": "#98df8a",
-    "gaussian": "#9467bd",
-    "gaussian-query": "#c5b0d5",
-    "independent": "#8c564b",
-    "zero": "#7f7f7f",
-    "mst": "#e377c2",
-    "aim": "#ff7f0e",
-    "hdmm-lls": "#bcbd22",
-    "hdmm-pgm": "#dbdb8d",
-    "mwem": "#aec7e8",
+_STYLES = {
+    "adaptive": ("#d62728", "o"),
+    "rap": ("#1f77b4", "s"),
+    "rp": ("#17becf", "D"),
+    "fem": ("#2ca02c", "^"),
+    "dualquery": ("#006d2c", "v"),
+    "gaussian": ("#9467bd", "P"),
+    "gaussian-query": ("#c5b0d5", "P"),
+    "independent": ("#8c564b", "<"),
+    "zero": ("#7f7f7f", ""),
+    "mst": ("#e377c2", ">"),
+    "aim": ("#ff7f0e", "X"),
+    "hdmm-lls": ("#bcbd22", "d"),
+    "hdmm-pgm": ("#6b6b00", "h"),
+    "mwem": ("#4c6b9a", "*"),
 }
+"""Colour and marker of every method: two lines that lie on each other can still be told apart."""
+
+
+def _style(method: str) -> dict[str, Any]:
+    colour, marker = _STYLES.get(method, (None, "o"))
+    line = "--" if method == "zero" else "-"
+    weight = 2.5 if method == "adaptive" else 1.4
+    return {"color": colour, "marker": marker, "ms": 4, "ls": line, "lw": weight, "label": method}
 
 
 def draw_all(results: pd.DataFrame, out: Path) -> list[Path]:
@@ -53,7 +61,7 @@ def draw_all(results: pd.DataFrame, out: Path) -> list[Path]:
 
 
 def _panels(count: int) -> tuple[Any, list[Any]]:
-    across = {4: 2, 6: 3}.get(count, count)
+    across = {4: 2, 6: 3, 12: 4}.get(count, count)
     down = -(-count // across)
     figure, axes = plt.subplots(
         down, across, figsize=(4.2 * across + 1.2, 3.2 * down), squeeze=False, layout="constrained"
@@ -67,7 +75,7 @@ def _shared_legend(figure: Any) -> None:
     for axis in figure.axes:
         handles, labels = axis.get_legend_handles_labels()
         shown |= dict(zip(labels, handles, strict=True))
-    order = sorted(shown, key=lambda label: list(_COLOURS).index(label) if label in _COLOURS else len(_COLOURS))
+    order = sorted(shown, key=lambda label: list(_STYLES).index(label) if label in _STYLES else len(_STYLES))
     figure.legend([shown[label] for label in order], order, loc="outside right upper", fontsize=8, frameon=False)
 
 
@@ -118,10 +126,7 @@ def _named(table: pd.DataFrame, prefix: str) -> list[str]:
 def _lines(axis: Any, table: pd.DataFrame, x: str, y: str, by: str = "method") -> None:
     for name, group in table.groupby(by):
         ordered = group.dropna(subset=[y]).sort_values(x)
-        style = "--" if name == "zero" else "-"
-        weight = 2.5 if name == "adaptive" else 1.4
-        colour = _COLOURS.get(str(name))
-        axis.plot(ordered[x], ordered[y], style, marker="o", ms=3, lw=weight, label=str(name), color=colour)
+        axis.plot(ordered[x], ordered[y], **_style(str(name)))
     axis.grid(alpha=0.3)
 
 
@@ -160,9 +165,9 @@ def _against_oversampling(table: pd.DataFrame) -> Any:
     figure, axes = _panels(len(epsilons))
     for axis, epsilon in zip(axes, epsilons, strict=True):
         for row in chosen[chosen["epsilon"] == epsilon].to_dict("records"):
-            colour = _COLOURS.get(row["method"])
-            axis.plot(times, [row[column] for column in rounded], marker="o", ms=3, label=row["method"], color=colour)
-            axis.axhline(row["max"], ls=":", color=colour)
+            style = _style(row["method"])
+            axis.plot(times, [row[column] for column in rounded], **style)
+            axis.axhline(row["max"], ls=":", color=style["color"])
         axis.set(title=f"ε = {epsilon:g}; dotted: before rounding", xlabel="oversampling", ylabel="maximum error")
         _logarithmic(axis, x=True)
         axis.set_xticks(times)
@@ -173,7 +178,7 @@ def _against_oversampling(table: pd.DataFrame) -> Any:
 
 def _against_rows(table: pd.DataFrame) -> Any:
     table = table.copy()
-    table["n'"] = table["settings"].str.extract(r'"synthetic_rows": (\d+)')[0].astype(int)
+    table["n'"] = synthetic_rows(table)
     table["ε"] = "ε = " + table["epsilon"].astype(str)
     figure, axes = _panels(3)
     for axis, (metric, label) in zip(
@@ -212,14 +217,7 @@ def _error_distribution(table: pd.DataFrame) -> Any:
         for row in group.to_dict("records"):
             marks = sorted((float(c.removeprefix("error_q")), row[c]) for c in quantiles)
             shares = [str(share) for share, _ in marks] + ["max"]
-            axis.plot(
-                shares,
-                [value for _, value in marks] + [row["max"]],
-                marker="o",
-                ms=3,
-                label=row["method"],
-                color=_COLOURS.get(row["method"]),
-            )
+            axis.plot(shares, [value for _, value in marks] + [row["max"]], **_style(row["method"]))
         axis.set(title=f"ε = {epsilon:g}", xlabel="share of queries with less error", ylabel="error", yscale="log")
         axis.tick_params(axis="x", labelsize=7)
         axis.grid(alpha=0.3)
@@ -241,32 +239,45 @@ def _unseen(table: pd.DataFrame) -> Any:
 
 
 def _beyond(table: pd.DataFrame) -> Any:
-    """Classifiers trained on synthetic records; CPU time and memory against records, columns, ε and queries."""
-    figure, axes = _panels(6)
+    """Errors and classifiers trained on synthetic records; below, CPU time and memory against whatever drives them."""
+    figure, axes = _panels(12)
+    classified = table.dropna(subset=["auc_synthetic"]) if "auc_synthetic" in table else table.iloc[:0]
+    for axis, (metric, label) in zip(axes, _CLASSIFIED, strict=False):
+        if metric in classified and len(classified):
+            _lines(axis, classified, "epsilon", metric)
+            if (real := metric.replace("synthetic", "real")) != metric:
+                axis.axhline(classified[real].mean(), ls=":", color="black", label="trained on real data")
+        axis.set(title="all pairs of columns", xlabel="ε", ylabel=label)
+        _logarithmic(axis, x=True)
+        axis.set_xticks(sorted(classified["epsilon"].unique()))
     whole = (table["rows"] == 0) & (table["columns"] == 0)
     main = table["workload"] == "3way:64"
-    if "auc_synthetic" in table:
-        _lines(axes[0], table.dropna(subset=["auc_synthetic"]), "epsilon", "auc_synthetic")
-        axes[0].axhline(table["auc_real"].mean(), ls=":", color="black")
-        axes[0].set_xticks(sorted(table.dropna(subset=["auc_synthetic"])["epsilon"].unique()))
-    axes[0].set(title="income classifier (dotted: real data)", xlabel="ε", ylabel="AUC on real test records")
     by_size = whole & table["workload"].str.startswith("3way") & (table["epsilon"] == 0.1)
-    panels = (
-        (table["rows"] > 0, "rows", "cpu_seconds", "64 three-way marginals, ε = 1", "records"),
-        (table["rows"] > 0, "rows", "peak_mb", "64 three-way marginals, ε = 1", "records"),
-        (table["columns"] > 0, "columns", "cpu_seconds", "all pairs of the first columns, ε = 1", "columns"),
-        (whole & main, "epsilon", "cpu_seconds", "64 three-way marginals", "ε"),
-        (by_size, "queries", "cpu_seconds", "three-way marginals, ε = 0.1", "queries"),
+    drivers = (
+        (table["rows"] > 0, "rows", "64 three-way marginals, ε = 1", "records"),
+        (table["columns"] > 0, "columns", "pairs of the first columns, ε = 1", "columns"),
+        (whole & main, "epsilon", "64 three-way marginals", "ε"),
+        (by_size, "queries", "three-way marginals, ε = 0.1", "queries"),
     )
-    for axis, (rows, x, metric, title, label) in zip(axes[1:], panels, strict=True):
-        part = table[rows]
+    costs = (("cpu_seconds", "CPU seconds"), ("peak_mb", "peak memory, MB"))
+    panels = [(metric, label, *driver) for metric, label in costs for driver in drivers]
+    for axis, (metric, label, rows, x, title, driver) in zip(axes[4:], panels, strict=True):
+        part = best(table[rows])
         if len(part) and metric in part:
             _lines(axis, part, x, metric)
-        axis.set(title=title, xlabel=label, ylabel="peak memory, MB" if metric == "peak_mb" else "CPU seconds")
+        axis.set(title=title, xlabel=driver, ylabel=label)
         _logarithmic(axis, x=True, y=True)
         if x in ("epsilon", "columns") and len(part):
             axis.set_xticks(sorted(part[x].unique()))
     return figure
+
+
+_CLASSIFIED = (
+    ("max", "maximum error"),
+    ("tv", "TV"),
+    ("accuracy_synthetic", "accuracy on real test records"),
+    ("auc_synthetic", "AUC on real test records"),
+)
 
 
 _DRAWINGS: dict[str, Callable[[pd.DataFrame], Any]] = {

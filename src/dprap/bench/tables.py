@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -37,7 +39,7 @@ def write_tables(results: pd.DataFrame, out: Path) -> list[Path]:
     for experiment in sorted(table["experiment"].unique(), key=_number):
         part = table[table["experiment"] == experiment]
         parts += [f"## {titles.get(experiment, experiment)}", ""]
-        parts += _ratios(part) if experiment == "peers" else _by_epsilon(part) or _query_counts(part)
+        parts += _SECTIONS.get(experiment, _by_epsilon)(part)
     failed = results[results["metric"] == "failed"]
     if len(failed):
         parts += ["## Cells without a result", ""]
@@ -96,7 +98,9 @@ def _by_epsilon(part: pd.DataFrame) -> list[str]:
     """A table for every workload: maximum error and TV, by method and ε."""
     lines: list[str] = []
     chosen = best(part[(part["rows"] == 0) & (part["columns"] == 0)])
-    for (data, workload, relation), group in chosen.groupby(["data", "workload", "relation"]):
+    for (data, workload, relation), group in sorted(
+        chosen.groupby(["data", "workload", "relation"]), key=lambda found: (found[0][0], natural(str(found[0][1])))
+    ):
         epsilons = sorted(group["epsilon"].unique())
         lines += [f"{data}, {workload}, {relation}: maximum error / TV", ""]
         lines += ["| method | " + " | ".join(f"ε = {epsilon:g}" for epsilon in epsilons) + " |"]
@@ -109,12 +113,92 @@ def _by_epsilon(part: pd.DataFrame) -> list[str]:
     return lines
 
 
+_WHAT = {"data": "data", "workload": "workload", "epsilon": "ε", "method": "method"}
+
+
+def _listing(part: pd.DataFrame, columns: Mapping[str, str], digits: Mapping[str, int]) -> list[str]:
+    """A row for every row of the results: `columns` maps its columns to their headings."""
+    shown = {column: heading for column, heading in columns.items() if column in part}
+    ordered = part.assign(order=part["workload"].map(natural)).sort_values(
+        [name for name in ("data", "order", "epsilon", "method", *shown) if name in part or name == "order"]
+    )
+    lines = ["| " + " | ".join(shown.values()) + " |", "|" + "---|" * len(shown)]
+    for row in ordered.to_dict("records"):
+        lines += ["| " + " | ".join(_shown(row[column], digits.get(column, 4)) for column in shown) + " |"]
+    return [*lines, ""]
+
+
+def _shown(value: object, digits: int) -> str:
+    if not isinstance(value, float):
+        return f"{value:,}" if isinstance(value, int) else str(value)
+    if value != value:
+        return "–"
+    return f"{value:g}" if value in (0.05, 0.1, 0.25, 0.5, 1.0) else f"{value:,.{digits}f}"
+
+
 def _query_counts(part: pd.DataFrame) -> list[str]:
     """Queries of every workload, where nothing was run on it."""
-    lines = ["| data | workload | marginals | queries |", "|---|---|---|---|"]
-    for row in part.sort_values(["data", "workload", "queries"]).to_dict("records"):
-        lines += [f"| {row['data']} | {row['workload']} | {row['families']:.0f} | {row['queries']:,.0f} |"]
-    return [*lines, ""]
+    columns = {"data": "data", "workload": "workload", "families": "marginals", "queries": "queries"}
+    return _listing(part, columns, {"families": 0, "queries": 0})
+
+
+def _rounding(part: pd.DataFrame) -> list[str]:
+    rounded = sorted((int(str(c).rpartition("_")[2]), str(c)) for c in part if str(c).startswith("max_rounded_"))
+    columns = _WHAT | {"max": "max error before rounding"} | {c: f"after, × {times}" for times, c in rounded}
+    return _listing(best(part), columns, {})
+
+
+def _rows(part: pd.DataFrame) -> list[str]:
+    columns = _WHAT | {"n'": "n'", "max": "max error", "tv": "TV", "steps": "steps"}
+    columns |= {"cpu_seconds_per_step": "CPU ms a step", **_COST}
+    part = part.assign(**{"n'": synthetic_rows(part)})
+    if "cpu_seconds_per_step" in part:
+        part["cpu_seconds_per_step"] *= 1000
+    return _listing(part, columns, {"tv": 3, "steps": 0, "cpu_seconds_per_step": 2} | _COST_DIGITS)
+
+
+def _distribution(part: pd.DataFrame) -> list[str]:
+    shares = sorted((float(str(c).removeprefix("error_q")), str(c)) for c in part if str(c).startswith("error_q"))
+    columns = _WHAT | {c: f"{100 * share:g} % below" for share, c in shares} | {"max": "max", "tv": "TV", **_COST}
+    return _listing(best(part), columns, dict.fromkeys(map(str, part.columns), 5) | {"tv": 3} | _COST_DIGITS)
+
+
+def _unseen(part: pd.DataFrame) -> list[str]:
+    columns = _WHAT | {"max": "max error", "unseen_max": "max error, unseen", "tv": "TV", "unseen_tv": "TV, unseen"}
+    return _listing(best(part), columns, {"tv": 3, "unseen_tv": 3})
+
+
+_COST = {"cpu_seconds": "CPU seconds", "peak_mb": "peak MB"}
+_COST_DIGITS = {"cpu_seconds": 1, "peak_mb": 0}
+
+
+def _beyond(part: pd.DataFrame) -> list[str]:
+    """Classifiers, then what every run cost."""
+    lines: list[str] = []
+    if "auc_synthetic" in part:
+        columns = _WHAT | {"max": "max error", "tv": "TV", "accuracy_synthetic": "accuracy", "auc_synthetic": "AUC"}
+        columns |= {"accuracy_real": "accuracy, real data", "auc_real": "AUC, real data"}
+        lines += ["Income classifier trained on synthetic records (all pairs as workload), tested on real ones", ""]
+        lines += _listing(part.dropna(subset=["auc_synthetic"]), columns, {"tv": 3})
+        part = part[part["auc_synthetic"].isna()]
+    columns = _WHAT | {"rows": "records", "columns": "columns", "max": "max error", "tv": "TV", **_COST}
+    whole = part.assign(
+        rows=part["rows"].map(lambda given: f"{given:,}" if given else "all"),
+        columns=part["columns"].map(lambda given: str(given) if given else "all"),
+        size=part["rows"],
+    )
+    return [*lines, "Processor time and memory", "", *_listing(whole, columns, {"tv": 3} | _COST_DIGITS)]
+
+
+def synthetic_rows(part: pd.DataFrame) -> pd.Series:
+    """The n' that a method was asked for."""
+    return part["settings"].str.extract(r'"synthetic_rows": (\d+)')[0].astype(int)
+
+
+def natural(workload: str) -> tuple[str, float]:
+    """A key that sorts workloads by their number of marginals, everything eligible last."""
+    kind, _, count = workload.partition(":")
+    return (kind, float(count)) if count.isdigit() else (workload.removesuffix(":all"), math.inf)
 
 
 def _entry(rows: pd.DataFrame, epsilon: float) -> str:
@@ -144,3 +228,15 @@ def _ratios(part: pd.DataFrame) -> list[str]:
                 f"| {data}, {workload}, {relation}, {epsilon:g} | {row['method']} | " + " | ".join(entries) + " |"
             ]
     return [*lines, ""]
+
+
+_SECTIONS = {
+    "4-rounding": _rounding,
+    "5-rows": _rows,
+    "6-queries": _query_counts,
+    "8-ablation": _distribution,
+    "9-unseen": _unseen,
+    "10-beyond": _beyond,
+    "peers": _ratios,
+}
+"""What a section holds where it is not maximum error and TV by ε."""
