@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -20,7 +21,7 @@ from jaxtyping import Float, Int
 from dprap.array_types import Answers
 from dprap.domain import Domain
 from dprap.errors import SettingsError
-from dprap.mechanisms.junction import JunctionTree, Table
+from dprap.mechanisms.junction import JunctionTree, Table, largest_last
 from dprap.privacy import Measurement
 from dprap.queries import Marginal
 
@@ -153,17 +154,19 @@ def fit_model(
     # The inverse of the largest curvature of the loss is where a step certainly helps.
     sharpest = [float(np.min(stddev)) for _, stddev in observed.values()]
     step = 1 / (records**2 * sum(stddev**-2 for stddev in sharpest)) if observed else 0.0
-    looked_at = point.loss
+    looked_at, spare = point.loss, None
     for done in range(iterations if observed else 0):
         moved = {columns: table - step * point.gradient[columns] for columns, table in point.parameters.items()}
-        tried = _Point.at(tree, moved, observed, records)
+        tried = _Point.at(tree, moved, observed, records, into=spare)
         promised = sum(
             float(np.vdot(point.gradient[columns], point.marginals[columns] - tried.marginals[columns]))
             for columns in observed
         )
         if point.loss - tried.loss >= 0.5 * promised:
+            spare = point.tables
             point, step = tried, step * 1.5
         else:
+            spare = tried.tables
             step *= 0.5
         if done % _WINDOW == _WINDOW - 1:
             if looked_at - point.loss <= _TOLERANCE * point.loss:
@@ -189,8 +192,9 @@ class _Point:
         parameters: Mapping[Columns, Table],
         observed: Mapping[Columns, tuple[Table, Table | float]],
         records: float,
+        into: tuple[Table, ...] | None = None,
     ) -> _Point:
-        tables = tuple(tree.calibrate(parameters))
+        tables = tree.calibrate(parameters, into)
         marginals, gradient, loss = {}, {}, 0.0
         for columns, (counts, stddev) in observed.items():
             clique = tree.cliques[tree.home(columns)]
@@ -203,12 +207,12 @@ class _Point:
 
 
 def _merged(domain: Domain, measured: Sequence[Measurement | NoisyTable]) -> dict[Columns, tuple[Table, Table | float]]:
-    """Tables in the domain's column order with their noise; what was measured more than once is averaged by precision."""
+    """Tables in the tree's column order with their noise; what was measured more than once is averaged by precision."""
     sums: dict[Columns, tuple[Table, Table | float]] = {}
     for measurement in measured:
         given = measurement.marginal.columns
         if given:
-            columns = tuple(sorted(given, key=domain.position))
+            columns = largest_last(domain, given)
             order = [given.index(name) for name in columns]
             table = measurement.counts.astype(np.float64).reshape(domain.shape_of(given)).transpose(order)
             information: Table | float = measurement.stddev_counts**-2.0
