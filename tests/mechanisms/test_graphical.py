@@ -71,9 +71,11 @@ def test_calibration_is_summation_of_the_joint_distribution() -> None:
     joint = np.exp(joint) / np.exp(joint).sum()
     tree = JunctionTree.of(CHAIN, FACTORS)
     assert set().union(*tree.cliques) == set(CHAIN.names)
-    for clique, table in zip(tree.cliques, tree.calibrate(factors), strict=True):
-        axes = tuple(CHAIN.position(name) for name in CHAIN.names if name not in clique)
-        assert table == pytest.approx(joint.sum(axis=axes))
+    fresh = tree.calibrate(factors)
+    for tables in (fresh, tree.calibrate(factors, into=[table.copy() for table in fresh])):
+        for clique, table in zip(tree.cliques, tables, strict=True):
+            truth = np.einsum(joint, range(len(CHAIN)), [CHAIN.position(name) for name in clique])
+            assert table == pytest.approx(truth)
 
 
 def noisy_measurements(codes: Codes, noise_seed: int = 0) -> list[Measurement]:
