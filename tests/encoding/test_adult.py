@@ -23,7 +23,8 @@ RECORDS = """\
 
 def test_adult_schema(tmp_path: Path) -> None:
     schema = Schema.load(Path(__file__).parents[2] / "examples" / "adult-schema.yaml")
-    assert schema.is_total
+    nullable = {name for name, column in schema.columns.items() if column.nullable}
+    assert nullable == {"workclass", "occupation", "native-country"}  # the noise puts nulls wherever they may be
     raw = tmp_path / "adult.csv"
     raw.write_text(f"{HEADER}\n{RECORDS * 20}")
     assert check(schema, raw).problems == ()

@@ -19,7 +19,8 @@ def column(settings: dict) -> tuple[Schema, object]:
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_names_are_always_quoted(name: str) -> None:
     schema = Schema.from_domain({name: 3, "other": 2})
-    query = count_sql('"t"', schema, {name: "integer", "other": "integer"}, Marginal((name, "other")))
+    marginal = Marginal((name, "other"))
+    query = count_sql('"t"', schema, {name: "integer", "other": "integer"}, {marginal: [marginal]})
     quoted = identifier(name)
     assert quoted.startswith('"')
     assert quoted.count('"') % 2 == 0

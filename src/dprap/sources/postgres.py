@@ -15,11 +15,12 @@ from dprap.encoding import check_columns
 from dprap.errors import DataError, SchemaError, SettingsError
 from dprap.queries.marginal import Marginal
 from dprap.schema import Schema
+from dprap.sources.covers import plan_covers
 from dprap.sources.passes import compact
 from dprap.sources.protocol import CellCounts
 from dprap.sources.sql import Kind, check_sql, count_sql, refuse
 from dprap.sources.tally import UNION_CELLS
-from dprap.sources.unions import plan_unions, summed_out
+from dprap.sources.unions import all_summed_out, merge_sparse
 
 if TYPE_CHECKING:
     import psycopg
@@ -48,11 +49,14 @@ SET standard_conforming_strings = on;
 SET TIME ZONE 'UTC';
 SET row_security = off;
 SET idle_in_transaction_session_timeout = 0;
+SET jit = off;
+SET enable_sort = off;
 SET work_mem = '128MB'
 """
 # Row security off: an error rather than a table that silently lacks the rows this user may not see.
 # The transaction idles while a mechanism works, and its snapshot must outlive that.
-# The memory is for the hash table of one GROUP BY, which has a million groups at most where marginals are counted together.
+# Each query is a scan and a few GROUP BYs: compiling them takes longer than it saves, sorting is slower than hashing, and
+# the planner takes every bin for as many groups as its column has values. The memory is for the hash table of one GROUP BY.
 
 _FIND = """\
 SELECT c.oid::bigint, quote_ident(n.nspname) || '.' || quote_ident(c.relname)
@@ -71,12 +75,17 @@ WHERE t.typtype <> 'd' ORDER BY base.attnum
 """
 # A domain counts as the type below it.
 
-_UNION_CELLS = 1 << 20
-# Marginals are counted together up to this many cells, and up to a fourth of the number of records: counts leave the
-# server, not records in the guise of counts.
+_LEAVING_CELLS = 1 << 20
+# Marginals leave the server together up to this many cells, and up to a fourth of the number of records: counts leave it,
+# not records in the guise of counts.
 
-_COPY_HEADER = 19
-_COPY_RECORD = np.dtype([("fields", ">i2"), ("n1", ">i4"), ("cell", ">i8"), ("n2", ">i4"), ("count", ">i8")])
+_GROUPED_CELLS = 16
+# Cells for each record of what the server counts first. Real records crowd: ten of them fill one or two of these cells.
+
+_WIDE_PER_QUERY = 8
+# The server holds their groups until the query ends; so many make good for encoding the records once more.
+
+_MAX_CELL_NUMBER = 2**62
 
 
 @dataclass(frozen=True)
@@ -116,35 +125,57 @@ class PostgresSource:
         return hashlib.blake2b(facts.encode(), digest_size=16).hexdigest()
 
     def count(self, marginals: Sequence[Marginal]) -> list[CellCounts]:
-        """Exact counts of the marginals, in the snapshot: one GROUP BY for all that share a union of columns."""
-        max_cells = min(_UNION_CELLS, max(UNION_CELLS, self.rows // 4))
-        unions = plan_unions(self.domain, marginals, max_cells=max_cells)
-        members: dict[Marginal, list[int]] = {}
-        for number, union in enumerate(unions):
-            members.setdefault(union, []).append(number)
+        """Exact counts of the marginals, in the snapshot.
+
+        The server encodes records to cell numbers, counts these by wide marginals that many of those asked for share,
+        and sums the counts further, down to marginals of no more cells than may leave it. The rest is summed out here.
+        """
+        leaving = min(_LEAVING_CELLS, max(UNION_CELLS, self.rows // 4))
         counted: dict[int, CellCounts] = {}
-        for union, numbers in members.items():
-            counts = self._count(union)
-            if any(marginals[number] != union for number in numbers):
-                counts = CellCounts(counts.size, counts.dense())
-            for number in numbers:
-                counted[number] = compact(summed_out(self.domain, counts, union, marginals[number]))
+        for plan in _plans(self.domain, marginals, grouped=max(leaving, _GROUPED_CELLS * self.rows)):
+            narrow = {
+                wide: plan_covers(self.domain, [marginals[number] for number in served], max_cells=leaving)
+                for wide, served in plan.items()
+            }
+            results = iter(self._count({wide: list(covers) for wide, covers in narrow.items()}))
+            for wide, covers in narrow.items():
+                for cover, members in covers.items():
+                    numbers = [plan[wide][member] for member in members]
+                    wanted = [marginals[number] for number in numbers]
+                    summed = all_summed_out(self.domain, next(results), cover, wanted)
+                    counted.update(zip(numbers, map(compact, summed), strict=True))
         return [counted[number] for number in range(len(marginals))]
 
     def close(self) -> None:
         """End the transaction; the source cannot count any more."""
         self.connection.close()
 
-    def _count(self, marginal: Marginal) -> CellCounts:
-        query = count_sql(self.relation, self.schema, self.kinds, marginal)
-        statement = f"COPY ({query}) TO STDOUT (FORMAT binary)".encode()
-        with _errors(), self.connection.cursor() as cursor, cursor.copy(statement) as copy:
-            received = b"".join(bytes(block) for block in copy)
-        # between header and trailer, every record has the same length: no value is null
-        found = np.frombuffer(received[_COPY_HEADER:-2], dtype=_COPY_RECORD)
-        order = np.argsort(found["cell"], kind="stable")
-        cells, counts = (found[field].astype(np.int64)[order] for field in ("cell", "count"))
-        return CellCounts(marginal.size(self.domain), counts, cells)
+    def _count(self, plan: dict[Marginal, list[Marginal]]) -> list[CellCounts]:
+        query = count_sql(self.relation, self.schema, self.kinds, plan)
+        with _errors(), self.connection.cursor(binary=True) as cursor:
+            received = cursor.execute(query.encode()).fetchall()
+        narrow = [marginal for marginals in plan.values() for marginal in marginals]
+        parts: list[list[tuple[np.ndarray, np.ndarray]]] = [[] for _ in narrow]
+        for number, cells, counts in received:
+            parts[number].append((_numbers(cells), _numbers(counts)))
+        merged = map(merge_sparse, parts)
+        return [
+            CellCounts(marginal.size(self.domain), counts, cells)
+            for marginal, (cells, counts) in zip(narrow, merged, strict=True)
+        ]
+
+
+def _plans(domain: Domain, marginals: Sequence[Marginal], *, grouped: int) -> Iterator[dict[Marginal, list[int]]]:
+    """Wide marginals that are counted in one query, each with the positions of those that it serves."""
+    for served in plan_covers(domain, marginals, max_cells=_MAX_CELL_NUMBER).values():
+        covers = plan_covers(domain, [marginals[number] for number in served], max_cells=min(grouped, _MAX_CELL_NUMBER))
+        plan = [(wide, [served[member] for member in members]) for wide, members in covers.items()]
+        for start in range(0, len(plan), _WIDE_PER_QUERY):
+            yield dict(plan[start : start + _WIDE_PER_QUERY])
+
+
+def _numbers(received: bytes) -> np.ndarray:
+    return np.frombuffer(received, dtype=">i8").astype(np.int64)
 
 
 def _connect(url: str) -> psycopg.Connection[Any]:

@@ -27,6 +27,8 @@ _SHORT_LIST = 32
 
 _ARGUMENTS = 64
 
+_CELLS_IN_A_ROW = 1 << 24
+
 # In the order in which encoding reports them; the least one wins.
 _REFUSALS = {-3: missing_code, -2: unreadable_code, -1: outside_code}
 
@@ -57,11 +59,63 @@ def _joined(codes: Sequence[str]) -> str:
     return _joined(parts)
 
 
-def count_sql(table: str, schema: Schema, kinds: Mapping[str, Kind], marginal: Marginal) -> str:
-    """A query for the cells of a marginal that are not empty, and their counts."""
-    cell = cell_sql(schema.domain, marginal)
-    codes = codes_sql(table, schema, kinds, marginal.columns)
-    return f"SELECT {cell} AS cell, count(*) FROM ({codes}) AS codes GROUP BY 1"  # noqa: S608
+def count_sql(
+    table: str, schema: Schema, kinds: Mapping[str, Kind], plan: Mapping[Marginal, Sequence[Marginal]]
+) -> str:
+    """A query for marginals, each summed out of the counts of a wider one (or the same), which are those of the records.
+
+    Every record is encoded once, to one cell number over all columns of the wider marginals. A row of the result has the
+    position of a marginal, its cells that are not empty, and their counts; both are bytes, eight for each number.
+    """
+    domain = schema.domain
+    used = {name for wide in plan for name in wide.columns}
+    every = Marginal(tuple(sorted(used, key=domain.position)))
+    codes = codes_sql(table, schema, kinds, every.columns)
+    # what is read once is not kept: PostgreSQL decides that by itself
+    steps = [f"records AS (SELECT {cell_sql(domain, every)} AS cell FROM ({codes}) AS codes)"]  # noqa: S608
+    results = []
+    for number, (wide, narrow) in enumerate(plan.items()):
+        cell = narrow_cell_sql(domain, every, wide)
+        steps.append(f"wide{number} AS (SELECT {cell} AS cell, count(*) AS records FROM records GROUP BY 1)")  # noqa: S608
+        results += [_result_sql(domain, f"wide{number}", wide, marginal) for marginal in narrow]
+    numbered = (f"SELECT {number} AS marginal, {result}" for number, result in enumerate(results))
+    return f"WITH {', '.join(steps)} {' UNION ALL '.join(numbered)}"
+
+
+def _result_sql(domain: Domain, counted: str, wide: Marginal, marginal: Marginal) -> str:
+    """The end of a query for one marginal, after its position."""
+    if wide != marginal:
+        cell = narrow_cell_sql(domain, wide, marginal)
+        counted = f"(SELECT {cell} AS cell, sum(records)::bigint AS records FROM {counted} GROUP BY 1) AS narrow"  # noqa: S608
+    listed = ", ".join(f"string_agg(int8send({name}), ''::bytea)" for name in ("cell", "records"))
+    # a value has at most 1 GB
+    parts = f" GROUP BY cell / {_CELLS_IN_A_ROW}" if marginal.size(domain) > _CELLS_IN_A_ROW else ""
+    return f"{listed} FROM {counted}{parts}"
+
+
+def narrow_cell_sql(domain: Domain, wide: Marginal, marginal: Marginal) -> str:
+    """The cell number of a marginal from the cell number of one that has all its columns.
+
+    >>> domain = Domain.of({"a": 2, "b": 3, "c": 5, "d": 7})
+    >>> narrow_cell_sql(domain, Marginal(("a", "b", "c", "d")), Marginal(("b", "c")))
+    '(cell / 7) % 15'
+    >>> narrow_cell_sql(domain, Marginal(("a", "b", "c", "d")), Marginal(("d", "a", "b")))
+    '((cell) % 7 * 6 + (cell / 35))'
+    """
+    runs: list[list[int]] = []  # neighbours among the wide one's columns are one digit
+    for name in marginal.columns:
+        position = wide.columns.index(name)
+        if runs and runs[-1][-1] == position - 1:
+            runs[-1].append(position)
+        else:
+            runs.append([position])
+    cell = "0::bigint"
+    for run in runs:
+        stride, size = domain.size_of(wide.columns[run[-1] + 1 :]), domain.size_of(wide.columns[i] for i in run)
+        digit = "(cell)" if stride == 1 else f"(cell / {stride})"
+        digit += "" if run[0] == 0 else f" % {size}"
+        cell = digit if run is runs[0] else f"({cell} * {size} + {digit})"
+    return cell
 
 
 def cell_sql(domain: Domain, marginal: Marginal) -> str:

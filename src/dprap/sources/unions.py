@@ -6,7 +6,7 @@ marginal that shares its columns with others.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,9 @@ from dprap.sources.protocol import CellCounts
 
 _CHOICES = 64
 # Unions that a marginal may choose from, the latest ones, so that thousands of marginals are planned quickly.
+
+_DENSE = 16
+# Up to so many cells a count, adding into a vector of all cells is faster than sorting cell numbers.
 
 
 @dataclass
@@ -70,21 +73,35 @@ def summed_out(domain: Domain, counts: CellCounts, wider: Marginal, marginal: Ma
     >>> summed_out(domain, CellCounts(4, np.array([5, 7]), np.array([1, 2])), ab, Marginal(("b",))).dense().tolist()
     [7, 5]
     """
-    if wider == marginal:
-        return counts
-    size = marginal.size(domain)
+    return next(iter(all_summed_out(domain, counts, wider, [marginal])))
+
+
+def all_summed_out(
+    domain: Domain, counts: CellCounts, wider: Marginal, marginals: Sequence[Marginal]
+) -> Iterator[CellCounts]:
+    """Counts of several marginals from those of one that has all their columns."""
     shape = domain.shape_of(wider.columns)
-    axes = [wider.columns.index(name) for name in marginal.columns]
-    if counts.cells is None:
-        others = [axis for axis in range(len(shape)) if axis not in axes]
-        table = counts.counts.reshape(shape).transpose(axes + others)
-        return CellCounts(size, table.reshape(size, -1).sum(axis=1))
-    if not axes:
-        return CellCounts(1, np.array([counts.counts.sum()]))
-    codes = np.unravel_index(counts.cells, shape)
-    cells = np.ravel_multi_index([codes[axis] for axis in axes], [shape[axis] for axis in axes])
-    cells, totals = merge_sparse([(cells, counts.counts)])
-    return CellCounts(size, totals, cells)
+    codes = None if counts.cells is None or not shape else np.unravel_index(counts.cells, shape)
+    for marginal in marginals:
+        size = marginal.size(domain)
+        axes = [wider.columns.index(name) for name in marginal.columns]
+        if wider == marginal:
+            yield counts
+        elif not axes:
+            yield CellCounts(1, np.array([counts.counts.sum()]))
+        elif codes is None:
+            others = [axis for axis in range(len(shape)) if axis not in axes]
+            table = counts.counts.reshape(shape).transpose(axes + others)
+            yield CellCounts(size, table.reshape(size, -1).sum(axis=1))
+        else:
+            cells = np.ravel_multi_index([codes[axis] for axis in axes], [shape[axis] for axis in axes])
+            if size <= _DENSE * len(cells):
+                # weights are floats, and whole numbers up to 2^53 are exact in them
+                totals = np.bincount(cells, weights=counts.counts, minlength=size).astype(np.int64)
+                yield CellCounts(size, totals)
+            else:
+                cells, totals = merge_sparse([(cells, counts.counts)])
+                yield CellCounts(size, totals, cells)
 
 
 def merge_sparse(parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
