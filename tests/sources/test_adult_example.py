@@ -35,13 +35,13 @@ def raw(tmp_path: Path) -> Path:
 
 
 def synth(
-    table: Path, schema: Path, epsilon: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    table: Path, schema: Path, options: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> pd.DataFrame:
     """The synthetic CSV file of a whole run."""
     monkeypatch.chdir(schema.parent)
     made = schema.parent / "made"
-    options = ("-e", epsilon, "--kway", "1", "--method", "independent", "--format", "csv", "--yes", "--quiet")
-    done = in_process(monkeypatch, capsys, "synth", str(table), "--schema", str(schema), "--out", str(made), *options)
+    arguments = ("--schema", str(schema), "--out", str(made), "--format", "csv", "--yes", "--quiet", *options.split())
+    done = in_process(monkeypatch, capsys, "synth", str(table), *arguments)
     assert done == Done(0, "", "")
     return pd.read_csv(made / "synthetic.csv")
 
@@ -61,7 +61,8 @@ def test_raw_adult_on_the_command_line(
     before = pd.concat([pd.read_csv(file) for file in files])
     (tmp_path / "schema.yaml").write_text(SCHEMA.read_text())
     # a small ε: the noise puts values, and `?`, wherever the schema allows them
-    after = synth(folder / "adult-*.csv", tmp_path / "schema.yaml", "0.5", monkeypatch, capsys)
+    options = "-e 0.5 --kway 1 --method independent"
+    after = synth(folder / "adult-*.csv", tmp_path / "schema.yaml", options, monkeypatch, capsys)
     assert len(after) == len(before)
     assert after.dtypes.to_dict() == before.dtypes.to_dict()
     missing = (after == "?").any()
@@ -75,7 +76,9 @@ def test_dates_and_nulls_on_the_command_line(
     example_schema().save(tmp_path / "schema.yaml")
     before = pd.read_csv(tmp_path / "private.csv")
     # a large ε: where the noise takes the few nulls of an integer column away, pandas reads integers instead of floats
-    after = synth(tmp_path / "private.csv", tmp_path / "schema.yaml", "20", monkeypatch, capsys)
+    (tmp_path / "workload.yaml").write_text("- [education, education_years]\n- [employment, occupation, hired]\n")
+    options = "-e 20 --workload workload.yaml --synthetic-rows 100"
+    after = synth(tmp_path / "private.csv", tmp_path / "schema.yaml", options, monkeypatch, capsys)
     assert after.dtypes.to_dict() == before.dtypes.to_dict()
 
 
