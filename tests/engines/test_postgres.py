@@ -19,7 +19,7 @@ from dprap.encoding import encode
 from dprap.errors import DataError, DprapError, SchemaError
 from dprap.queries import Marginal
 from dprap.schema import Schema
-from dprap.sources import MemorySource, RowSource
+from dprap.sources import MemorySource, RowSource, postgres, sql
 from dprap.sources.open import open_source
 from dprap.sources.postgres import PostgresSource
 from dprap.sources.sql import identifier
@@ -100,6 +100,35 @@ def test_example(postgres_url: str, write: Write) -> None:
     assert all(same(a, b) for a, b in zip(source.count(marginals), memory.count(marginals), strict=True))
     assert not isinstance(source, RowSource)  # records never leave
     source.close()
+
+
+def test_marginals_summed_by_the_server(postgres_url: str, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several queries, each with several wide marginals, and no more cells leave than allowed or asked for."""
+    monkeypatch.setattr(postgres, "_LEAVING_CELLS", 500)
+    monkeypatch.setattr(postgres, "_WIDE_PER_QUERY", 3)
+    monkeypatch.setattr(postgres, "_MAX_CELL_NUMBER", 2**40)
+    monkeypatch.setattr(sql, "_CELLS_IN_A_ROW", 1000)
+    plans = []
+    count_sql = sql.count_sql
+    monkeypatch.setattr(postgres, "count_sql", lambda *given: [plans.append(given[-1]), count_sql(*given)][1])
+    table, schema = example(2000, seed=4), example_schema()
+    write(table, "summed")
+    marginals = [
+        *all_marginals(schema, k=3)[::3],
+        Marginal(()),
+        Marginal(("smoker", "age")),
+        Marginal(("age", "smoker")),
+    ]
+    marginals += [Marginal(marginal.columns[::-1]) for marginal in marginals[:20]]
+    with opened(postgres_url, "summed", schema) as source:
+        counted = source.count(marginals)
+    memory = MemorySource(encode(table, schema))
+    assert all(same(a, b) for a, b in zip(counted, memory.count(marginals), strict=True))
+    assert len(plans) > 3
+    assert max(len(plan) for plan in plans) == 3
+    assert any(len(narrow) > 1 for plan in plans for narrow in plan.values())
+    sent = {marginal for plan in plans for narrow in plan.values() for marginal in narrow}
+    assert all(marginal.size(schema.domain) <= 500 for marginal in sent - set(marginals))
 
 
 def test_many_categories(postgres_url: str, write: Write) -> None:
