@@ -173,11 +173,11 @@ def _beyond(data: str) -> list[Cell]:
     ]
     pairs = cells_for("10-beyond", data, "2way", (1.0,), ("adaptive", "rap", "mst", "aim"))
     cells += [replace(cell, columns=columns) for cell in pairs for columns in (4, 8, 14)]
-    cells += _main_cells("10-beyond", data, EPSILONS, ("adaptive", "rap", "mst", "aim"))
+    cells += cells_for("10-beyond", data, "3way:64", EPSILONS, ("adaptive", "rap", "mst", "aim"))
     cells = [cell for cell in cells if cell.method != "rap" or cell.settings["rounds"] == 10]
     by_size = [cell for cell in _workload_size(data) if cell.workload.startswith("3way") and cell.epsilon == 0.1]
     return cells + [
-        replace(cell, experiment="10-beyond") for cell in by_size if cell.method in ("adaptive", "rap", "aim")
+        replace(cell, experiment="10-beyond") for cell in by_size if cell.method in ("adaptive", "rap", "mst", "aim")
     ]
 
 
@@ -200,10 +200,13 @@ PAPER = {
 
 
 def peers(data: str) -> list[Cell]:
-    """Dprap beside what users would pick instead, on both neighbour relations."""
+    """Dprap beside what users would pick instead, on both neighbour relations.
+
+    Nothing is measured alongside: drawing records would add to some methods' time and memory.
+    """
     methods = ("adaptive", "aim", "mst", "gaussian", "independent")
-    same = [c for k in (3, 5) for c in _main_cells("peers", data, (0.1, 1.0), methods, workload=f"{k}way:64")]
-    return same + [replace(cell, relation="add-remove", extras=()) for cell in same]
+    same = [c for k in (3, 5) for c in cells_for("peers", data, f"{k}way:64", (0.1, 1.0), methods)]
+    return same + [replace(cell, relation="add-remove") for cell in same]
 
 
 def quick(data: str) -> list[Cell]:

@@ -266,7 +266,9 @@ def _beyond(table: pd.DataFrame) -> Any:
         if len(part) and metric in part:
             _lines(axis, part, x, metric)
         axis.set(title=title, xlabel=driver, ylabel=label)
-        _logarithmic(axis, x=True, y=True)
+        _logarithmic(axis, x=True, y=metric == "cpu_seconds")
+        if metric == "peak_mb":
+            axis.set_ylim(bottom=0)
         if x in ("epsilon", "columns") and len(part):
             axis.set_xticks(sorted(part[x].unique()))
     return figure
