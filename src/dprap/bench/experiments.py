@@ -176,9 +176,10 @@ def _beyond(data: str) -> list[Cell]:
     cells += cells_for("10-beyond", data, "3way:64", EPSILONS, ("adaptive", "rap", "mst", "aim"))
     cells = [cell for cell in cells if cell.method != "rap" or cell.settings["rounds"] == 10]
     by_size = [cell for cell in _workload_size(data) if cell.workload.startswith("3way") and cell.epsilon == 0.1]
-    return cells + [
+    cells += [
         replace(cell, experiment="10-beyond") for cell in by_size if cell.method in ("adaptive", "rap", "mst", "aim")
     ]
+    return list({cell.key: cell for cell in cells}.values())
 
 
 PAPER = {
