@@ -78,7 +78,7 @@ def main() -> None:
             "queries": workload.queries,
             "accounting": options.accounting.value,
             "first_seed": options.first_seed,
-            "initial_spread": settings.initial_spread,
+            "initial_spread": settings.spread_for(workload),
             "zero_answers_max_error": round(max(float(fractions.max()) for fractions in truth), 4),
             "max_error_median": median(errors),
             "max_error": errors,

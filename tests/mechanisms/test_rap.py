@@ -12,7 +12,7 @@ from dprap.mechanisms.result import Progress
 from dprap.privacy import Relation
 from dprap.queries import Custom, Marginal, Prefix, Threshold
 from dprap.relaxed import DivergedError, ProjectionSettings, answers
-from dprap.workload import Workload
+from dprap.workload import Workload, all_kway
 
 WORKLOAD = Workload(DOMAIN, (Marginal(("a", "b", "c")), Marginal(("b", "c", "d"))))
 QUICK = ProjectionSettings(max_steps=300, window=20)
@@ -53,6 +53,12 @@ def test_the_settings_of_the_paper_can_be_had() -> None:
     )
     curator = curator_on(small_codes(), epsilon=10.0)
     assert len(rap.run(curator, WORKLOAD, settings, seed=0).measurements) == 9
+
+
+@pytest.mark.parametrize(("families", "spread"), [(all_kway(DOMAIN, 2), 1.0), (all_kway(DOMAIN, 4), 0.5)])
+def test_rows_start_nearer_to_uniform_for_products_of_many_columns(families: Workload, spread: float) -> None:
+    assert rap.RapSettings().spread_for(families) == spread
+    assert rap.RapSettings(initial_spread=0.7).spread_for(families) == 0.7
 
 
 def test_every_query_may_be_selected_once() -> None:

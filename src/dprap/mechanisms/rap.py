@@ -39,8 +39,9 @@ class RapSettings:
 
     `rounds` is T, `queries_per_round` K, `synthetic_rows` n'. `noise_floor` ends a projection early, once its root mean
     square residual is this fraction of the noise of the answers it is fitted to; 0 never does. Rows start as random numbers
-    within ±`initial_spread`, normalised; the paper's is 1. Nearer to uniform a run takes a fifth of the steps, but errs more
-    where few queries are selected.
+    within ±`initial_spread`, normalised. The paper's spread is 1; without one it is 1 here too for marginals of up to three
+    columns, and 1/(k − 2) for k: a product over more columns is zero on most rows that start sparse, and such a row has no
+    slope to follow.
     """
 
     rounds: int = 10
@@ -48,7 +49,7 @@ class RapSettings:
     synthetic_rows: int = 1000
     projection: ProjectionSettings = field(default_factory=ProjectionSettings)
     noise_floor: float = 1.0
-    initial_spread: float = 1.0
+    initial_spread: float | None = None
     memory_bytes: int = MEMORY_BYTES
 
     def __post_init__(self) -> None:
@@ -57,8 +58,15 @@ class RapSettings:
                 raise SettingsError(f"{name} must be at least 1; it is {getattr(self, name)}.")
         if not 0 <= self.noise_floor < float("inf"):
             raise SettingsError(f"noise_floor must not be negative; it is {self.noise_floor}.")
-        if not 0 < self.initial_spread < float("inf"):
+        if self.initial_spread is not None and not 0 < self.initial_spread < float("inf"):
             raise SettingsError(f"initial_spread must be a positive number; it is {self.initial_spread}.")
+
+    def spread_for(self, workload: Workload) -> float:
+        """How far from uniform the rows start."""
+        if self.initial_spread is not None:
+            return self.initial_spread
+        longest_product = max((len(each.columns) for each in workload if isinstance(each, Marginal)), default=0)
+        return 1 / max(longest_product - 2, 1)
 
     def check(self, workload: Workload) -> None:
         """Refuse settings that the workload cannot carry, and custom queries that cannot be used."""
@@ -120,7 +128,7 @@ def run(
     records = count_records(curator, _TOTAL_SHARE)
     rho = curator.remaining
     key = jax.random.key(seed)
-    start = shard_rows(initialise(workload.domain, settings.synthetic_rows, key, spread=settings.initial_spread))
+    start = shard_rows(initialise(workload.domain, settings.synthetic_rows, key, spread=settings.spread_for(workload)))
     try:
         if settings.rounds == 1:
             relaxed, everything = _measure_everything(curator, workload, settings, rho, records.count, start, progress)

@@ -37,7 +37,7 @@ class Target:
 class SoftRows:
     """Rows whose columns have independent distributions softmax(logits), all of equal weight.
 
-    `prior` are the logits to which a fit pulls: one line for all rows, or one for each.
+    `prior` are the logits to which a fit pulls: one line for all rows, or one for each; `start` those to which rows return.
     """
 
     def __init__(
@@ -48,8 +48,14 @@ class SoftRows:
         self._slices = {name: slice(domain.offset(name), domain.offset(name) + domain.size(name)) for name in domain}
         self.prior: Block = np.log(np.concatenate(one_way_shares)).astype(np.float32)[:, None]
         gumbel = np.random.default_rng(seed).gumbel(size=(domain.onehot_size, rows)).astype(np.float32)
-        self.logits: Block = self.prior + np.float32(jitter) * gumbel
+        self.start: Block = self.prior + np.float32(jitter) * gumbel
+        self.logits: Block = self.start.copy()
         self.probabilities: Block = np.empty_like(self.logits)
+        self.normalise()
+
+    def restart(self) -> None:
+        """Forget all fits."""
+        self.logits[:] = self.start
         self.normalise()
 
     def normalise(self) -> None:

@@ -2,85 +2,119 @@
 
 A large marginal at small ε is mostly noise, and a fit that follows it cell by cell fits the noise. So a cell counts by how reliable its
 departure from the earlier model is. Before the first measurement the model said x; suppose the truth departs from x with
-variance c·x, as counts do, so that the noisy residual y − x has variance c·x + σ². The dispersion c is estimated by maximum likelihood, from the
-marginal itself and, with the weight of one marginal more, from all that were measured together with it: one large marginal alone says
-little about its c. The reliability of a cell is then v/(v + σ²) with v = 2c·x, and its weight in the fit that share of 1/σ². A residual beyond the
-universal threshold √(2 ln d)·σ is no noise: there v is at least what the residual itself shows.
+variance c·x, as counts do, so that the noisy residual y − x has variance c·x + σ². Most cells of a table depart little and a few
+depart wildly, so the dispersion c is not one number: each cell has its own, drawn from a mixture over a grid of dispersions. The
+mixture is fitted by expectation maximisation to the marginal itself and, with the same weight, to all that were measured together with it: one
+marginal alone says little. The reliability of a cell is the posterior mean of c·x/(c·x + σ²), and its weight in the fit that share of 1/σ².
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Float64, Int64
 
 from dprap.array_types import Answers
 from dprap.privacy import Measurement
 from dprap.relaxed.soft_rows import Target
 
 _LEAST_EXPECTED = 1e-2  # counts; an empty cell may turn out not to be
-_DISPERSIONS = np.geomspace(0.1, 3000.0, 40)
-_TRUST = 2.0
-# Dispersions are multiplied by this: the worst cells, which depart more than the typical ones that c describes, gain by
-# it, and the others lose little.
-_LEVELS_PER_OCTAVE = 4  # expected counts are rounded to such powers of 2 where only their likelihood is asked for
+_DISPERSIONS = np.geomspace(0.1, 1e5, 20)
+_EXPECTATION_MAXIMISATIONS = 40
+# Cells with nearly the same expected count and nearly the same surprise share a bin, which makes a million of them cheap.
+_LEVELS_PER_OCTAVE = 4
+_SURPRISES_PER_STDDEV = 8
+_LARGEST_SURPRISE = 12.0
+_SURPRISES = int(_SURPRISES_PER_STDDEV * _LARGEST_SURPRISE) + 1
+
+Bins = Int64[np.ndarray, "bins"]
+Mixture = Float64[np.ndarray, "dispersions"]
 
 
 @dataclass(frozen=True)
 class Evidence:
     """Noisy counts of a marginal, repeated measurements combined by inverse variance, and what the model said before.
 
-    `dispersion` is c with the trust put into it.
+    `mixture` is the share of cells with each of the dispersions.
     """
 
     columns: tuple[str, ...]
     counts: Answers
     stddev_counts: float
     expected_counts: Answers
-    dispersion: float
+    mixture: Mixture
 
     def again(self, measurement: Measurement) -> Evidence:
         """The same marginal measured once more."""
         old, new = self.stddev_counts**-2, measurement.stddev_counts**-2
         counts = (old * self.counts + new * measurement.counts) / (old + new)
-        return Evidence(self.columns, counts, (old + new) ** -0.5, self.expected_counts, self.dispersion)
+        return Evidence(self.columns, counts, (old + new) ** -0.5, self.expected_counts, self.mixture)
 
     def target(self, records: float) -> Target:
         """What the rows should fit, as shares."""
-        variance = self.stddev_counts**2
-        squared = (self.counts - self.expected_counts) ** 2
-        threshold = 2 * math.log(max(len(self.counts), 2)) * variance
-        departure = np.maximum(self.dispersion * self.expected_counts, squared - threshold)
-        weights = departure / (departure + variance) * (records**2 / variance)
+        bins, bin_of = np.unique(_bin_of(self.counts, self.expected_counts, self.stddev_counts), return_inverse=True)
+        likelihoods, departures = _likelihoods(bins)
+        belongs = likelihoods * self.mixture
+        belongs /= belongs.sum(axis=1, keepdims=True)
+        reliability = (belongs * (departures / (1 + departures))).sum(axis=1)
+        weights = reliability[bin_of] * (records / self.stddev_counts) ** 2
         return Target(self.columns, (self.counts / records).astype(np.float32), weights.astype(np.float32))
+
+    @property
+    def dispersion(self) -> float:
+        """The typical one."""
+        return float(np.exp(self.mixture @ np.log(_DISPERSIONS)))
 
 
 def first_evidence(measured: Sequence[Measurement], expected_counts: Sequence[Answers]) -> list[Evidence]:
     """Marginals measured together for the first time, and what the model said of each before."""
+    if not measured:
+        return []
     expected = [np.maximum(np.asarray(counts, np.float64), _LEAST_EXPECTED) for counts in expected_counts]
-    own = [_log_likelihoods(item, counts) for item, counts in zip(measured, expected, strict=True)]
-    together = np.mean(own, axis=0) if own else 0.0
-    return [
-        Evidence(
-            item.marginal.columns,
-            item.counts.astype(np.float64),
-            item.stddev_counts,
-            counts,
-            _TRUST * float(_DISPERSIONS[np.argmax(likelihoods + together)]),
-        )
-        for item, counts, likelihoods in zip(measured, expected, own, strict=True)
+    own = [
+        np.unique(_bin_of(item.counts, counts, item.stddev_counts), return_counts=True)
+        for item, counts in zip(measured, expected, strict=True)
     ]
+    bins = np.unique(np.concatenate([found for found, _ in own]))
+    places = [np.searchsorted(bins, found) for found, _ in own]
+    together = np.zeros(len(bins))
+    for place, (_, cells) in zip(places, own, strict=True):
+        together[place] += cells
+    together /= together.sum()
+    likelihoods, _ = _likelihoods(bins)
+    evidence = []
+    for item, counts, place, (_, cells) in zip(measured, expected, places, own, strict=True):
+        weights = together * cells.sum()
+        weights[place] += cells
+        columns, noisy = item.marginal.columns, item.counts.astype(np.float64)
+        evidence.append(Evidence(columns, noisy, item.stddev_counts, counts, _fit_mixture(likelihoods, weights)))
+    return evidence
 
 
-def _log_likelihoods(measurement: Measurement, expected: Answers) -> Float64[np.ndarray, "dispersions"]:
-    """Of every dispersion, up to a constant."""
-    variance = measurement.stddev_counts**2
-    levels, level_of = np.unique(np.rint(_LEVELS_PER_OCTAVE * np.log2(expected)), return_inverse=True)
-    cells = np.bincount(level_of)
-    squared = np.bincount(level_of, weights=(measurement.counts - expected) ** 2)
-    variances = _DISPERSIONS[:, None] * 2.0 ** (levels / _LEVELS_PER_OCTAVE) + variance
-    likelihoods: Float64[np.ndarray, "dispersions"] = -0.5 * (np.log(variances) @ cells + (1 / variances) @ squared)
-    return likelihoods
+def _bin_of(counts: Answers, expected: Answers, stddev: float) -> Int64[np.ndarray, "cells"]:
+    """The bin of every cell: level of its expected count in units of the variance, and of its residual in units of σ."""
+    levels = np.rint(_LEVELS_PER_OCTAVE * np.log2(expected / stddev**2)).astype(np.int64)
+    surprises = np.minimum(np.abs(counts - expected) / stddev, _LARGEST_SURPRISE)
+    bins: Int64[np.ndarray, "cells"] = levels * _SURPRISES + np.rint(_SURPRISES_PER_STDDEV * surprises).astype(np.int64)
+    return bins
+
+
+def _likelihoods(bins: Bins) -> tuple[Float64[np.ndarray, "bins dispersions"], Float64[np.ndarray, "bins dispersions"]]:
+    """Of each dispersion in each bin: the likelihood up to a factor for each bin, and the variance c·x in units of σ²."""
+    levels, surprises = bins // _SURPRISES, (bins % _SURPRISES) / _SURPRISES_PER_STDDEV
+    departures = 2.0 ** (levels / _LEVELS_PER_OCTAVE)[:, None] * _DISPERSIONS
+    logarithms = -0.5 * (np.log1p(departures) + surprises[:, None] ** 2 / (1 + departures))
+    return np.exp(logarithms - logarithms.max(axis=1, keepdims=True)), departures
+
+
+def _fit_mixture(likelihoods: Float64[np.ndarray, "bins dispersions"], cells: Float64[np.ndarray, "bins"]) -> Mixture:
+    """Shares of the dispersions by expectation maximisation, as if one cell more had been spread over all of them."""
+    mixture = np.full(len(_DISPERSIONS), 1 / len(_DISPERSIONS))
+    for _ in range(_EXPECTATION_MAXIMISATIONS):
+        belongs = likelihoods * mixture
+        belongs /= belongs.sum(axis=1, keepdims=True)
+        mixture = cells @ belongs + 1 / len(_DISPERSIONS)
+        mixture /= mixture.sum()
+    return mixture

@@ -29,6 +29,9 @@ from dprap.workload import Workload
 _LEAST_SHARE = 0.02
 # Every code starts with at least this share of its noise: a code that noise has hidden must be able to come back when other
 # marginals show it, against the pull towards the start.
+_JITTER = 1.0
+_JITTER_BEFORE_SWEEP = 0.3
+# How far apart rows start. A sweep asks for a close fit of many cells, to which rows that start alike get sooner.
 
 
 def run(
@@ -51,10 +54,10 @@ def run(
         neighbors=curator.neighbors,
     )
 
+    jitter = settings.jitter or (_JITTER_BEFORE_SWEEP if schedule.swept else _JITTER)
+
     def product_of_columns() -> SoftRows:
-        return SoftRows(
-            workload.domain, start.one_way_shares, rows=settings.synthetic_rows, jitter=settings.jitter, seed=seed
-        )
+        return SoftRows(workload.domain, start.one_way_shares, rows=settings.synthetic_rows, jitter=jitter, seed=seed)
 
     rows = product_of_columns()
     known = _Known(start if public is None else _start_from(public, rows, start, settings))
@@ -62,6 +65,9 @@ def run(
 
     def fit(measured: Sequence[Measurement], stage: int) -> None:
         last = stage == stages
+        if last and not schedule.swept:
+            # The way here led past fits to less, whose noise the rows remember; after a sweep they would not arrive in time.
+            rows.restart()
         kl_weight = settings.kl * start.records / max(item.stddev_counts for item in measured)
         if public is not None:
             kl_weight = max(kl_weight, records_stood_for(public, known.departures(), start.records))

@@ -26,7 +26,7 @@ _LEAST_LOGIT = np.float32(np.log(1e-6))
 
 
 def fit_to_public(rows: SoftRows, public: PublicTable, *, steps: int, learning_rate: float) -> None:
-    """Fit the rows to the public marginals, and make them the place to which later fits pull."""
+    """Fit the rows to the public marginals, and make that their start and the place to which later fits pull."""
     records = public.facts.rows
     targets = []
     for marginal, shares in public.shares.items():
@@ -36,7 +36,7 @@ def fit_to_public(rows: SoftRows, public: PublicTable, *, steps: int, learning_r
     fit_rows(rows, targets, kl_weight=math.sqrt(records), steps=steps, learning_rate=learning_rate, cool_down=0.7)
     np.maximum(rows.logits, _LEAST_LOGIT, out=rows.logits)
     rows.normalise()
-    rows.prior = rows.logits.copy()
+    rows.prior = rows.start = rows.logits.copy()
 
 
 def column_evidence(columns: Sequence[Measurement], public: PublicTable, records: float) -> list[Evidence]:

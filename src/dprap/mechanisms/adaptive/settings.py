@@ -18,7 +18,7 @@ class AdaptiveSettings:
     `one_way_share` of ρ goes to the one-way marginals, `total_share` to the number of records where it is private;
     `sweep_share` of the rest measures the whole workload once at the end. Of what remains, `selection_share` chooses marginals and
     the others measure them. `one_way_share`, `sweep_share`, `rounds` and `picks` (marginals chosen in all) follow
-    from public facts unless given. `synthetic_rows` is the number of relaxed rows.
+    from public facts unless given. `synthetic_rows` is the number of relaxed rows, which start as far apart as `jitter` says.
     """
 
     objective: Objective = "blend"
@@ -32,7 +32,7 @@ class AdaptiveSettings:
     steps: int = 150
     final_steps: int = 300
     learning_rate: float = 0.1
-    jitter: float = 0.3
+    jitter: float | None = None
     kl: float = 0.3
 
     def __post_init__(self) -> None:
@@ -53,5 +53,5 @@ class AdaptiveSettings:
             raise SettingsError("sweep_share must be at least 0 and below 1.")
         if (self.one_way_share or 0) + self.total_share >= 1:
             raise SettingsError("one_way_share and total_share leave nothing for the rest.")
-        if not (self.learning_rate > 0 and self.jitter > 0 and self.kl >= 0):
+        if not (self.learning_rate > 0 and (self.jitter is None or self.jitter > 0) and self.kl >= 0):
             raise SettingsError("learning_rate and jitter must be positive, kl not negative.")
