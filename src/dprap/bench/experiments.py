@@ -86,8 +86,19 @@ def _main_cells(
 
 def _epsilon(data: str) -> list[Cell]:
     chosen: tuple[str, ...] = ("adaptive", "rap", "gaussian", "independent", "zero", "mst", "aim", "hdmm-lls")
-    chosen += ("mwem",) if data in SMALL else ("dualquery", "fem")
-    return [cell for k in (3, 5) for cell in _main_cells("1-epsilon", data, EPSILONS, chosen, workload=f"{k}way:64")]
+    if data in SMALL:
+        chosen += ("mwem",)
+    if data == "adult":
+        chosen += ("dualquery", "fem")
+    cells = [cell for k in (3, 5) for cell in _main_cells("1-epsilon", data, EPSILONS, chosen, workload=f"{k}way:64")]
+    return [
+        cell for cell in cells if cell.method != "rap" or data != "loans" or _pair(cell) == RAP_GRID[cell.epsilon][0]
+    ]
+
+
+def _pair(cell: Cell) -> tuple[int, int]:
+    """RAP's (T, K)."""
+    return cell.settings["rounds"], cell.settings["queries_per_round"]
 
 
 def _workload_size(data: str) -> list[Cell]:
@@ -138,9 +149,9 @@ def _query_counts(data: str) -> list[Cell]:
 
 
 def _thresholds(data: str) -> list[Cell]:
-    methods: tuple[str, ...] = ("adaptive", "rap", "gaussian", "independent", "zero")
-    if data == "adult":
-        methods += ("hdmm-lls", "aim", "mst")
+    if data != "adult":
+        return []
+    methods = ("adaptive", "rap", "gaussian", "independent", "zero", "hdmm-lls", "aim", "mst")
     return [
         cell
         for workload in ("1of3:64", "2of3:64")
