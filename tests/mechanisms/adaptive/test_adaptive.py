@@ -136,7 +136,7 @@ def test_dispersion_is_learned_from_the_marginal_and_from_those_measured_with_it
     expected = generator.gamma(0.3, 2000.0, 4000) + 0.1
     _, noisy = departing(generator, expected, 20.0)
     (alone,) = first_evidence([noisy], [expected])
-    known = Evidence(alone.columns, alone.counts, 80.0, expected, (np.arange(20) == 7.0).astype(float))
+    known = Evidence(alone.columns, alone.counts, 80.0, expected, np.tile(np.arange(20) == 7.0, (10, 1)).astype(float))
     assert known.dispersion == pytest.approx(16.2, rel=0.01)
     weights, ideal = alone.target(1000.0).weights, known.target(1000.0).weights
     assert np.corrcoef(weights, ideal)[0, 1] > 0.9

@@ -109,7 +109,7 @@ def test_rows_are_fitted_to_every_public_marginal_and_can_leave_them():
 
 def test_the_pull_stands_for_no_more_records_than_the_table_has_and_fewer_where_it_is_off():
     def departing(place: int) -> list[Evidence]:
-        return [Evidence(("a",), np.ones(6), 1.0, np.ones(6), (np.arange(20) == place).astype(float))]
+        return [Evidence(("a",), np.ones(6), 1.0, np.ones(6), np.tile(np.arange(20) == place, (10, 1)).astype(float))]
 
     table = public(chain(1, rows=100))
     assert records_stood_for(table, departing(0), 1e6) == pytest.approx(100, rel=1e-3)

@@ -3,8 +3,9 @@
 A large marginal at small ε is mostly noise, and a fit that follows it cell by cell fits the noise. So a cell counts by how reliable its
 departure from the earlier model is. Before the first measurement the model said x; suppose the truth departs from x with
 variance c·x, as counts do, so that the noisy residual y − x has variance c·x + σ². Most cells of a table depart little and a few
-depart wildly, so the dispersion c is not one number: each cell has its own, drawn from a mixture over a grid of dispersions. The
-mixture is fitted by expectation maximisation to the marginal itself and, with the same weight, to all that were measured together with it: one
+depart wildly, so the dispersion c is not one number: each cell has its own, drawn from a mixture over a grid of dispersions, one mixture
+for each band of expected counts: large cells are often off by a share of themselves, which says nothing of small ones. The
+mixtures are fitted by expectation maximisation to the marginal itself and, with the same weight, to all that were measured together with it: one
 marginal alone says little. The reliability of a cell is the posterior mean of c·x/(c·x + σ²), and its weight in the fit that share of 1/σ².
 """
 
@@ -28,35 +29,38 @@ _LEVELS_PER_OCTAVE = 4
 _SURPRISES_PER_STDDEV = 8
 _LARGEST_SURPRISE = 12.0
 _SURPRISES = int(_SURPRISES_PER_STDDEV * _LARGEST_SURPRISE) + 1
+_LOWEST_OCTAVE = -24  # of expected counts over the variance of the noise
+_OCTAVES_PER_BAND = 3
+_BANDS = 10
 
 Bins = Int64[np.ndarray, "bins"]
-Mixture = Float64[np.ndarray, "dispersions"]
+Mixtures = Float64[np.ndarray, "bands dispersions"]
 
 
 @dataclass(frozen=True)
 class Evidence:
     """Noisy counts of a marginal, repeated measurements combined by inverse variance, and what the model said before.
 
-    `mixture` is the share of cells with each of the dispersions.
+    `mixtures` are the shares of cells with each of the dispersions, in each band.
     """
 
     columns: tuple[str, ...]
     counts: Answers
     stddev_counts: float
     expected_counts: Answers
-    mixture: Mixture
+    mixtures: Mixtures
 
     def again(self, measurement: Measurement) -> Evidence:
         """The same marginal measured once more."""
         old, new = self.stddev_counts**-2, measurement.stddev_counts**-2
         counts = (old * self.counts + new * measurement.counts) / (old + new)
-        return Evidence(self.columns, counts, (old + new) ** -0.5, self.expected_counts, self.mixture)
+        return Evidence(self.columns, counts, (old + new) ** -0.5, self.expected_counts, self.mixtures)
 
     def target(self, records: float) -> Target:
         """What the rows should fit, as shares."""
         bins, bin_of = np.unique(_bin_of(self.counts, self.expected_counts, self.stddev_counts), return_inverse=True)
         likelihoods, departures = _likelihoods(bins)
-        belongs = likelihoods * self.mixture
+        belongs = likelihoods * self.mixtures[_bands(bins)]
         belongs /= belongs.sum(axis=1, keepdims=True)
         reliability = (belongs * (departures / (1 + departures))).sum(axis=1)
         weights = reliability[bin_of] * (records / self.stddev_counts) ** 2
@@ -64,8 +68,10 @@ class Evidence:
 
     @property
     def dispersion(self) -> float:
-        """The typical one."""
-        return float(np.exp(self.mixture @ np.log(_DISPERSIONS)))
+        """The typical one, over the expected records."""
+        cells = _bin_of(self.counts, self.expected_counts, self.stddev_counts)
+        shares = np.bincount(_bands(cells), weights=self.expected_counts, minlength=_BANDS) / self.expected_counts.sum()
+        return float(np.exp(shares @ self.mixtures @ np.log(_DISPERSIONS)))
 
 
 def first_evidence(measured: Sequence[Measurement], expected_counts: Sequence[Answers]) -> list[Evidence]:
@@ -89,7 +95,9 @@ def first_evidence(measured: Sequence[Measurement], expected_counts: Sequence[An
         weights = together * cells.sum()
         weights[place] += cells
         columns, noisy = item.marginal.columns, item.counts.astype(np.float64)
-        evidence.append(Evidence(columns, noisy, item.stddev_counts, counts, _fit_mixture(likelihoods, weights)))
+        evidence.append(
+            Evidence(columns, noisy, item.stddev_counts, counts, _fit_mixtures(likelihoods, weights, _bands(bins)))
+        )
     return evidence
 
 
@@ -109,12 +117,21 @@ def _likelihoods(bins: Bins) -> tuple[Float64[np.ndarray, "bins dispersions"], F
     return np.exp(logarithms - logarithms.max(axis=1, keepdims=True)), departures
 
 
-def _fit_mixture(likelihoods: Float64[np.ndarray, "bins dispersions"], cells: Float64[np.ndarray, "bins"]) -> Mixture:
+def _bands(bins: Bins) -> Bins:
+    """The band of each bin."""
+    octaves = bins // _SURPRISES / _LEVELS_PER_OCTAVE - _LOWEST_OCTAVE
+    return np.clip(octaves // _OCTAVES_PER_BAND, 0, _BANDS - 1).astype(np.int64)
+
+
+def _fit_mixtures(
+    likelihoods: Float64[np.ndarray, "bins dispersions"], cells: Float64[np.ndarray, "bins"], bands: Bins
+) -> Mixtures:
     """Shares of the dispersions by expectation maximisation, as if one cell more had been spread over all of them."""
-    mixture = np.full(len(_DISPERSIONS), 1 / len(_DISPERSIONS))
+    cells_of_band = np.where(bands == np.arange(_BANDS)[:, None], cells, 0.0)
+    mixtures = np.full((_BANDS, len(_DISPERSIONS)), 1 / len(_DISPERSIONS))
     for _ in range(_EXPECTATION_MAXIMISATIONS):
-        belongs = likelihoods * mixture
+        belongs = likelihoods * mixtures[bands]
         belongs /= belongs.sum(axis=1, keepdims=True)
-        mixture = cells @ belongs + 1 / len(_DISPERSIONS)
-        mixture /= mixture.sum()
-    return mixture
+        mixtures = cells_of_band @ belongs + 1 / len(_DISPERSIONS)
+        mixtures /= mixtures.sum(axis=1, keepdims=True)
+    return mixtures

@@ -29,9 +29,11 @@ from dprap.workload import Workload
 _LEAST_SHARE = 0.02
 # Every code starts with at least this share of its noise: a code that noise has hidden must be able to come back when other
 # marginals show it, against the pull towards the start.
-_JITTER = 1.0
-_JITTER_BEFORE_SWEEP = 0.3
-# How far apart rows start. A sweep asks for a close fit of many cells, to which rows that start alike get sooner.
+_FEW = 40
+_JITTER_OF_FEW = 1.0
+_JITTER = 0.3
+# Up to so many marginals are fitted afresh at the end, by rows that start far apart: rows that were fitted to less before remember its noise.
+# More ask for a closer fit, to which rows get in time only if they start alike and go on from round to round.
 
 
 def run(
@@ -54,7 +56,8 @@ def run(
         neighbors=curator.neighbors,
     )
 
-    jitter = settings.jitter or (_JITTER_BEFORE_SWEEP if schedule.swept else _JITTER)
+    afresh = not schedule.swept and sum(each.picks for each in schedule.rounds) <= _FEW
+    jitter = settings.jitter or (_JITTER_OF_FEW if afresh else _JITTER)
 
     def product_of_columns() -> SoftRows:
         return SoftRows(workload.domain, start.one_way_shares, rows=settings.synthetic_rows, jitter=jitter, seed=seed)
@@ -65,8 +68,7 @@ def run(
 
     def fit(measured: Sequence[Measurement], stage: int) -> None:
         last = stage == stages
-        if last and not schedule.swept:
-            # The way here led past fits to less, whose noise the rows remember; after a sweep they would not arrive in time.
+        if last and afresh:
             rows.restart()
         kl_weight = settings.kl * start.records / max(item.stddev_counts for item in measured)
         if public is not None:
