@@ -55,8 +55,8 @@ SET work_mem = '128MB'
 """
 # Row security off: an error rather than a table that silently lacks the rows this user may not see.
 # The transaction idles while a mechanism works, and its snapshot must outlive that.
-# Each query is a scan and a few GROUP BYs: compiling them takes longer than it saves, sorting is slower than hashing, and
-# the planner takes every bin for as many groups as its column has values. The memory is for the hash table of one GROUP BY.
+# Compiling expressions saved nothing that could be measured at a million records. The planner takes a bin for as many groups as
+# its column has values, and would sort where a hash table is small. The memory is for the hash table of one GROUP BY.
 
 _FIND = """\
 SELECT c.oid::bigint, quote_ident(n.nspname) || '.' || quote_ident(c.relname)
@@ -80,7 +80,7 @@ _LEAVING_CELLS = 1 << 20
 # not records in the guise of counts.
 
 _GROUPED_CELLS = 16
-# Cells for each record of what the server counts first. Real records crowd: ten of them fill one or two of these cells.
+# Cells for each record of what the server counts first. Real records crowd: ten of the example's fill one to three.
 
 _WIDE_PER_QUERY = 8
 # The server holds their groups until the query ends; so many make good for encoding the records once more.
