@@ -119,8 +119,9 @@ _WHAT = {"data": "data", "workload": "workload", "epsilon": "ε", "method": "met
 def _listing(part: pd.DataFrame, columns: Mapping[str, str], digits: Mapping[str, int]) -> list[str]:
     """A row for every row of the results: `columns` maps its columns to their headings."""
     shown = {column: heading for column, heading in columns.items() if column in part}
-    ordered = part.assign(order=part["workload"].map(natural)).sort_values(
-        [name for name in ("data", "order", "epsilon", "method", *shown) if name in part or name == "order"]
+    ordered = part.assign(order=part["workload"].map(natural))
+    ordered = ordered.sort_values(
+        [name for name in ("data", "order", "epsilon", "method", "size", "n'") if name in ordered]
     )
     lines = ["| " + " | ".join(shown.values()) + " |", "|" + "---|" * len(shown)]
     for row in ordered.to_dict("records"):
@@ -185,7 +186,7 @@ def _beyond(part: pd.DataFrame) -> list[str]:
     whole = part.assign(
         rows=part["rows"].map(lambda given: f"{given:,}" if given else "all"),
         columns=part["columns"].map(lambda given: str(given) if given else "all"),
-        size=part["rows"],
+        size=part["rows"] + part["columns"],
     )
     return [*lines, "Processor time and memory", "", *_listing(whole, columns, {"tv": 3} | _COST_DIGITS)]
 
