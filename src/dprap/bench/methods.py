@@ -31,6 +31,10 @@ class BenchMethod:
         """Settings of a run; a positive `synthetic_rows` asks a method with a model for that many records."""
         settings_class = getattr(importlib.import_module(f"dprap.mechanisms.{self.module}"), self.settings_class)
         chosen = {**self.fixed, **given}
+        if "max_steps" in chosen:
+            from dprap.relaxed.projection import ProjectionSettings
+
+            chosen["projection"] = ProjectionSettings(max_steps=chosen.pop("max_steps"))
         if self.models and synthetic_rows:
             from dprap.mechanisms.modelled import ModelOutput
 
@@ -47,7 +51,7 @@ class BenchMethod:
 BENCH_METHODS = {
     "adaptive": BenchMethod("adaptive", "AdaptiveSettings"),
     "rap": BenchMethod("rap", "RapSettings"),
-    "rp": BenchMethod("rap", "RapSettings", {"rounds": 1}),
+    "rp": BenchMethod("rap", "RapSettings", {"rounds": 1, "max_steps": 300}),
     "zero": BenchMethod("zero", "ZeroSettings"),
     "independent": BenchMethod("independent", "IndependentSettings"),
     "gaussian": BenchMethod("gaussian", "GaussianSettings"),
