@@ -4,7 +4,7 @@ A large marginal at small ε is mostly noise, and a fit that follows it cell by 
 departure from the earlier model is. Before the first measurement the model said x; suppose the truth departs from x with
 variance c·x, as counts do, so that the noisy residual y − x has variance c·x + σ². Most cells of a table depart little and a few
 depart wildly, so the dispersion c is not one number: each cell has its own, drawn from a mixture over a grid of dispersions, one mixture
-for each band of expected counts: large cells are often off by a share of themselves, which says nothing of small ones. The
+for each band of expected counts where cells are many: large cells are often off by a share of themselves, which says nothing of small ones. The
 mixtures are fitted by expectation maximisation to the marginal itself and, with the same weight, to all that were measured together with it: one
 marginal alone says little. The reliability of a cell is the posterior mean of c·x/(c·x + σ²), and its weight in the fit that share of 1/σ².
 """
@@ -32,6 +32,7 @@ _SURPRISES = int(_SURPRISES_PER_STDDEV * _LARGEST_SURPRISE) + 1
 _LOWEST_OCTAVE = -24  # of expected counts over the variance of the noise
 _OCTAVES_PER_BAND = 3
 _BANDS = 10
+_CELLS_FOR_BANDS = 100_000  # fewer cells measured together share one mixture: bands of them would say little each
 
 Bins = Int64[np.ndarray, "bins"]
 Mixtures = Float64[np.ndarray, "bands dispersions"]
@@ -88,15 +89,16 @@ def first_evidence(measured: Sequence[Measurement], expected_counts: Sequence[An
     together = np.zeros(len(bins))
     for place, (_, cells) in zip(places, own, strict=True):
         together[place] += cells
-    together /= together.sum()
     likelihoods, _ = _likelihoods(bins)
+    bands = _bands(bins) if together.sum() >= _CELLS_FOR_BANDS else None
+    together /= together.sum()
     evidence = []
     for item, counts, place, (_, cells) in zip(measured, expected, places, own, strict=True):
         weights = together * cells.sum()
         weights[place] += cells
         columns, noisy = item.marginal.columns, item.counts.astype(np.float64)
         evidence.append(
-            Evidence(columns, noisy, item.stddev_counts, counts, _fit_mixtures(likelihoods, weights, _bands(bins)))
+            Evidence(columns, noisy, item.stddev_counts, counts, _fit_mixtures(likelihoods, weights, bands))
         )
     return evidence
 
@@ -124,9 +126,12 @@ def _bands(bins: Bins) -> Bins:
 
 
 def _fit_mixtures(
-    likelihoods: Float64[np.ndarray, "bins dispersions"], cells: Float64[np.ndarray, "bins"], bands: Bins
+    likelihoods: Float64[np.ndarray, "bins dispersions"], cells: Float64[np.ndarray, "bins"], bands: Bins | None
 ) -> Mixtures:
     """Shares of the dispersions by expectation maximisation, as if one cell more had been spread over all of them."""
+    if bands is None:
+        alike = _fit_mixtures(likelihoods, cells, np.zeros(len(cells), np.int64))[:1]
+        return np.repeat(alike, _BANDS, axis=0)
     cells_of_band = np.where(bands == np.arange(_BANDS)[:, None], cells, 0.0)
     mixtures = np.full((_BANDS, len(_DISPERSIONS)), 1 / len(_DISPERSIONS))
     for _ in range(_EXPECTATION_MAXIMISATIONS):
