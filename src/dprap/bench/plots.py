@@ -179,7 +179,7 @@ def _against_oversampling(table: pd.DataFrame) -> Any:
 def _against_rows(table: pd.DataFrame) -> Any:
     table = table.copy()
     table["n'"] = synthetic_rows(table)
-    table["ε"] = "ε = " + table["epsilon"].astype(str)
+    table["ε"] = [f"ε = {epsilon:g}" for epsilon in table["epsilon"]]
     figure, axes = _panels(3)
     for axis, (metric, label) in zip(
         axes,
@@ -193,7 +193,8 @@ def _against_rows(table: pd.DataFrame) -> Any:
         if metric in table:
             _lines(axis, table, "n'", metric, by="ε")
         axis.set(xlabel="relaxed rows n'", ylabel=label)
-        _logarithmic(axis, x=True, y=True)
+        _logarithmic(axis, x=True)
+        axis.set_ylim(bottom=0)
     return figure
 
 

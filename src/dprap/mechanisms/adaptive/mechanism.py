@@ -30,10 +30,12 @@ _LEAST_SHARE = 0.02
 # Every code starts with at least this share of its noise: a code that noise has hidden must be able to come back when other
 # marginals show it, against the pull towards the start.
 _FEW = 40
+_LONG = 8
 _JITTER_OF_FEW = 1.0
 _JITTER = 0.3
-# Up to so many marginals are fitted afresh at the end, by rows that start far apart: rows that were fitted to less before remember its noise.
-# More ask for a closer fit, to which rows get in time only if they start alike and go on from round to round.
+# Up to so many marginals of columns with so many codes on average are fitted afresh at the end, by rows that start far apart: rows that
+# were fitted to less before remember its noise. More marginals, and those of short columns, ask for a closer fit, to which rows get in time
+# only if they start alike and go on from round to round.
 
 
 def run(
@@ -56,7 +58,8 @@ def run(
         neighbors=curator.neighbors,
     )
 
-    afresh = not schedule.swept and sum(each.picks for each in schedule.rounds) <= _FEW
+    long = workload.domain.onehot_size >= _LONG * len(workload.domain)
+    afresh = long and not schedule.swept and sum(each.picks for each in schedule.rounds) <= _FEW
     jitter = settings.jitter or (_JITTER_OF_FEW if afresh else _JITTER)
 
     def product_of_columns() -> SoftRows:
