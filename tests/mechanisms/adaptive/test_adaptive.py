@@ -97,6 +97,15 @@ def test_schedule_adds_up_and_grows_with_the_budget(rho, objective):
     assert sum(each.picks for each in plan.rounds) >= len(DOMAIN) // 2
 
 
+def test_rounds_stay_as_few_as_asked_for_where_candidates_are_few():
+    workload = all_kway(Domain.of({"a": 4, "b": 4, "c": 3}), 2)
+    settings, neighbors, rho = AdaptiveSettings(rounds=2), Neighbors(), Fraction(1)
+    plan = plan_schedule(workload, settings, rho=rho, left=rho, records=1e4, neighbors=neighbors)
+    assert len(plan.rounds) == 2
+    assert all(each.picks <= 3 for each in plan.rounds)
+    assert sum((each.select_rho + each.measure_rho) * each.picks for each in plan.rounds) + plan.sweep_rho == rho
+
+
 def test_evidence_combines_by_inverse_variance():
     first = Measurement(Marginal(("d",)), np.array([10, 20]), 1.0, 0.5)
     second = Measurement(Marginal(("d",)), np.array([16, 14]), 2.0, 0.125)

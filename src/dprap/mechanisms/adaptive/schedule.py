@@ -130,7 +130,7 @@ def _rounds(
     """Rounds that spend exactly `left`; half as many where a sweep follows."""
     most = settings.rounds or (_ROUNDS // 2 if sweeps else _ROUNDS)
     per_round = min(max(2, math.ceil(picks / most)), candidates)
-    count = max(1, round(picks / per_round))
+    count = min(max(1, round(picks / per_round)), most)
     per_pick = left / (count * per_round)
     select = per_pick * Fraction(settings.selection_share)
     return (Round(per_round, select, per_pick - select),) * count
