@@ -218,8 +218,10 @@ def _error_distribution(table: pd.DataFrame) -> Any:
         for row in group.to_dict("records"):
             marks = sorted((float(c.removeprefix("error_q")), row[c]) for c in quantiles)
             shares = [str(share) for share, _ in marks] + ["max"]
-            axis.plot(shares, [value for _, value in marks] + [row["max"]], **_style(row["method"]))
-        axis.set(title=f"ε = {epsilon:g}", xlabel="share of queries with less error", ylabel="error", yscale="log")
+            errors = [value if value > 0 else float("nan") for value in [*(value for _, value in marks), row["max"]]]
+            axis.plot(shares, errors, **_style(row["method"]))
+        axis.set(title=f"ε = {epsilon:g}", xlabel="share of queries with less error", ylabel="error (none: 0)")
+        axis.set_yscale("log")
         axis.tick_params(axis="x", labelsize=7)
         axis.grid(alpha=0.3)
     return figure
