@@ -28,7 +28,7 @@ def synthesize(
     neighbors: Neighbors | str = Relation.REPLACE,
     person_column: str | None = None,
     excess: Excess | str = Excess.ERROR,
-    accounting: Accounting | str = Accounting.TIGHT,
+    accounting: Accounting | str = Accounting.EXACT,
     kway: int | None = None,
     marginals: int | None = None,
     workload: Workload | None = None,

@@ -62,7 +62,7 @@ def make_plan(
     rows: int | None,
     delta: float | None = None,
     neighbors: Neighbors | None = None,
-    accounting: Accounting = Accounting.TIGHT,
+    accounting: Accounting = Accounting.EXACT,
     workload: Workload | WorkloadChoice | None = None,
     method: str,
     settings: Mapping[str, Any] | None = None,

@@ -32,7 +32,7 @@ def test_table_of_the_paper(epsilon, paper, tight):
     assert rho_from_epsilon(epsilon, DELTA, Accounting.TIGHT) == pytest.approx(tight, rel=5e-4)
 
 
-@pytest.mark.parametrize("accounting", Accounting)
+@pytest.mark.parametrize("accounting", [Accounting.TIGHT, Accounting.PAPER])
 @pytest.mark.parametrize(("epsilon", "delta"), GRID)
 def test_there_and_back(epsilon, delta, accounting):
     rho = rho_from_epsilon(epsilon, delta, accounting)
@@ -43,7 +43,7 @@ def test_there_and_back(epsilon, delta, accounting):
 
 @pytest.mark.parametrize(("epsilon", "delta"), GRID)
 def test_tight_is_never_worse_than_the_paper(epsilon, delta):
-    assert rho_from_epsilon(epsilon, delta) >= rho_from_epsilon(epsilon, delta, Accounting.PAPER)
+    assert rho_from_epsilon(epsilon, delta, Accounting.TIGHT) >= rho_from_epsilon(epsilon, delta, Accounting.PAPER)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), GRID)
@@ -51,7 +51,7 @@ def test_rho_is_proven_in_high_precision(epsilon, delta):
     """Some order proves that the returned ρ keeps (ε, δ), without any tolerance: rounding went the safe way."""
     with localcontext() as context:
         context.prec = 60
-        rho = Decimal(rho_from_epsilon(epsilon, delta))
+        rho = Decimal(rho_from_epsilon(epsilon, delta, Accounting.TIGHT))
 
         def epsilon_at(log_above_one):
             alpha = 1 + log_above_one.exp()
@@ -74,7 +74,7 @@ def test_against_dp_accounting(rho, delta):
     accountant = RdpAccountant(orders)
     accountant.compose(dp_event.ZCDpEvent(rho))
     theirs = accountant.get_epsilon(delta)
-    ours = epsilon_from_rho(rho, delta)
+    ours = epsilon_from_rho(rho, delta, Accounting.TIGHT)
     assert ours == pytest.approx(theirs, rel=1e-4)
     assert ours <= theirs * (1 + 1e-9), "the best of all orders is at least as good as the best of 601"
 
@@ -86,7 +86,7 @@ def test_against_opendp(rho, delta):
     space = dp.atom_domain(T="i64"), dp.absolute_distance(T=float)
     scale = 1 / math.sqrt(2 * rho)
     approximate = dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*space, scale=scale)), delta)
-    assert epsilon_from_rho(rho, delta) == pytest.approx(approximate.map(1.0)[0], rel=1e-5)
+    assert epsilon_from_rho(rho, delta, Accounting.TIGHT) == pytest.approx(approximate.map(1.0)[0], rel=1e-5)
 
 
 def test_small_epsilon_does_not_cancel():
@@ -101,7 +101,7 @@ def test_bad_epsilon(epsilon):
         Budget.of(epsilon=epsilon, delta=1e-6)
 
 
-@pytest.mark.parametrize("delta", [0.0, -1e-9, 1.0, 2.0, math.nan])
+@pytest.mark.parametrize("delta", [0.0, -1e-9, 1e-41, 1.0, 2.0, math.nan])
 def test_bad_delta(delta):
     with pytest.raises(BudgetError, match="delta"):
         Budget.of(epsilon=1.0, delta=delta)

@@ -24,7 +24,9 @@ PersonColumnOption = Annotated[
 ExcessOption = Annotated[
     str, typer.Option("--excess", help="Records beyond that bound: error, or drop (add-remove only).")
 ]
-AccountingOption = Annotated[str, typer.Option("--accounting", help="tight, or the paper's formula.")]
+AccountingOption = Annotated[
+    str, typer.Option("--accounting", help="exact, tight (the best zCDP gives), or the paper's formula.")
+]
 Kway = Annotated[int | None, typer.Option(help="Answer all k-way marginals that fit (default 3).")]
 Marginals = Annotated[int | None, typer.Option(help="Only this many of them, drawn at random.")]
 WorkloadSeed = Annotated[int, typer.Option(help="Seed of that draw.")]

@@ -18,7 +18,7 @@ def plan(
     delta: o.Delta = None,
     neighbors: o.NeighborsOption = "replace",
     max_rows_per_person: o.MaxRowsPerPerson = 1,
-    accounting: o.AccountingOption = "tight",
+    accounting: o.AccountingOption = "exact",
     kway: o.Kway = None,
     marginals: o.Marginals = None,
     workload_seed: o.WorkloadSeed = 0,

@@ -34,7 +34,7 @@ def synth(
     database_table: o.DatabaseTable = None,
     person_column: o.PersonColumnOption = None,
     excess: o.ExcessOption = "error",
-    accounting: o.AccountingOption = "tight",
+    accounting: o.AccountingOption = "exact",
     kway: o.Kway = None,
     marginals: o.Marginals = None,
     workload_seed: o.WorkloadSeed = 0,

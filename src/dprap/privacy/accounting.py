@@ -1,6 +1,7 @@
-"""From (ε, δ) to ρ and back, for zero-concentrated differential privacy (zCDP).
+"""From (ε, δ) to ρ and back.
 
-A ρ-zCDP mechanism has Rényi divergence at most αρ at every order α > 1. Each order gives a valid (ε, δ) statement
+`exact` follows the privacy loss of the run itself (`dprap.privacy.profile`). The other two need only that the run is ρ-zCDP (zero-concentrated
+differential privacy). A ρ-zCDP mechanism has Rényi divergence at most αρ at every order α > 1. Each order gives a valid (ε, δ) statement
 (Canonne, Kamath and Steinke 2020, Corollary 13):
 
     ε = αρ + log(1/(αδ))/(α − 1) + log(1 − 1/α).
@@ -8,8 +9,8 @@ A ρ-zCDP mechanism has Rényi divergence at most αρ at every order α > 1. Ea
 `tight` takes the best order; because *every* order is valid, the search can lose accuracy but never soundness. `paper` is
 ε = ρ + 2√(ρ log 1/δ), the formula of the RAP paper, kept for faithful reproduction.
 
->>> round(rho_from_epsilon(1.0, 48842**-2, Accounting.TIGHT), 5), round(rho_from_epsilon(1.0, 48842**-2, Accounting.PAPER), 6)
-(0.01427, 0.011317)
+>>> [round(rho_from_epsilon(1.0, 48842**-2, accounting), 5) for accounting in Accounting]
+[0.01537, 0.01427, 0.01132]
 """
 
 from __future__ import annotations
@@ -20,25 +21,34 @@ from enum import StrEnum
 from fractions import Fraction
 
 from dprap.errors import BudgetError
+from dprap.privacy.profile import LARGEST_RHO, exact_epsilon, exact_rho
 
 Rho = float | Fraction
-"""A zCDP parameter; fractions let shares of a budget add up to it exactly."""
+"""A charge or budget; fractions let shares of a budget add up to it exactly."""
 
 
 _SLACK = 1e-12
 # Rounding errors must not turn into extra budget: ρ is rounded down and ε up by this much.
 
 
+_LEAST_DELTA = 1e-40
+# Samplers are exact up to 10^-45.
+
+
 class Accounting(StrEnum):
     """How ε and δ are turned into ρ."""
 
+    EXACT = "exact"
     TIGHT = "tight"
     PAPER = "paper"
 
 
 def rho_from_epsilon(epsilon: float, delta: float, accounting: Accounting = Accounting.TIGHT) -> float:
-    """Largest ρ whose zCDP guarantee implies (ε, δ)-differential privacy."""
+    """Largest ρ that implies (ε, δ)-differential privacy; by `exact` only for the plan of a run, whose `Budget` prices its picks."""
     check_epsilon_delta(epsilon, delta)
+    if Accounting(accounting) is Accounting.EXACT:
+        rho = exact_rho(epsilon, delta)
+        return rho if rho < LARGEST_RHO else max(rho, rho_from_epsilon(epsilon, delta, Accounting.TIGHT))
     if Accounting(accounting) is Accounting.PAPER:
         log_inverse_delta = -math.log(delta)
         # (√(L + ε) − √L)², written without the cancellation that ruins it at small ε.
@@ -55,13 +65,16 @@ def rho_from_epsilon(epsilon: float, delta: float, accounting: Accounting = Acco
     return max(rho, 0.0) * (1 - _SLACK)
 
 
-def epsilon_from_rho(rho: float, delta: float, accounting: Accounting = Accounting.TIGHT) -> float:
-    """Smallest ε this module can prove for a ρ-zCDP mechanism at the given δ."""
+def epsilon_from_rho(rho: Rho, delta: float, accounting: Accounting = Accounting.TIGHT) -> float:
+    """Smallest ε for ρ at the given δ. Sums of charges, as in a ledger, and parts of a plan are for `tight` or `paper`, never `exact`."""
     if not (math.isfinite(rho) and rho >= 0):
         raise BudgetError(f"rho must be a number of at least 0; it is {rho}.")
     check_epsilon_delta(1.0, delta)
     if rho == 0:
         return 0.0
+    if Accounting(accounting) is Accounting.EXACT and rho <= LARGEST_RHO:
+        return exact_epsilon(float(rho), delta)
+    rho = float(rho)
     if Accounting(accounting) is Accounting.PAPER:
         return (rho + 2 * math.sqrt(rho * -math.log(delta))) * (1 + _SLACK)
 
@@ -73,12 +86,27 @@ def epsilon_from_rho(rho: float, delta: float, accounting: Accounting = Accounti
     return max(-negative_epsilon_at(_argmax(negative_epsilon_at)), 0.0)
 
 
+def check_promise(rho: Rho, epsilon: float, delta: float, accounting: Accounting) -> None:
+    """Refuse a budget that promises an ε which its ρ does not keep."""
+    check_epsilon_delta(epsilon, delta)
+    if accounting is not Accounting.EXACT:
+        allowed = rho_from_epsilon(epsilon, delta, accounting) * (1 + 1e-9)
+    elif rho <= LARGEST_RHO:
+        allowed = exact_rho(epsilon, delta)
+    else:
+        allowed = rho_from_epsilon(epsilon, delta, Accounting.TIGHT) * (1 + 1e-9)
+    if not 0 < rho <= allowed:
+        raise BudgetError(f"rho = {float(rho):.4g} does not belong to epsilon = {epsilon:.4g}, delta = {delta:.4g}.")
+
+
 def check_epsilon_delta(epsilon: float, delta: float) -> None:
     """Refuse privacy parameters that mean nothing."""
     if not (math.isfinite(epsilon) and epsilon > 0):
         raise BudgetError(f"epsilon must be a positive number; it is {epsilon}.")
     if not 0 < delta < 1:
         raise BudgetError(f"delta must lie strictly between 0 and 1; it is {delta}.")
+    if delta < _LEAST_DELTA:
+        raise BudgetError(f"delta must be at least {_LEAST_DELTA:g}: the samplers are not more exact. It is {delta}.")
 
 
 def _order_and_intercept(log_order: float, delta: float) -> tuple[float, float]:

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dprap.errors import BudgetError
-from dprap.privacy.accounting import Accounting, check_epsilon_delta, epsilon_from_rho, rho_from_epsilon
+from dprap.privacy.accounting import (
+    Accounting,
+    check_epsilon_delta,
+    check_promise,
+    epsilon_from_rho,
+    rho_from_epsilon,
+)
+from dprap.privacy.profile import LARGEST_RHO, pick_rho
 
 
 @dataclass(frozen=True)
@@ -15,7 +22,7 @@ class Budget:
 
     >>> budget = Budget.of(epsilon=1.0, delta=1e-9)
     >>> round(float(budget.rho), 4)
-    0.015
+    0.0162
     """
 
     epsilon: float
@@ -24,29 +31,30 @@ class Budget:
     accounting: Accounting
 
     def __post_init__(self) -> None:
-        check_epsilon_delta(self.epsilon, self.delta)
         object.__setattr__(self, "accounting", Accounting(self.accounting))
         # Whoever writes the four numbers by hand must not promise an ε that the ρ does not keep.
-        allowed = rho_from_epsilon(self.epsilon, self.delta, self.accounting)
-        if not 0 < self.rho <= allowed * (1 + 1e-9):
-            raise BudgetError(
-                f"rho = {float(self.rho):.4g} does not belong to epsilon = {self.epsilon:.4g}, delta = {self.delta:.4g}."
-            )
+        check_promise(self.rho, self.epsilon, self.delta, self.accounting)
 
     @classmethod
-    def of(cls, *, epsilon: float, delta: float, accounting: Accounting = Accounting.TIGHT) -> Budget:
+    def of(cls, *, epsilon: float, delta: float, accounting: Accounting = Accounting.EXACT) -> Budget:
         """Turn (ε, δ) into the largest ρ that the accounting allows."""
         accounting = Accounting(accounting)
         return cls(epsilon, delta, Fraction(rho_from_epsilon(epsilon, delta, accounting)), accounting)
 
     @classmethod
-    def of_rho(cls, rho: float | Fraction, *, delta: float, accounting: Accounting = Accounting.TIGHT) -> Budget:
+    def of_rho(cls, rho: float | Fraction, *, delta: float, accounting: Accounting = Accounting.EXACT) -> Budget:
         """State a budget by its ρ; ε follows."""
         if rho <= 0:
             raise BudgetError(f"rho must be positive; it is {float(rho)}.")
-        epsilon = epsilon_from_rho(float(rho), delta, accounting)
+        epsilon = epsilon_from_rho(rho, delta, accounting)
         # Where δ alone covers so small a ρ, ε is 0; a positive ε is as true and keeps the parameters meaningful.
         return cls(max(epsilon, 1e-12), delta, Fraction(rho), Accounting(accounting))
+
+    def pick_rho(self, charge: Fraction) -> Fraction:
+        """The zCDP cost that a pick may have for a charge: all of it, but for exact accounting, where a pick costs more."""
+        if self.accounting is Accounting.EXACT and self.rho <= LARGEST_RHO:
+            return pick_rho(charge, self.rho)
+        return charge
 
     def check_against_rows(self, rows: int) -> None:
         """Refuse a δ that would allow publishing somebody's record outright. Only for a public number of records."""

@@ -273,7 +273,7 @@ class Curator:
         """The k worst-answered queries: top-k report noisy max on |count − estimate|; `rho` is the total of the k picks.
 
         Each score is a count's distance to a public number, rounded to integers: sensitivity 1 (times the rows a person may
-        have). Every pick is rho/k-zCDP. Queries in `exclude` are no candidates.
+        have). Every pick is worth the charge rho/k (`Budget.pick_rho`). Queries in `exclude` are no candidates.
         """
         self._check_sizes(families)
         rho = self._affordable(rho)
@@ -289,7 +289,8 @@ class Curator:
             raise SettingsError(
                 f"{k} queries asked for, but only {int(starts[-1]) - len(excluded):,} are left to select from."
             )
-        eta = inverse_temperature(self.neighbors.query, rho / k)
+        pick_rho = self.budget.pick_rho(rho / k)
+        eta = inverse_temperature(self.neighbors.query, pick_rho)
 
         def exact() -> Counts:
             self._exact.prepare(families)
@@ -306,7 +307,7 @@ class Curator:
 
         # The estimates are not part of the description: they follow from earlier results and public seeds, and making
         # them again only to compare them would double the cost of a replay.
-        described = [k, excluded, *(label(family) for family in families)]
+        described = [k, str(pick_rho), excluded, *(label(family) for family in families)]
         arrays = self._steps.take("select_queries", described, rho, exact, draw)
         found = np.searchsorted(starts, arrays["picked"], side="right") - 1
         return [
@@ -325,15 +326,16 @@ class Curator:
     ) -> list[int]:
         """Positions of the k worst-answered marginals, by `score`; `rho` is the total of the k picks.
 
-        The sensitivity of the score is proven in `dprap.privacy.scores`; every pick is an exponential mechanism with
-        rho/k-zCDP (`dprap.privacy.selection`).
+        The sensitivity of the score is proven in `dprap.privacy.scores`; every pick is an exponential mechanism worth
+        the charge rho/k (`dprap.privacy.selection`, `Budget.pick_rho`).
         """
         self._check_sizes(marginals, (Marginal,))
         rho = self._affordable(rho)
         if not 1 <= k <= len(marginals):
             raise SettingsError(f"{k} marginals asked for, but there are {len(marginals)} candidates.")
         on_grid = (score or Score()).on_grid(len(marginals))
-        eta = inverse_temperature(on_grid.sensitivity(self.neighbors), rho / k)
+        pick_rho = self.budget.pick_rho(rho / k)
+        eta = inverse_temperature(on_grid.sensitivity(self.neighbors), pick_rho)
 
         def exact() -> Counts:
             self._exact.prepare(marginals)
@@ -346,7 +348,7 @@ class Curator:
         def draw(scores: Counts) -> Arrays:
             return {"picked": np.array(pick_top(scores, k=k, eta=eta, entropy=self._entropy))}
 
-        described = [k, on_grid.described(), *(list(marginal.columns) for marginal in marginals)]
+        described = [k, str(pick_rho), on_grid.described(), *(list(marginal.columns) for marginal in marginals)]
         arrays = self._steps.take("select", described, rho, exact, draw)
         return [int(position) for position in arrays["picked"]]
 

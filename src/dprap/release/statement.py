@@ -30,5 +30,5 @@ class PrivacyStatement:
         change = "replacing" if self.relation == "replace" else "adding or removing"
         return (
             f"({self.epsilon:g}, {self.delta:.3g})-differentially private with respect to {change} {who}, "
-            f"by {self.rho_spent:.4g}-zCDP ({self.accounting} accounting)."
+            f"by charges of {self.rho_spent:.4g}-zCDP in all ({self.accounting} accounting)."
         )

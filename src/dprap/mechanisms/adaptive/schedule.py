@@ -12,11 +12,12 @@ from dprap.privacy.gaussian import stddev_for
 from dprap.queries import Marginal
 from dprap.workload import Workload
 
-_PICKS = 0.27
+_PICKS = 1.9
 _MOST_PICKS = 100
-# Marginals chosen in all: 0.27 · (n/σ)^(2/3), with σ the noise of one marginal that got all of ρ. With J picks each has noise σ√J,
-# so J grows as long as a further marginal removes more error than its share of the budget adds noise to the others. Where a hundred
-# are worth choosing the sweep does the rest, and time must not grow with n.
+# Marginals chosen in all: 1.9 · (n/σ√c)^(2/3), with σ the noise of one marginal that got all of ρ and c the cells of a typical pair of columns.
+# With J picks each has noise of norm σ√(Jc), so J grows as long as a further marginal removes more error than its share of the budget adds
+# noise to the others: many pairs of short columns are worth as much as few of long ones. Where a hundred are worth choosing the sweep
+# does the rest, and time must not grow with n.
 _CELLS_PER_RESOLUTION = 2
 # A marginal over three columns or more is worth choosing only if a typical cell, n/cells, is not far below its noise.
 _MOST_CELLS = 1 << 20
@@ -86,7 +87,7 @@ def plan_schedule(
     swept = _swept(workload)
     share = _sweep_share(settings, workload, swept, resolution)
     sweep_rho = left * Fraction(share)
-    picks = settings.picks or min(max(round(_PICKS * math.pow(resolution, 2 / 3)), len(workload.domain)), _MOST_PICKS)
+    picks = settings.picks or _picks(workload, resolution)
     measure_rho = (left - sweep_rho) / picks * (1 - Fraction(settings.selection_share))
     candidates = _candidates(workload, records / stddev_for(neighbors.marginal_l2_squared, measure_rho))
     if not candidates:
@@ -122,6 +123,14 @@ def _sweep_share(
         return settings.sweep_share
     each = resolution / math.sqrt(len(swept))
     return max(_SWEEP_LEAST, 1 - _SWEEP_REST / each) if each >= _SWEEP_FROM else 0.0
+
+
+def _picks(workload: Workload, resolution: float) -> int:
+    """How many marginals are worth choosing, at least one for each column."""
+    sizes = workload.domain.sizes
+    typical_pair = math.exp(2 * sum(map(math.log, sizes)) / len(sizes))
+    wanted = round(_PICKS * math.pow(resolution / math.sqrt(typical_pair), 2 / 3))
+    return min(max(wanted, len(sizes)), _MOST_PICKS)
 
 
 def _rounds(
