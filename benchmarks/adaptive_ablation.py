@@ -30,7 +30,7 @@ from dprap.evaluate import evaluate
 from dprap.mechanisms.adaptive import AdaptiveSettings, run
 from dprap.mechanisms.adaptive.evidence import Evidence
 from dprap.privacy import Accounting
-from dprap.relaxed.soft_rows import Target
+from dprap.relaxed.soft_rows import SoftRows, Target
 from dprap.sources import MemorySource
 
 FIRST_SEED = 200
@@ -54,6 +54,11 @@ def leave_columns_rough() -> AbstractContextManager[Any]:
     return patch("dprap.mechanisms.adaptive.mechanism.smooth", lambda counts, _: counts)
 
 
+def go_on() -> AbstractContextManager[Any]:
+    """The last fit is no fresh start."""
+    return patch.object(SoftRows, "restart", lambda _: None)
+
+
 @dataclass(frozen=True)
 class Lever:
     """One change to the default."""
@@ -61,7 +66,7 @@ class Lever:
     name: str
     settings: dict[str, Any] = field(default_factory=dict)
     change: Callable[[], AbstractContextManager[Any]] = nullcontext
-    accounting: Accounting = Accounting.TIGHT
+    accounting: Accounting = Accounting.EXACT
 
 
 LEVERS = (
@@ -79,6 +84,8 @@ LEVERS = (
     Lever("every cell believed alike", change=believe_every_cell),
     Lever("no pull to independent columns", {"kl": 0.0}),
     Lever("fit five times as long", {"steps": 750, "final_steps": 1500}),
+    Lever("last fit goes on from the rounds before", {"jitter": 0.3}, go_on),
+    Lever("zCDP's accounting (tight)", accounting=Accounting.TIGHT),
     Lever("the paper's accounting", accounting=Accounting.PAPER),
 )
 

@@ -18,8 +18,9 @@ _MOST_PICKS = 100
 # With J picks each has noise of norm σ√(Jc), so J grows as long as a further marginal removes more error than its share of the budget adds
 # noise to the others: many pairs of short columns are worth as much as few of long ones. Where a hundred are worth choosing the sweep
 # does the rest, and time must not grow with n.
-_CELLS_PER_RESOLUTION = 2
-# A marginal over three columns or more is worth choosing only if a typical cell, n/cells, is not far below its noise.
+_CELLS_PER_RESOLUTION = 10
+# A marginal over three columns or more may be chosen if a typical cell, n/cells, is not far below its noise: the cells that matter are
+# larger, and several pairs at once cost as much as one.
 _MOST_CELLS = 1 << 20
 # Larger marginals are neither chosen nor swept: their cells would be empty, and the fit slow.
 _NOISY = 600
