@@ -18,10 +18,8 @@ _MOST_PICKS = 100
 # With J picks each has noise of norm σ√(Jc), so J grows as long as a further marginal removes more error than its share of the budget adds
 # noise to the others: many pairs of short columns are worth as much as few of long ones. Where a hundred are worth choosing the sweep
 # does the rest, and time must not grow with n.
-_PART_CELLS = 10
-_WHOLE_CELLS = 2
-# A marginal over three columns or more may be chosen if its cells are at most so many times n/σ: few rise above the noise otherwise. A part of
-# families may have more, since it serves all that contain it, than a whole one, which serves itself.
+_CELLS_PER_RESOLUTION = 2
+# A marginal over three columns or more is worth choosing only if a typical cell, n/cells, is not far below its noise.
 _MOST_CELLS = 1 << 20
 # Larger marginals are neither chosen nor swept: their cells would be empty, and the fit slow.
 _NOISY = 600
@@ -152,14 +150,9 @@ def _candidates(workload: Workload, pick_resolution: float) -> tuple[Marginal, .
 
     Every candidate makes selection noisier (by the logarithm of their number), so hopeless ones must not take part.
     """
-    whole = {frozenset(family.columns) for family in workload}
-
-    def most_cells(marginal: Marginal) -> float:
-        if len(marginal.columns) == 2:
-            return _MOST_CELLS
-        times = _WHOLE_CELLS if frozenset(marginal.columns) in whole else _PART_CELLS
-        return min(times * pick_resolution, _MOST_CELLS)
-
+    limit = min(_CELLS_PER_RESOLUTION * pick_resolution, _MOST_CELLS)
     return tuple(
-        marginal for marginal in workload.closure(smallest=2) if marginal.size(workload.domain) <= most_cells(marginal)
+        marginal
+        for marginal in workload.closure(smallest=2)
+        if marginal.size(workload.domain) <= (_MOST_CELLS if len(marginal.columns) == 2 else limit)
     )
