@@ -2,7 +2,7 @@
 
     python benchmarks/adaptive_rows.py --folder DIR --out benchmarks/results/adaptive_rows.json
 
-Time inside the curator (counting, noise) is taken off. The number of marginals that are worth measuring grows with n, up to a limit, so the
+CPU seconds, counting apart. The number of marginals that are worth measuring grows with n, up to a limit, so the
 first two rows of the result spend the same ρ per record, and the last what ε = 1 allows. Not private: the noise is seeded.
 """
 
@@ -12,16 +12,20 @@ import argparse
 import json
 import resource
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from counting import write_parquet
 from dprap.bench.results import machine
 from dprap.datasets.example import example_schema
 from dprap.mechanisms.adaptive import AdaptiveSettings, run
 from dprap.privacy import Budget, Curator, Neighbors
+from dprap.queries import Marginal
+from dprap.sources import CellCounts, CountSource
 from dprap.sources.open import open_source
 from dprap.workload import random_kway
 
@@ -40,17 +44,26 @@ def measure(what: str, rows: int, rho: Fraction, folder: Path) -> dict[str, Any]
     workload = random_kway(source.domain, 3, 64, rows=SMALL)
     budget = Budget.of_rho(rho, delta=1e-10)
     curator = Curator(source, budget=budget, neighbors=Neighbors(), ledger=None, insecure_noise_seed=0)
-    wall, cpu = time.perf_counter(), time.process_time()
-    result = run(curator, workload, AdaptiveSettings(), seed=0)
-    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    counting = 0.0
+
+    def timed_count(this: CountSource, families: Sequence[Marginal]) -> list[CellCounts]:
+        nonlocal counting
+        started = time.process_time()
+        counted = count(this, families)
+        counting += time.process_time() - started
+        return counted
+
+    count = type(source).count
+    started = time.process_time()
+    with patch.object(type(source), "count", timed_count):
+        result = run(curator, workload, AdaptiveSettings(), seed=0)
+    cpu = time.process_time() - started
     return {
         "what": what,
         "rows": rows,
         "rho": float(rho),
-        "cpu_seconds": round(cpu, 1),
-        "wall_seconds": round(wall, 1),
-        "wall_seconds_in_curator": round(curator.private_seconds, 1),
-        "wall_seconds_after_counting": round(wall - curator.private_seconds, 1),
+        "cpu_seconds_counting": round(counting, 1),
+        "cpu_seconds_after_counting": round(cpu - counting, 1),
         "marginals_measured": len(result.measurements),
         "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
     }

@@ -42,6 +42,9 @@ CASES = {
     "2of3-eps1-10x10": ("adult", 3, 2, 64, 1.0, 10, 10, None),
     "2of3-eps.1-10x5": ("adult", 3, 2, 64, 0.1, 10, 5, None),
     "loans-k3-64-eps1-10x10": ("loans", 3, None, 64, 1.0, 10, 10, None),
+    "loans-k3-64-eps.1-5x5": ("loans", 3, None, 64, 0.1, 5, 5, None),
+    "loans-k5-64-eps1-10x10": ("loans", 5, None, 64, 1.0, 10, 10, None),
+    "loans-k5-64-eps.1-5x5": ("loans", 5, None, 64, 0.1, 5, 5, None),
     "loans-k3-1024-eps1-5x5": ("loans", 3, None, 1024, 1.0, 5, 5, None),
 }
 

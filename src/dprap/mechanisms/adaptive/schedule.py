@@ -13,11 +13,12 @@ from dprap.queries import Marginal
 from dprap.workload import Workload
 
 _PICKS = 1.9
-_MOST_PICKS = 100
+_MOST_PICKS = 200
+_MOST_BEFORE_SWEEP = 100
 # Marginals chosen in all: 1.9 · (n/σ√c)^(2/3), with σ the noise of one marginal that got all of ρ and c the cells of a typical pair of columns.
 # With J picks each has noise of norm σ√(Jc), so J grows as long as a further marginal removes more error than its share of the budget adds
-# noise to the others: many pairs of short columns are worth as much as few of long ones. Where a hundred are worth choosing the sweep
-# does the rest, and time must not grow with n.
+# noise to the others: many pairs of short columns are worth as much as few of long ones. Time must not grow with n without end, and after
+# a hundred the sweep does the rest.
 _CELLS_PER_RESOLUTION = 2
 # A marginal over three columns or more is worth choosing only if a typical cell, n/cells, is not far below its noise.
 _MOST_CELLS = 1 << 20
@@ -28,10 +29,10 @@ _EQUALLY = 1 / 3
 # Of what the columns get, this much is spread equally. The rest follows their sizes, which leaves a column of two codes noise that spoils the largest
 # cells of every marginal with it.
 _ROUNDS = 10
-_SWEEP_FROM = 150
+_SWEEP_FROM = 180
 _SWEEP_LEAST = 0.8
 _SWEEP_REST = 80
-# With r = n/σ√m, the resolution if all m marginals of the workload were measured: below 150 there is no sweep, above it
+# With r = n/σ√m, the resolution if all m marginals of the workload were measured: below 180 there is no sweep, above it
 # gets 1 − 80/r of what the columns left, and at least 80%: half a sweep is worse than none.
 _MOST_SWEPT_CELLS = 30_000_000
 # More cells than these take too long to fit; then marginals are chosen only.
@@ -87,7 +88,7 @@ def plan_schedule(
     swept = _swept(workload)
     share = _sweep_share(settings, workload, swept, resolution)
     sweep_rho = left * Fraction(share)
-    picks = settings.picks or _picks(workload, resolution)
+    picks = settings.picks or _picks(workload, resolution, most=_MOST_BEFORE_SWEEP if sweep_rho else _MOST_PICKS)
     measure_rho = (left - sweep_rho) / picks * (1 - Fraction(settings.selection_share))
     candidates = _candidates(workload, records / stddev_for(neighbors.marginal_l2_squared, measure_rho))
     if not candidates:
@@ -125,12 +126,12 @@ def _sweep_share(
     return max(_SWEEP_LEAST, 1 - _SWEEP_REST / each) if each >= _SWEEP_FROM else 0.0
 
 
-def _picks(workload: Workload, resolution: float) -> int:
+def _picks(workload: Workload, resolution: float, *, most: int) -> int:
     """How many marginals are worth choosing, at least one for each column."""
     sizes = workload.domain.sizes
     typical_pair = math.exp(2 * sum(map(math.log, sizes)) / len(sizes))
     wanted = round(_PICKS * math.pow(resolution / math.sqrt(typical_pair), 2 / 3))
-    return min(max(wanted, len(sizes)), _MOST_PICKS)
+    return min(max(wanted, len(sizes)), most)
 
 
 def _rounds(
