@@ -211,7 +211,7 @@ def test_sweep_comes_with_the_resolution_and_not_for_too_many_marginals():
     assert shares == sorted(shares)
     assert shares[0] == 0
     assert shares[-1] > Fraction(1, 2)
-    assert swept(Fraction("1e-5"), many) < swept(Fraction("1e-5"), few)
+    assert swept(Fraction("1.5e-5"), many) < swept(Fraction("1.5e-5"), few)
 
 
 def test_everything_large_is_kept_out_of_schedule():
