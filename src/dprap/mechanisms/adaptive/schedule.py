@@ -12,10 +12,10 @@ from dprap.privacy.gaussian import stddev_for
 from dprap.queries import Marginal
 from dprap.workload import Workload
 
-_PICKS = 1.9
+_PICKS = 0.1357
 _MOST_PICKS = 200
 _MOST_BEFORE_SWEEP = 100
-# Marginals chosen in all: 1.9 · (n/σ√c)^(2/3), with σ the noise of one marginal that got all of ρ and c the cells of a typical pair of columns.
+# Marginals chosen for each column: 0.1357 · (n/σ√c)^(2/3), with σ the noise of one marginal that got all of ρ and c the cells of a typical pair of columns.
 # With J picks each has noise of norm σ√(Jc), so J grows as long as a further marginal removes more error than its share of the budget adds
 # noise to the others: many pairs of short columns are worth as much as few of long ones. Time must not grow with n without end, and after
 # a hundred the sweep does the rest.
@@ -130,8 +130,8 @@ def _picks(workload: Workload, resolution: float, *, most: int) -> int:
     """How many marginals are worth choosing, at least one for each column."""
     sizes = workload.domain.sizes
     typical_pair = math.exp(2 * sum(map(math.log, sizes)) / len(sizes))
-    wanted = round(_PICKS * math.pow(resolution / math.sqrt(typical_pair), 2 / 3))
-    return min(max(wanted, len(sizes)), most)
+    for_each = max(_PICKS * math.pow(resolution / math.sqrt(typical_pair), 2 / 3), 1.0)
+    return min(round(for_each * len(sizes)), most)
 
 
 def _rounds(
