@@ -12,13 +12,14 @@ from dprap.privacy.gaussian import stddev_for
 from dprap.queries import Marginal
 from dprap.workload import Workload
 
-_PICKS = 0.1357
+_PICKS = 1.9
+_COLUMNS = 14
 _MOST_PICKS = 200
 _MOST_BEFORE_SWEEP = 100
-# Marginals chosen for each column: 0.1357 · (n/σ√c)^(2/3), with σ the noise of one marginal that got all of ρ and c the cells of a typical pair of columns.
+# Marginals chosen in all: 1.9 · (n/σ√c)^(2/3), with σ the noise of one marginal that got all of ρ and c the cells of a typical pair of columns.
 # With J picks each has noise of norm σ√(Jc), so J grows as long as a further marginal removes more error than its share of the budget adds
-# noise to the others: many pairs of short columns are worth as much as few of long ones. Time must not grow with n without end, and after
-# a hundred the sweep does the rest.
+# noise to the others: many pairs of short columns are worth as much as few of long ones. Tables of more than 14 columns have more
+# to say, unless a sweep says it. Time must not grow with n without end.
 _CELLS_PER_RESOLUTION = 2
 # A marginal over three columns or more is worth choosing only if a typical cell, n/cells, is not far below its noise.
 _MOST_CELLS = 1 << 20
@@ -88,7 +89,7 @@ def plan_schedule(
     swept = _swept(workload)
     share = _sweep_share(settings, workload, swept, resolution)
     sweep_rho = left * Fraction(share)
-    picks = settings.picks or _picks(workload, resolution, most=_MOST_BEFORE_SWEEP if sweep_rho else _MOST_PICKS)
+    picks = settings.picks or _picks(workload, resolution, sweeps=sweep_rho > 0)
     measure_rho = (left - sweep_rho) / picks * (1 - Fraction(settings.selection_share))
     candidates = _candidates(workload, records / stddev_for(neighbors.marginal_l2_squared, measure_rho))
     if not candidates:
@@ -126,12 +127,14 @@ def _sweep_share(
     return max(_SWEEP_LEAST, 1 - _SWEEP_REST / each) if each >= _SWEEP_FROM else 0.0
 
 
-def _picks(workload: Workload, resolution: float, *, most: int) -> int:
+def _picks(workload: Workload, resolution: float, *, sweeps: bool) -> int:
     """How many marginals are worth choosing, at least one for each column."""
     sizes = workload.domain.sizes
     typical_pair = math.exp(2 * sum(map(math.log, sizes)) / len(sizes))
-    for_each = max(_PICKS * math.pow(resolution / math.sqrt(typical_pair), 2 / 3), 1.0)
-    return min(round(for_each * len(sizes)), most)
+    wanted = _PICKS * math.pow(resolution / math.sqrt(typical_pair), 2 / 3)
+    if not sweeps:
+        wanted *= len(sizes) / _COLUMNS
+    return min(max(round(wanted), len(sizes)), _MOST_BEFORE_SWEEP if sweeps else _MOST_PICKS)
 
 
 def _rounds(
