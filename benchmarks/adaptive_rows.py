@@ -2,8 +2,8 @@
 
     python benchmarks/adaptive_rows.py --folder DIR --out benchmarks/results/adaptive_rows.json
 
-CPU seconds, counting apart. The number of marginals that are worth measuring grows with n, up to a limit, so the
-first two rows of the result spend the same ρ per record, and the last what ε = 1 allows. Not private: the noise is seeded.
+CPU seconds, counting apart. How many marginals are worth measuring follows n√ρ, up to a limit: the first two results have the same n√ρ, the
+first and the last the same ρ. Not private: the noise is seeded.
 """
 
 from __future__ import annotations

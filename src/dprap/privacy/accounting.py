@@ -72,10 +72,11 @@ def epsilon_from_rho(rho: Rho, delta: float, accounting: Accounting = Accounting
     check_epsilon_delta(1.0, delta)
     if rho == 0:
         return 0.0
-    if Accounting(accounting) is Accounting.EXACT and rho <= LARGEST_RHO:
-        return exact_epsilon(float(rho), delta)
+    proof = proof_of(rho, Accounting(accounting))
     rho = float(rho)
-    if Accounting(accounting) is Accounting.PAPER:
+    if proof is Accounting.EXACT:
+        return exact_epsilon(rho, delta)
+    if proof is Accounting.PAPER:
         return (rho + 2 * math.sqrt(rho * -math.log(delta))) * (1 + _SLACK)
 
     def negative_epsilon_at(log_order: float) -> float:
@@ -86,15 +87,18 @@ def epsilon_from_rho(rho: Rho, delta: float, accounting: Accounting = Accounting
     return max(-negative_epsilon_at(_argmax(negative_epsilon_at)), 0.0)
 
 
+def proof_of(rho: Rho, accounting: Accounting) -> Accounting:
+    """What a budget of ρ rests on: too large a one for `exact` rests on `tight`."""
+    return Accounting.TIGHT if accounting is Accounting.EXACT and rho > LARGEST_RHO else accounting
+
+
 def check_promise(rho: Rho, epsilon: float, delta: float, accounting: Accounting) -> None:
     """Refuse a budget that promises an ε which its ρ does not keep."""
     check_epsilon_delta(epsilon, delta)
-    if accounting is not Accounting.EXACT:
-        allowed = rho_from_epsilon(epsilon, delta, accounting) * (1 + 1e-9)
-    elif rho <= LARGEST_RHO:
-        allowed = exact_rho(epsilon, delta)
-    else:
-        allowed = rho_from_epsilon(epsilon, delta, Accounting.TIGHT) * (1 + 1e-9)
+    proof = proof_of(rho, accounting)
+    allowed = (
+        exact_rho(epsilon, delta) if proof is Accounting.EXACT else rho_from_epsilon(epsilon, delta, proof) * (1 + 1e-9)
+    )
     if not 0 < rho <= allowed:
         raise BudgetError(f"rho = {float(rho):.4g} does not belong to epsilon = {epsilon:.4g}, delta = {delta:.4g}.")
 

@@ -11,9 +11,10 @@ from dprap.privacy.accounting import (
     check_epsilon_delta,
     check_promise,
     epsilon_from_rho,
+    proof_of,
     rho_from_epsilon,
 )
-from dprap.privacy.profile import LARGEST_RHO, pick_rho
+from dprap.privacy.profile import pick_rho
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,7 @@ class Budget:
 
     def pick_rho(self, charge: Fraction) -> Fraction:
         """The zCDP cost that a pick may have for a charge: all of it, but for exact accounting, where a pick costs more."""
-        if self.accounting is Accounting.EXACT and self.rho <= LARGEST_RHO:
-            return pick_rho(charge, self.rho)
-        return charge
+        return pick_rho(charge, self.rho) if proof_of(self.rho, self.accounting) is Accounting.EXACT else charge
 
     def check_against_rows(self, rows: int) -> None:
         """Refuse a δ that would allow publishing somebody's record outright. Only for a public number of records."""

@@ -104,6 +104,7 @@ def pick_rho(charge: Fraction, budget_rho: Fraction) -> Fraction:
 
 
 def _normal_cdf(value: float) -> float:
+    # Not NormalDist().cdf, whose 1 + erf has no digits left in the lower tail.
     return math.erfc(-value / math.sqrt(2)) / 2
 
 
