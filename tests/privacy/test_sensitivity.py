@@ -15,12 +15,15 @@ from dprap.privacy import Neighbors, Relation, Score
 from dprap.privacy import exact as exact_module
 from dprap.privacy.exact import ExactAnswers
 from dprap.privacy.scores import MAX_COUNT, grid_estimates
-from dprap.queries import GRID, Custom, Marginal, Prefix, Threshold
+from dprap.queries import GRID, Coarse, Custom, Marginal, Prefix, Threshold
 from dprap.sources import MemorySource
 
 RELATIONS = [Neighbors(relation, rows) for relation in Relation for rows in (1, 2, 5)]
 MARGINALS = [Marginal(()), Marginal(("a",)), Marginal(("c", "a")), Marginal(("a", "b", "c"))]
 COLUMNS = ("a", "b", "c")
+
+
+PARTITIONS = [*MARGINALS, Coarse(("a", "c"), (None, (0, 2))), Coarse(("c", "a", "b"), ((0, 1, 3), (0,), None))]
 
 
 def weird(row):
@@ -53,7 +56,7 @@ def neighbor_pairs(neighbors, pairs):
 def test_marginal_norms(neighbors):
     reached = np.zeros(3)
     for one, other in neighbor_pairs(neighbors, 150):
-        for marginal in MARGINALS:
+        for marginal in PARTITIONS:
             change = np.abs(one.marginal(marginal) - other.marginal(marginal))
             norms = change.sum(), int((change**2).sum()), change.max()
             limits = neighbors.marginal_l1, neighbors.marginal_l2_squared, neighbors.query

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dprap.privacy.measurement import Certificate, Measurement, QueryMeasurement
-from dprap.queries import Marginal, Prefix, Query
+from dprap.queries import Coarse, Marginal, Prefix, Query
 from dprap.relaxed import RelaxedDataset
 from dprap.release import PrivacyStatement, Release, RunFacts
 from dprap.schema import Schema
@@ -33,7 +33,7 @@ SCHEMA = Schema.of(
 
 
 def made_release(*, relaxed_rows: int = 4, rows: int = 1000, seed: int = 0, relaxed: bool = True) -> Release:
-    """A release with random relaxed rows, two measured marginals, one measured query and a certificate."""
+    """A release with random relaxed rows, two measured marginals and a coarse one, one measured query and a certificate."""
     rng = np.random.default_rng(seed)
     domain = SCHEMA.domain
     blocks = [rng.dirichlet(np.ones(size), relaxed_rows).T for size in domain.sizes]
@@ -53,8 +53,9 @@ def made_release(*, relaxed_rows: int = 4, rows: int = 1000, seed: int = 0, rela
         workload_shares=None if relaxed else tuple(rng.dirichlet(np.ones(f.size(domain))) for f in families),
         measurements=(
             Measurement(Marginal(("age",)), np.array([500, 300, 200]), 10.0, 0.005),
-            Measurement(Marginal(("sex", "age")), np.array([[250, 150, 100], [250, 150, 100]]).ravel(), 5.0, 0.01),
+            Measurement(Marginal(("sex", "age")), np.array([[250, 150, 100], [250, 150, 100]]).ravel(), 5.0, 0.009),
             QueryMeasurement(Query(Marginal(("sex", "smoker")), 3), 321.0, 2.0, 0.004),
+            Measurement(Coarse(("age", "hired"), ((0, 2), None)), np.array([400, 300, 100, 100, 60, 40]), 4.0, 0.001),
         ),
         certificate=Certificate(16, 30.0, 6.0, 0.95, 40.0, 0.001),
     )

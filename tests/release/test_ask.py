@@ -7,6 +7,7 @@ import pytest
 from tests.release.made import SCHEMA, brute_force_share, made_release
 
 from dprap.errors import DprapError, WorkloadError
+from dprap.queries import Marginal
 from dprap.release.ask import ask
 
 QUESTIONS = {
@@ -83,6 +84,16 @@ def test_the_standard_error_sums_the_cells_and_the_least_noisy_measurement_wins(
     assert cut is not None
     assert (cut.count, cut.standard_error) == (pytest.approx(125), pytest.approx(2.5))
     assert ask(release, "age in 0..1").cut == ("age",)
+
+
+def test_a_coarse_measurement_speaks_of_the_columns_that_were_not_merged() -> None:
+    release = made_release()
+    measured = ask(release, "hired in 2020-01-01..2020-12-31").groups[0].measured
+    assert measured is not None
+    assert (measured.count, measured.marginal) == (500, "age (2 groups)×hired")
+    assert measured.standard_error == pytest.approx(4 * math.sqrt(2))
+    assert release.expected_stddev(Marginal(("hired",))) == pytest.approx(4 * math.sqrt(2) / 1000)
+    assert ask(release, "age in 0..3 and hired in 2020-01-01..2020-12-31").groups[0].measured is None
 
 
 def test_a_measured_query_speaks_of_its_own_cell_only() -> None:
@@ -182,7 +193,7 @@ def test_lines_and_data() -> None:
     data = json.loads(json.dumps(answered.as_data()))
     assert data["groups"][0]["values"] == {"sex": "F"}
     assert data["groups"][0]["measured"]["standard_error"] == 5.0
-    assert "not known" in ask(made_release(), "hired = 2020").lines()[-1]
+    assert "not known" in ask(made_release(), "'state of birth' = elsewhere").lines()[-1]
 
 
 def test_every_column_can_be_asked_for_by_its_labels() -> None:

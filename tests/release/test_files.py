@@ -14,7 +14,7 @@ import pytest
 from tests.release.made import made_release
 
 from dprap.errors import DprapError, SettingsError, WorkloadError
-from dprap.privacy.measurement import QueryMeasurement
+from dprap.privacy.measurement import Measurement, QueryMeasurement
 from dprap.queries import Custom, Query
 from dprap.release import Release, ReleaseError, load
 from dprap.release.files import save_release
@@ -37,6 +37,9 @@ def test_a_release_comes_back_as_it_was(tmp_path: Path, relaxed: bool) -> None:
     for ours, theirs in zip(release.measurements, found.measurements, strict=True):
         assert type(ours) is type(theirs)
         assert (ours.stddev_counts, ours.rho) == (theirs.stddev_counts, theirs.rho)
+        if isinstance(ours, Measurement) and isinstance(theirs, Measurement):
+            assert ours.marginal == theirs.marginal
+            assert ours.counts.tolist() == theirs.counts.tolist()
     for ours, theirs in zip(release.answer(release.workload), found.answer(found.workload), strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-7)
     assert not (tmp_path / "deep" / "out.part").exists()
@@ -104,7 +107,16 @@ def _rewrite_relaxed(saved: Path, factor: float) -> None:
 
 def _rewrite_measurements(saved: Path) -> None:
     table = pa.parquet.read_table(saved / "measurements.parquet")
-    pa.parquet.write_table(table.set_column(1, "query", pa.array([None, None, 99])), saved / "measurements.parquet")
+    pa.parquet.write_table(
+        table.set_column(1, "query", pa.array([None, None, 99, None])), saved / "measurements.parquet"
+    )
+
+
+def _rewrite_groups(saved: Path, groups: object) -> None:
+    table = pa.parquet.read_table(saved / "measurements.parquet")
+    families = table.column("family").to_pylist()
+    families[3] = json.dumps({"columns": ["age", "hired"], "groups": groups})
+    pa.parquet.write_table(table.set_column(0, "family", pa.array(families)), saved / "measurements.parquet")
 
 
 DAMAGES = {
@@ -124,6 +136,9 @@ DAMAGES = {
     "no distributions": (lambda p: _rewrite_relaxed(p, 1.1), "does not hold distributions"),
     "NaN": (lambda p: _rewrite_relaxed(p, float("nan")), "does not hold distributions"),
     "query out of range": (_rewrite_measurements, "does not fit it"),
+    "a group beyond the codes": (lambda p: _rewrite_groups(p, [[0, 99], None]), "no group starts at 99"),
+    "groups of one column": (lambda p: _rewrite_groups(p, [[0, 2]]), "one list of groups for each"),
+    "no groups": (lambda p: _rewrite_groups(p, 7), "damaged"),
     "half a table": (lambda p: (p / "measurements.parquet").write_bytes(b"PAR1"), "damaged"),
 }
 

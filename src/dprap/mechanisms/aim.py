@@ -66,7 +66,7 @@ def run(
         if curator.remaining < 2 * per_round:
             per_round = curator.remaining
         spent = float((budget - curator.remaining) / budget)
-        held = [m.marginal for m in measured]
+        held = [Marginal(m.marginal.columns) for m in measured]
         open_ = [
             place
             for place, marginal in enumerate(candidates)

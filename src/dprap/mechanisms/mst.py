@@ -96,4 +96,4 @@ def _merged_column(column: Measurement, codes: CodeMap) -> NoisyTable:
     """A column's noisy counts after merging: the noise of merged codes adds up."""
     together = np.bincount(codes)
     counts = np.bincount(codes, weights=column.counts)
-    return NoisyTable(column.marginal, counts, column.stddev_counts * np.sqrt(together))
+    return NoisyTable(Marginal(column.marginal.columns), counts, column.stddev_counts * np.sqrt(together))

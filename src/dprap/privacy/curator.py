@@ -33,7 +33,7 @@ from dprap.privacy.scores import ESTIMATE_GRID, MAX_COUNT, Score, grid_estimates
 from dprap.privacy.selection import inverse_temperature, pick_top
 from dprap.privacy.steps import Steps, digest_of, label
 from dprap.privacy.stopwatch import Stopwatch
-from dprap.queries import Custom, Family, Marginal, Prefix, Query, Threshold
+from dprap.queries import Coarse, Custom, Family, Marginal, Partition, Prefix, Query, Threshold
 from dprap.sources import CountSource
 from dprap.workload import MAX_CELLS
 
@@ -42,6 +42,9 @@ _ROUNDING_SLACK = Fraction(1, 10**9)
 
 _FAMILIES = (Marginal, Threshold, Prefix, Custom)
 # Kinds of queries whose sensitivity is proven. A subclass could answer differently, so it is none of them.
+
+_PARTITIONS = (Marginal, Coarse)
+# Kinds of tables in which a record lies in exactly one cell.
 
 
 class Curator:
@@ -172,15 +175,15 @@ class Curator:
             self._exact.prepare(families)
 
     def measure(
-        self, marginals: Sequence[Marginal], rho: Rho, shares: Sequence[float | Fraction] | None = None
+        self, marginals: Sequence[Partition], rho: Rho, shares: Sequence[float | Fraction] | None = None
     ) -> list[Measurement]:
         """Noisy counts of whole marginals; `rho` is the total, split by `shares` or equally.
 
-        One record lies in one cell of a marginal, so its count vector has the L2 sensitivity √2 (replace) or 1 (add-remove),
+        One record lies in one cell of a marginal, and of a coarse one, so its count vector has the L2 sensitivity √2 (replace) or 1 (add-remove),
         times the rows a person may have. Discrete Gaussian noise with σ = Δ₂/√(2ρᵢ) on marginal i is ρᵢ-zCDP, all of
         them together Σρᵢ = rho.
         """
-        self._check_sizes(marginals, (Marginal,))
+        self._check_sizes(marginals, _PARTITIONS)
         rho = self._affordable(rho)
         split = _split(rho, len(marginals), shares)
         stddevs = [stddev_for(self.neighbors.marginal_l2_squared, part) for part in split]
@@ -195,7 +198,7 @@ class Curator:
                 for position, (exact_counts, stddev) in enumerate(zip(counts, stddevs, strict=True))
             }
 
-        described = [[list(marginal.columns), str(part)] for marginal, part in zip(marginals, split, strict=True)]
+        described = [[label(marginal), str(part)] for marginal, part in zip(marginals, split, strict=True)]
         arrays = self._steps.take("measure", described, rho, exact, draw)
         return [
             Measurement(marginal, arrays[str(position)], stddev, float(part))
@@ -317,7 +320,7 @@ class Curator:
 
     def select(
         self,
-        marginals: Sequence[Marginal],
+        marginals: Sequence[Partition],
         estimates_counts: Iterable[Answers],
         *,
         k: int,
@@ -329,7 +332,7 @@ class Curator:
         The sensitivity of the score is proven in `dprap.privacy.scores`; every pick is an exponential mechanism worth
         the charge rho/k (`dprap.privacy.selection`, `Budget.pick_rho`).
         """
-        self._check_sizes(marginals, (Marginal,))
+        self._check_sizes(marginals, _PARTITIONS)
         rho = self._affordable(rho)
         if not 1 <= k <= len(marginals):
             raise SettingsError(f"{k} marginals asked for, but there are {len(marginals)} candidates.")
@@ -348,7 +351,7 @@ class Curator:
         def draw(scores: Counts) -> Arrays:
             return {"picked": np.array(pick_top(scores, k=k, eta=eta, entropy=self._entropy))}
 
-        described = [k, str(pick_rho), on_grid.described(), *(list(marginal.columns) for marginal in marginals)]
+        described = [k, str(pick_rho), on_grid.described(), *(label(marginal) for marginal in marginals)]
         arrays = self._steps.take("select", described, rho, exact, draw)
         return [int(position) for position in arrays["picked"]]
 
@@ -392,7 +395,7 @@ class Curator:
         """Close the run: its unspent budget is given back to the ledger's cap."""
         self._steps.finish()
 
-    def _check_sizes(self, families: Sequence[Family], kinds: tuple[type, ...] = _FAMILIES) -> None:
+    def _check_sizes(self, families: Sequence[Family | Coarse], kinds: tuple[type, ...] = _FAMILIES) -> None:
         """Refuse what the domain cannot carry, before anything is allocated, counted or spent."""
         if not families:
             raise WorkloadError("there is nothing to measure: no marginal was named.")
@@ -403,6 +406,8 @@ class Curator:
                     f"{', '.join(kind.__name__ for kind in kinds)}."
                 )
             cells = self.domain.size_of(family.columns)
+            if isinstance(family, Coarse):
+                family.shape(self.domain)  # refuses groups that the domain does not have
             if not isinstance(family, Custom) and cells > self._max_cells:
                 raise WorkloadError(
                     f"{type(family).__name__.lower()} {family} has {cells:,} cells; the limit is {self._max_cells:,}. "

@@ -8,7 +8,7 @@ import numpy as np
 
 from dprap.array_types import Counts
 from dprap.errors import WorkloadError
-from dprap.queries import GRID, Custom, Family, Marginal
+from dprap.queries import GRID, Coarse, Custom, Family, Marginal, Partition
 from dprap.sources import CellCounts, CountSource, RowSource
 from dprap.sources.unions import summed_out
 
@@ -26,9 +26,10 @@ class ExactAnswers:
         self._domain = source.domain
         self._tables: dict[Marginal, CellCounts] = {}
         self._counted: list[tuple[frozenset[str], Marginal]] = []
+        self._coarse: dict[Coarse, Counts] = {}
         self._sums: dict[Custom, Counts] = {}
 
-    def prepare(self, families: Sequence[Family]) -> None:
+    def prepare(self, families: Sequence[Family | Coarse]) -> None:
         """Count everything these families need, in one pass over the table; none where known counts add up to it."""
         wanted = [Marginal(family.columns) for family in families if self._from_cells(family)]
         missing = {marginal: None for marginal in wanted if not self._is_known(marginal)}
@@ -50,9 +51,15 @@ class ExactAnswers:
         self._tables[marginal] = summed_out(self._domain, self._tables[smallest], smallest, marginal)
         return True
 
-    def marginal(self, marginal: Marginal) -> Counts:
+    def marginal(self, marginal: Partition) -> Counts:
         """Counts of all cells of a marginal."""
         self.prepare([marginal])
+        if isinstance(marginal, Coarse):
+            if marginal not in self._coarse:
+                table = self._tables[Marginal(marginal.columns)].dense()
+                shaped = table.reshape(self._domain.shape_of(marginal.columns))
+                self._coarse[marginal] = np.asarray(marginal.answers(shaped), dtype=np.int64).ravel()
+            return self._coarse[marginal]
         return self._tables[marginal].dense()
 
     def family(self, family: Family) -> tuple[Counts, int]:
@@ -63,7 +70,7 @@ class ExactAnswers:
         table = self._tables[Marginal(family.columns)].dense().reshape(self._domain.shape_of(family.columns))
         return np.asarray(family.answers(table), dtype=np.int64).ravel(), 1
 
-    def _from_cells(self, family: Family) -> bool:
+    def _from_cells(self, family: Family | Coarse) -> bool:
         return not isinstance(family, Custom) or self._domain.size_of(family.columns) <= _CUSTOM_CELLS
 
     def _summed(self, family: Custom) -> Counts:

@@ -14,7 +14,7 @@ from dprap.privacy.books import RunState
 from dprap.privacy.journal import Journal
 from dprap.privacy.ledger import Arrays
 from dprap.privacy.stopwatch import Stopwatch
-from dprap.queries import Custom, Family, Prefix, Threshold
+from dprap.queries import Coarse, Custom, Family, Prefix, Threshold
 
 Exact = TypeVar("Exact")
 
@@ -84,7 +84,7 @@ def digest_of(described: list[Any]) -> str:
     return hashlib.sha256(json.dumps(described).encode()).hexdigest()
 
 
-def label(family: Family) -> list[Any]:
+def label(family: Family | Coarse) -> list[Any]:
     """A family in plain data, without doubt about where a column's name ends."""
     if isinstance(family, Custom):
         return ["Custom", family.name, list(family.columns)]
@@ -92,4 +92,6 @@ def label(family: Family) -> list[Any]:
         return ["Threshold", family.at_least, list(family.columns)]
     if isinstance(family, Prefix):
         return ["Prefix", list(family.cumulative), list(family.columns)]
+    if isinstance(family, Coarse):
+        return ["Coarse", list(family.starts), list(family.columns)]
     return ["Marginal", list(family.columns)]

@@ -18,7 +18,7 @@ from jaxtyping import Float, Float32
 
 from dprap.array_types import Answers, Relaxed
 from dprap.domain import Domain
-from dprap.queries import Custom, Family
+from dprap.queries import Coarse, Custom, Family
 from dprap.relaxed.dataset import RelaxedDataset
 
 MEMORY_BYTES = 2**30
@@ -26,7 +26,7 @@ MEMORY_BYTES = 2**30
 
 
 def answers(
-    relaxed: RelaxedDataset, families: Iterable[Family], *, memory_bytes: int = MEMORY_BYTES
+    relaxed: RelaxedDataset, families: Iterable[Family | Coarse], *, memory_bytes: int = MEMORY_BYTES
 ) -> Iterator[Answers]:
     """Yield the answers of each family as fractions, flat, in C order of its cells."""
     for family in families:

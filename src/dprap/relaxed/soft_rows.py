@@ -16,9 +16,14 @@ import numpy as np
 from jaxtyping import Float32
 
 from dprap.domain import Domain
+from dprap.queries import Coarse, Partition
+from dprap.queries.coarse import Starts
 from dprap.relaxed.dataset import RelaxedDataset, uniform_weights
 
 Block = Float32[np.ndarray, "coordinates rows"]
+Axis = tuple[str, Starts]
+"""A column, by code or by group of codes."""
+
 _LOWEST_LOGIT = -25.0  # below this a probability is zero in float32 for all purposes, and could never come back
 
 
@@ -29,7 +34,7 @@ class Target:
     `weights` are inverse variances of the shares, so that the weighted squared distance is a chi-square.
     """
 
-    columns: tuple[str, ...]
+    marginal: Partition
     shares: Float32[np.ndarray, "cells"]
     weights: Float32[np.ndarray, "cells"]
 
@@ -51,6 +56,8 @@ class SoftRows:
         self.start: Block = self.prior + np.float32(jitter) * gumbel
         self.logits: Block = self.start.copy()
         self.probabilities: Block = np.empty_like(self.logits)
+        self._grouped: dict[Axis, Block] = {}
+        self._grouped_gradients: dict[Axis, Block] = {}
         self.normalise()
 
     def restart(self) -> None:
@@ -60,6 +67,7 @@ class SoftRows:
 
     def normalise(self) -> None:
         """Probabilities from logits, and logits made log-probabilities."""
+        self._grouped.clear()
         for block in self._slices.values():
             logits = self.logits[block]
             logits -= logits.max(axis=0)
@@ -69,23 +77,24 @@ class SoftRows:
             logits -= np.log(total)
             np.maximum(logits, _LOWEST_LOGIT, out=logits)
 
-    def marginal(self, columns: Sequence[str]) -> Float32[np.ndarray, "cells"]:
-        """Shares of all cells over some columns."""
-        if len(columns) == 1:
-            alone: Float32[np.ndarray, "cells"] = self._block(columns[0]).mean(axis=1)
+    def marginal(self, marginal: Partition) -> Float32[np.ndarray, "cells"]:
+        """Shares of all cells."""
+        axes = _axes(marginal)
+        if len(axes) == 1:
+            alone: Float32[np.ndarray, "cells"] = self._block(axes[0]).mean(axis=1)
             return alone
-        left, right = _halves(self.domain, columns)
+        left, right = self._halves(axes)
         return np.ravel(self._product(left) @ self._product(right).T) / np.float32(self.rows)
 
     def add_gradient(self, target: Target, gradient: Block) -> float:
         """Add rows · d/dp of ½ Σ w (marginal − shares)² to `gradient`; returns that sum without the ½."""
-        if len(target.columns) == 1:
-            (name,) = target.columns
-            residual = self._block(name).mean(axis=1) - target.shares
+        axes = _axes(target.marginal)
+        if len(axes) == 1:
+            residual = self._block(axes[0]).mean(axis=1) - target.shares
             weighted = target.weights * residual
-            gradient[self._slices[name]] += weighted[:, None]
+            self._gradient_of(axes[0], gradient)[:] += weighted[:, None]
             return float(weighted @ residual)
-        left, right = _halves(self.domain, target.columns)
+        left, right = self._halves(axes)
         left_product, right_product = self._product(left), self._product(right)
         residual = left_product @ right_product.T
         residual /= self.rows
@@ -97,41 +106,69 @@ class SoftRows:
 
     def to_logits(self, gradient: Block) -> None:
         """Turn a gradient by probabilities into one by logits, in place."""
+        self.hand_on_to_codes(gradient)
         gradient *= self.probabilities
         for block in self._slices.values():
             gradient[block] -= self.probabilities[block] * gradient[block].sum(axis=0)
+
+    def hand_on_to_codes(self, gradient: Block) -> None:
+        """Add what was gathered for groups to the gradient of each of their codes."""
+        for (name, starts), of_groups in self._grouped_gradients.items():
+            widths = np.diff((*(starts or ()), self.domain.size(name)))
+            gradient[self._slices[name]] += np.repeat(of_groups, widths, axis=0)
+        self._grouped_gradients.clear()
 
     def relaxed(self) -> RelaxedDataset:
         """The rows as a relaxed data set."""
         return RelaxedDataset(self.domain, jnp.asarray(self.probabilities), uniform_weights(self.rows))
 
-    def _block(self, name: str) -> Block:
-        return self.probabilities[self._slices[name]]
+    def _block(self, axis: Axis) -> Block:
+        """Probabilities of a column's codes, or of its groups: these are summed once after every step."""
+        name, starts = axis
+        codes = self.probabilities[self._slices[name]]
+        if starts is None:
+            return codes
+        if axis not in self._grouped:
+            self._grouped[axis] = np.add.reduceat(codes, starts, axis=0)
+        return self._grouped[axis]
 
-    def _product(self, columns: Sequence[str]) -> Block:
+    def _gradient_of(self, axis: Axis, gradient: Block) -> Block:
+        """Where the gradient of a column's codes, or of its groups, is added up; `to_logits` hands groups on to their codes."""
+        name, starts = axis
+        if starts is None:
+            return gradient[self._slices[name]]
+        if axis not in self._grouped_gradients:
+            self._grouped_gradients[axis] = np.zeros((len(starts), self.rows), np.float32)
+        return self._grouped_gradients[axis]
+
+    def _product(self, axes: Sequence[Axis]) -> Block:
         """Khatri-Rao product of the columns' blocks: one line a cell."""
-        product = self._block(columns[0])
-        for name in columns[1:]:
-            product = (product[:, None, :] * self._block(name)[None]).reshape(-1, self.rows)
+        product = self._block(axes[0])
+        for axis in axes[1:]:
+            product = (product[:, None, :] * self._block(axis)[None]).reshape(-1, self.rows)
         return product
 
-    def _backward(self, columns: Sequence[str], cotangent: Block, gradient: Block) -> None:
+    def _backward(self, axes: Sequence[Axis], cotangent: Block, gradient: Block) -> None:
         """Distribute the cotangent of a Khatri-Rao product over its columns."""
-        first, rest = columns[0], columns[1:]
+        first, rest = axes[0], axes[1:]
+        of_first = self._gradient_of(first, gradient)
         if not rest:
-            gradient[self._slices[first]] += cotangent
+            of_first += cotangent
             return
-        shaped = cotangent.reshape(self.domain.size(first), -1, self.rows)
-        gradient[self._slices[first]] += np.einsum("xyr,yr->xr", shaped, self._product(rest))
+        shaped = cotangent.reshape(len(of_first), -1, self.rows)
+        of_first += np.einsum("xyr,yr->xr", shaped, self._product(rest))
         self._backward(rest, np.einsum("xyr,xr->yr", shaped, self._block(first)), gradient)
 
+    def _halves(self, axes: Sequence[Axis]) -> tuple[Sequence[Axis], Sequence[Axis]]:
+        """A prefix and a suffix whose numbers of cells add up to as little as possible."""
+        sizes = [self.domain.size(name) if starts is None else len(starts) for name, starts in axes]
+        cut = min(range(1, len(axes)), key=lambda i: math.prod(sizes[:i]) + math.prod(sizes[i:]))
+        return axes[:cut], axes[cut:]
 
-def _halves(domain: Domain, columns: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """A prefix and a suffix whose numbers of cells add up to as little as possible."""
-    cut = min(
-        range(1, len(columns)), key=lambda i: math.prod(domain.shape_of(columns[:i])) + domain.size_of(columns[i:])
-    )
-    return columns[:cut], columns[cut:]
+
+def _axes(marginal: Partition) -> tuple[Axis, ...]:
+    starts = marginal.starts if isinstance(marginal, Coarse) else (None,) * len(marginal.columns)
+    return tuple(zip(marginal.columns, starts, strict=True))
 
 
 def fit_rows(

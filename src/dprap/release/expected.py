@@ -29,8 +29,10 @@ def expected_stddev(release: Release, marginal: Marginal) -> float:
 
     def measured() -> Iterator[float]:
         for item in release.measurements:
-            if isinstance(item, Measurement) and asked <= set(item.marginal.columns):
-                yield item.stddev_counts * math.sqrt(summed(item.marginal.columns))
+            if isinstance(item, Measurement):
+                codes = item.by_codes(domain)
+                if asked <= set(codes.marginal.columns):
+                    yield codes.stddev_counts * math.sqrt(summed(codes.marginal.columns))
 
     def certified() -> Iterator[float]:
         if release.certificate is not None:

@@ -12,12 +12,12 @@ import pyarrow.parquet
 
 from dprap.domain import Domain
 from dprap.privacy.measurement import Measurement, QueryMeasurement
-from dprap.queries import Family, Marginal, Query
+from dprap.queries import Coarse, Family, Marginal, Query
 from dprap.release.stored import entry_of, family_of
 
 SCHEMA = pa.schema(
     {
-        "family": pa.string(),  # JSON: {"columns": [...]}, with at_least, cumulative or custom where it is no marginal
+        "family": pa.string(),  # JSON: {"columns": [...]}, with at_least, cumulative, custom or groups (first codes of each) where it is no marginal
         "query": pa.int64(),  # position of the query in its family; null where all cells were measured
         "counts": pa.list_(pa.float64()),  # noisy counts, in C order of the columns
         "stddev_counts": pa.float64(),  # standard deviation of the noise on each of them
@@ -28,16 +28,16 @@ SCHEMA = pa.schema(
 
 def measurement_table(measurements: tuple[Measurement | QueryMeasurement, ...], domain: Domain) -> pa.Table:
     """Measurements as a table."""
-    entries: dict[Family, str] = {}
+    entries: dict[Family | Coarse, str] = {}
     rows: list[dict[str, Any]] = []
     for item in measurements:
-        family: Family
+        family: Family | Coarse
         if isinstance(item, Measurement):
             family, index, counts = item.marginal, None, item.counts.astype(np.float64)
         else:
             family, index, counts = item.query.family, item.query.index, np.array([item.count])
         if family not in entries:
-            entries[family] = json.dumps(entry_of(family, domain), ensure_ascii=False)
+            entries[family] = json.dumps(_entry(family, domain), ensure_ascii=False)
         noise = {"stddev_counts": item.stddev_counts, "rho": item.rho}
         rows.append({"family": entries[family], "query": index, "counts": counts, **noise})
     return pa.Table.from_pylist(rows, schema=SCHEMA)
@@ -48,20 +48,34 @@ def read_measurements(path: Path, domain: Domain) -> tuple[Measurement | QueryMe
     table = pyarrow.parquet.read_table(path)
     if table.schema != SCHEMA:
         raise ValueError(f"{path.name} does not have the columns it should")
-    families: dict[str, Family] = {}
+    families: dict[str, Family | Coarse] = {}
     found: list[Measurement | QueryMeasurement] = []
     for row in table.to_pylist():
         text = row["family"]
         if text not in families:
-            families[text] = family_of(json.loads(text), domain)[0]
+            families[text] = _family(json.loads(text), domain)
         family, counts = families[text], np.array(row["counts"], dtype=np.float64)
         size = family.size(domain)
         expected = size if row["query"] is None else 1
         if len(counts) != expected or not 0 <= (row["query"] or 0) < size or not np.isfinite(counts).all():
             raise ValueError(f"{path.name} has a measurement of {family} that does not fit it")
-        if row["query"] is None and isinstance(family, Marginal):
+        if row["query"] is None and isinstance(family, Marginal | Coarse):
             found.append(Measurement(family, np.rint(counts).astype(np.int64), row["stddev_counts"], row["rho"]))
+        elif isinstance(family, Coarse):
+            raise ValueError(f"{path.name} has a single query of {family}")
         else:
             query = Query(family, int(row["query"]))
             found.append(QueryMeasurement(query, float(counts[0]), row["stddev_counts"], row["rho"]))
     return tuple(found)
+
+
+def _entry(family: Family | Coarse, domain: Domain) -> dict[str, Any]:
+    if isinstance(family, Coarse):
+        return {"columns": list(family.columns), "groups": [starts and list(starts) for starts in family.starts]}
+    return entry_of(family, domain)
+
+
+def _family(entry: dict[str, Any], domain: Domain) -> Family | Coarse:
+    if "groups" not in entry:
+        return family_of(entry, domain)[0]
+    return Coarse(tuple(entry["columns"]), tuple(starts and tuple(starts) for starts in entry["groups"]))

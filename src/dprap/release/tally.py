@@ -131,8 +131,9 @@ def measured(release: Release, asked: Asked) -> MeasuredTable:
         return best  # the number of records is public, so no noise speaks of it
     for item in release.measurements:
         if isinstance(item, Measurement):
-            if set(asked.columns) <= set(item.marginal.columns):
-                _take_better(best, *_summed_cells(item, asked), str(item.marginal))
+            codes = item.by_codes(release.schema.domain)
+            if set(asked.columns) <= set(codes.marginal.columns):
+                _take_better(best, *_summed_cells(codes, asked), str(item.marginal))
         elif set(item.query.family.columns) == set(asked.columns):
             _take_better(best, *_single_query(item, asked), str(item.query.family))
     return best

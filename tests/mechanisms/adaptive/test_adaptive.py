@@ -87,7 +87,7 @@ def test_same_seeds_same_rows():
 def test_schedule_adds_up_and_grows_with_the_budget(rho, objective):
     settings = AdaptiveSettings(objective=objective)
     neighbors = Neighbors()
-    columns = one_way_rho(settings, rho=rho, records=1e5, neighbors=neighbors)
+    columns = one_way_rho(all_kway(DOMAIN, 3), settings, rho=rho, records=1e5, neighbors=neighbors)
     assert 0 < columns <= rho / 3
     plan = plan_schedule(all_kway(DOMAIN, 3), settings, rho=rho, left=rho - columns, records=1e5, neighbors=neighbors)
     spent = sum((each.select_rho + each.measure_rho) * each.picks for each in plan.rounds) + plan.sweep_rho
@@ -145,7 +145,7 @@ def test_dispersion_is_learned_from_the_marginal_and_from_those_measured_with_it
     expected = generator.gamma(0.3, 2000.0, 4000) + 0.1
     _, noisy = departing(generator, expected, 20.0)
     (alone,) = first_evidence([noisy], [expected])
-    known = Evidence(alone.columns, alone.counts, 80.0, expected, np.tile(np.arange(20) == 7.0, (10, 1)).astype(float))
+    known = Evidence(alone.marginal, alone.counts, 80.0, expected, np.tile(np.arange(20) == 7.0, (10, 1)).astype(float))
     assert known.dispersion == pytest.approx(16.2, rel=0.01)
     weights, ideal = alone.target(1000.0).weights, known.target(1000.0).weights
     assert np.corrcoef(weights, ideal)[0, 1] > 0.9

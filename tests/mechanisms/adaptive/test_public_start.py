@@ -101,7 +101,7 @@ def test_rows_are_fitted_to_every_public_marginal_and_can_leave_them():
     rows = SoftRows(DOMAIN, [np.full(size, 1 / size) for size in DOMAIN.sizes], rows=80, jitter=0.3, seed=0)
     table = public(chain(1))
     fit_to_public(rows, table, steps=200, learning_rate=0.1)
-    distances = [abs(rows.marginal(marginal.columns) - shares).sum() / 2 for marginal, shares in table.shares.items()]
+    distances = [abs(rows.marginal(marginal) - shares).sum() / 2 for marginal, shares in table.shares.items()]
     assert np.mean(distances) < 0.05
     assert rows.prior.shape == rows.logits.shape
     assert rows.prior.min() > -14, "no code is out of reach"

@@ -19,6 +19,7 @@ from jaxtyping import Float64, Int64
 
 from dprap.array_types import Answers
 from dprap.privacy import Measurement
+from dprap.queries import Partition
 from dprap.relaxed.soft_rows import Target
 
 _LEAST_EXPECTED = 1e-2  # counts; an empty cell may turn out not to be
@@ -45,7 +46,7 @@ class Evidence:
     `mixtures` are the shares of cells with each of the dispersions, in each band.
     """
 
-    columns: tuple[str, ...]
+    marginal: Partition
     counts: Answers
     stddev_counts: float
     expected_counts: Answers
@@ -55,7 +56,7 @@ class Evidence:
         """The same marginal measured once more."""
         old, new = self.stddev_counts**-2, measurement.stddev_counts**-2
         counts = (old * self.counts + new * measurement.counts) / (old + new)
-        return Evidence(self.columns, counts, (old + new) ** -0.5, self.expected_counts, self.mixtures)
+        return Evidence(self.marginal, counts, (old + new) ** -0.5, self.expected_counts, self.mixtures)
 
     def target(self, records: float) -> Target:
         """What the rows should fit, as shares."""
@@ -65,7 +66,7 @@ class Evidence:
         belongs /= belongs.sum(axis=1, keepdims=True)
         reliability = (belongs * (departures / (1 + departures))).sum(axis=1)
         weights = reliability[bin_of] * (records / self.stddev_counts) ** 2
-        return Target(self.columns, (self.counts / records).astype(np.float32), weights.astype(np.float32))
+        return Target(self.marginal, (self.counts / records).astype(np.float32), weights.astype(np.float32))
 
     @property
     def dispersion(self) -> float:
@@ -96,9 +97,9 @@ def first_evidence(measured: Sequence[Measurement], expected_counts: Sequence[An
     for item, counts, place, (_, cells) in zip(measured, expected, places, own, strict=True):
         weights = together * cells.sum()
         weights[place] += cells
-        columns, noisy = item.marginal.columns, item.counts.astype(np.float64)
+        noisy = item.counts.astype(np.float64)
         evidence.append(
-            Evidence(columns, noisy, item.stddev_counts, counts, _fit_mixtures(likelihoods, weights, bands))
+            Evidence(item.marginal, noisy, item.stddev_counts, counts, _fit_mixtures(likelihoods, weights, bands))
         )
     return evidence
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from dprap.array_types import Answers
+from dprap.mechanisms.adaptive.coarse import with_groups
 from dprap.mechanisms.adaptive.evidence import Evidence, first_evidence
 from dprap.mechanisms.adaptive.public_start import column_evidence, fit_to_public, misleads, records_stood_for
 from dprap.mechanisms.adaptive.schedule import has_pairs, one_way_rho, one_way_shares, plan_schedule
@@ -22,11 +23,11 @@ from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback,
 from dprap.mechanisms.shared import project_simplex
 from dprap.privacy import Curator, Measurement, Score
 from dprap.public import PublicTable
-from dprap.queries import Marginal
+from dprap.queries import Marginal, Partition
 from dprap.relaxed.soft_rows import SoftRows, Target, fit_rows
 from dprap.workload import Workload
 
-_LEAST_SHARE = 0.02
+_LEAST_SHARE = 0.001
 # Every code starts with at least this share of its noise: a code that noise has hidden must be able to come back when other
 # marginals show it, against the pull towards the start.
 _FEW = 40
@@ -66,6 +67,10 @@ def run(
         return SoftRows(workload.domain, start.one_way_shares, rows=settings.synthetic_rows, jitter=jitter, seed=seed)
 
     rows = product_of_columns()
+    candidates: Sequence[Partition] = schedule.candidates
+    if schedule.rounds:
+        pick_resolution = start.records / curator.stddev_of_marginal(schedule.rounds[0].measure_rho)
+        candidates = with_groups(schedule.candidates, workload, start.one_way_shares, pick_resolution)
     known = _Known(start if public is None else _start_from(public, rows, start, settings))
     stages = len(schedule.rounds) + bool(schedule.swept)
 
@@ -91,24 +96,20 @@ def run(
         progress(Progress("round", stage, stages, detail))
 
     for number, each in enumerate(schedule.rounds, start=1):
-        estimates = [rows.marginal(marginal.columns) * start.records for marginal in schedule.candidates]
+        estimates = [rows.marginal(marginal) * start.records for marginal in candidates]
         score = _score(settings, curator.stddev_of_marginal(each.measure_rho))
-        chosen = curator.select(
-            schedule.candidates, estimates, k=each.picks, rho=each.select_rho * each.picks, score=score
-        )
-        measured = curator.measure(
-            [schedule.candidates[position] for position in chosen], each.measure_rho * each.picks
-        )
+        chosen = curator.select(candidates, estimates, k=each.picks, rho=each.select_rho * each.picks, score=score)
+        measured = curator.measure([candidates[position] for position in chosen], each.measure_rho * each.picks)
         expected = [estimates[position] for position in chosen]
         if public is not None and number == 1:
             plain = product_of_columns()
-            plainly = [plain.marginal(item.marginal.columns) * start.records for item in measured]
+            plainly = [plain.marginal(item.marginal) * start.records for item in measured]
             if misleads(measured, expected, plainly):
                 public, rows, known, expected = None, plain, _Known(start), plainly
         known.add(measured, expected)
         fit(measured, number)
     if schedule.swept:
-        estimates = [rows.marginal(marginal.columns) * start.records for marginal in schedule.swept]
+        estimates = [rows.marginal(marginal) * start.records for marginal in schedule.swept]
         measured = curator.measure(schedule.swept, schedule.sweep_rho)
         known.add(measured, estimates)
         fit(measured, stages)
@@ -134,7 +135,7 @@ def _measure_columns(curator: Curator, workload: Workload, settings: AdaptiveSet
     known = float(curator.n) if curator.neighbors.rows_are_public else max(float(totals[0].counts[0]), 1.0)
     rho = curator.remaining
     if has_pairs(workload):
-        rho = one_way_rho(settings, rho=curator.rho, records=known, neighbors=curator.neighbors)
+        rho = one_way_rho(workload, settings, rho=curator.rho, records=known, neighbors=curator.neighbors)
     columns = [Marginal((name,)) for name in workload.domain]
     measured = curator.measure(columns, rho, one_way_shares(workload))
     records = _records(curator, [*totals, *measured])
@@ -149,7 +150,7 @@ def _measure_columns(curator: Curator, workload: Workload, settings: AdaptiveSet
         # The fit may see negative counts: what a projection cuts off here, other marginals may yet correct.
         weight = (records / measurement.stddev_counts) ** 2
         wanted = (counts / records).astype(np.float32)
-        targets.append(Target(measurement.marginal.columns, wanted, np.full(len(wanted), weight, np.float32)))
+        targets.append(Target(measurement.marginal, wanted, np.full(len(wanted), weight, np.float32)))
     return _Start(records, shares, targets, [*totals, *measured])
 
 
@@ -190,7 +191,7 @@ def _score(settings: AdaptiveSettings, stddev_counts: float) -> Score:
         case "mean":
             return Score(cell=0.0, l1=1.0, threshold_counts=stddev_counts)
         case "blend":
-            return Score(cell=0.0, l2=1.0)
+            return Score(cell=0.0, l1=1.0, threshold_counts=stddev_counts / 2)
 
 
 class _Known:
@@ -198,7 +199,7 @@ class _Known:
 
     def __init__(self, start: _Start) -> None:
         self._start = start
-        self._evidence: dict[Marginal, Evidence] = {}
+        self._evidence: dict[Partition, Evidence] = {}
         self.measurements = list(start.measurements)
 
     def add(self, measured: Sequence[Measurement], estimates_counts: Sequence[Answers]) -> None:
@@ -208,7 +209,7 @@ class _Known:
             if item.marginal in self._evidence:
                 self._evidence[item.marginal] = self._evidence[item.marginal].again(item)
         first = first_evidence([measured[place] for place in fresh], [estimates_counts[place] for place in fresh])
-        self._evidence.update({Marginal(item.columns): item for item in first})
+        self._evidence.update({item.marginal: item for item in first})
         self.measurements += measured
 
     def targets(self) -> list[Target]:

@@ -32,7 +32,7 @@ def outline(
     records = float(rows or 1)
     columns_rho = budget_rho - records_rho
     if has_pairs(workload):
-        columns_rho = one_way_rho(settings, rho=budget_rho, records=records, neighbors=neighbors)
+        columns_rho = one_way_rho(workload, settings, rho=budget_rho, records=records, neighbors=neighbors)
     shares = one_way_shares(workload)
     largest = columns_rho * Fraction(min(shares)) / sum(Fraction(share) for share in shares)
     steps = [

@@ -19,6 +19,7 @@ from dprap.array_types import Answers
 from dprap.mechanisms.adaptive.evidence import Evidence, first_evidence
 from dprap.privacy import Measurement
 from dprap.public import PublicTable
+from dprap.queries import Marginal
 from dprap.relaxed.soft_rows import SoftRows, Target, fit_rows
 
 _LEAST_LOGIT = np.float32(np.log(1e-6))
@@ -32,7 +33,7 @@ def fit_to_public(rows: SoftRows, public: PublicTable, *, steps: int, learning_r
     for marginal, shares in public.shares.items():
         # The inverse variance of a share, were the table a sample, with the mean share added so that empty cells do not rule.
         weights = records / (shares + 1 / len(shares))
-        targets.append(Target(marginal.columns, shares.astype(np.float32), weights.astype(np.float32)))
+        targets.append(Target(marginal, shares.astype(np.float32), weights.astype(np.float32)))
     fit_rows(rows, targets, kl_weight=math.sqrt(records), steps=steps, learning_rate=learning_rate, cool_down=0.7)
     np.maximum(rows.logits, _LEAST_LOGIT, out=rows.logits)
     rows.normalise()
@@ -41,7 +42,7 @@ def fit_to_public(rows: SoftRows, public: PublicTable, *, steps: int, learning_r
 
 def column_evidence(columns: Sequence[Measurement], public: PublicTable, records: float) -> list[Evidence]:
     """The measured columns against those of the public table."""
-    return first_evidence(columns, [public.shares[item.marginal] * records for item in columns])
+    return first_evidence(columns, [public.shares[Marginal(item.marginal.columns)] * records for item in columns])
 
 
 def misleads(measured: Sequence[Measurement], expected: Sequence[Answers], without: Sequence[Answers]) -> bool:

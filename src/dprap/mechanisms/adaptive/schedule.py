@@ -20,13 +20,15 @@ _MOST_BEFORE_SWEEP = 100
 # With J picks each has noise of norm σ√(Jc), so J grows as long as a further marginal removes more error than its share of the budget adds
 # noise to the others: many pairs of short columns are worth as much as few of long ones. Tables of more than 14 columns have more
 # to say, unless a sweep says it. Time must not grow with n without end.
-_CELLS_PER_RESOLUTION = 2
+CELLS_PER_RESOLUTION = 2
 # A marginal over three columns or more is worth choosing only if a typical cell, n/cells, is not far below its noise.
-_MOST_CELLS = 1 << 20
+MOST_CELLS = 1 << 20
 # Larger marginals are neither chosen nor swept: their cells would be empty, and the fit slow.
-_NOISY = 600
-# The n/σ at and below which a third of ρ goes to the one-way marginals: about ε = 0.1 at 50,000 records.
-_EQUALLY = 1 / 3
+_MOST_FOR_COLUMNS = 1 / 3
+_LEAST_FOR_COLUMNS = 1 / 20
+# Of ρ, what the one-way marginals get. In between it falls with n/σ for each of their codes: at small ε their noise is most of the error, and
+# more so the more codes there are; at large ε pairs of columns are.
+_EQUALLY = 0.6
 # Of what the columns get, this much is spread equally. The rest follows their sizes, which leaves a column of two codes noise that spoils the largest
 # cells of every marginal with it.
 _ROUNDS = 10
@@ -48,16 +50,19 @@ class Round:
     measure_rho: Fraction
 
 
-def one_way_rho(settings: AdaptiveSettings, *, rho: Fraction, records: float, neighbors: Neighbors) -> Fraction:
+def one_way_rho(
+    workload: Workload, settings: AdaptiveSettings, *, rho: Fraction, records: float, neighbors: Neighbors
+) -> Fraction:
     """What the one-way marginals get in all: a third where noise rules, less as it fades and pairs of columns matter more."""
     if settings.one_way_share is not None:
         return rho * Fraction(settings.one_way_share)
-    resolution = _resolution(rho, records, neighbors)
-    return rho / 3 * Fraction(min(1.0, math.sqrt(_NOISY / resolution)))
+    per_code = _resolution(rho, records, neighbors) / workload.domain.onehot_size
+    share = _MOST_FOR_COLUMNS * min(1.0, 1 / math.sqrt(per_code))
+    return rho * Fraction(max(share, _LEAST_FOR_COLUMNS))
 
 
 def one_way_shares(workload: Workload) -> tuple[float, ...]:
-    """A third equally, two thirds ∝ (uses · size)^(2/3), which minimises Σ uses · size · σ, the summed L1 noise over the workload."""
+    """Three fifths equally, the rest ∝ (uses · size)^(2/3), which minimises Σ uses · size · σ, the summed L1 noise over the workload."""
     uses = [max(sum(name in family.columns for family in workload), 0.5) for name in workload.domain]
     by_size = [(use * size) ** (2 / 3) for use, size in zip(uses, workload.domain.sizes, strict=True)]
     return tuple(_EQUALLY / len(by_size) + (1 - _EQUALLY) * share / sum(by_size) for share in by_size)
@@ -112,7 +117,7 @@ def _swept(workload: Workload) -> tuple[Marginal, ...]:
     """The workload's own marginals, each once."""
     position = workload.domain.position
     own = {Marginal(tuple(sorted(family.columns, key=position))): None for family in workload}
-    return tuple(m for m in own if len(m.columns) > 1 and m.size(workload.domain) <= _MOST_CELLS)
+    return tuple(m for m in own if len(m.columns) > 1 and m.size(workload.domain) <= MOST_CELLS)
 
 
 def _sweep_share(
@@ -154,9 +159,9 @@ def _candidates(workload: Workload, pick_resolution: float) -> tuple[Marginal, .
 
     Every candidate makes selection noisier (by the logarithm of their number), so hopeless ones must not take part.
     """
-    limit = min(_CELLS_PER_RESOLUTION * pick_resolution, _MOST_CELLS)
+    limit = min(CELLS_PER_RESOLUTION * pick_resolution, MOST_CELLS)
     return tuple(
         marginal
         for marginal in workload.closure(smallest=2)
-        if marginal.size(workload.domain) <= (_MOST_CELLS if len(marginal.columns) == 2 else limit)
+        if marginal.size(workload.domain) <= (MOST_CELLS if len(marginal.columns) == 2 else limit)
     )

@@ -28,7 +28,7 @@ class AdaptiveSettings:
     one_way_share: float | None = None
     total_share: float = 0.02
     sweep_share: float | None = None
-    selection_share: float = 0.3
+    selection_share: float = 0.2
     steps: int = 150
     final_steps: int = 300
     learning_rate: float = 0.1
