@@ -63,7 +63,8 @@ def outline(
         fits = len(schedule.rounds) * settings.steps
         steps += [
             PlannedStep(
-                f"choose {picks}{at_least} of {len(schedule.candidates):,} marginals, in {len(schedule.rounds)} rounds",
+                f"choose {picks}{at_least} of {len(schedule.candidates):,} marginals or coarser ones, "
+                f"in {len(schedule.rounds)} rounds",
                 sum((each.select_rho * each.picks for each in schedule.rounds), Fraction(0)),
                 None,
                 0,
