@@ -1,5 +1,7 @@
 """Coarse marginals: counts of groups are counts of recoded records."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -43,10 +45,22 @@ def test_without_groups_it_is_the_marginal():
     np.testing.assert_array_equal(Coarse(("a", "c"), (None, None)).answers(table), Marginal(("a", "c")).answers(table))
 
 
-@pytest.mark.parametrize("starts", [((1, 2), None), ((0, 2, 2), None), ((), None), (None,)])
+@pytest.mark.parametrize(
+    "starts",
+    [((1, 2), None), ((0, 2, 2), None), ((), None), (None,), ((0, 0.5), None), ((0, math.nan), None), (5, None), None],
+)
 def test_groups_that_leave_codes_out_or_overlap_are_refused(starts):
     with pytest.raises(WorkloadError):
         Coarse(("a", "b"), starts)
+
+
+def test_what_comes_in_other_containers_and_numbers_is_the_same():
+    wanted = Coarse(("a", "b"), ((0, 1), None))
+    for starts in ([[0, 1], None], (np.array([0, 1]), None), (range(2), None), ((False, True), None)):
+        made = Coarse(["a", "b"], starts)
+        assert made == wanted
+        assert hash(made) == hash(wanted)
+        assert all(type(start) is int for start in made.starts[0])
 
 
 def test_a_group_beyond_the_last_code_is_refused_where_the_domain_is_known():

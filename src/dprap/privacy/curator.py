@@ -410,7 +410,7 @@ class Curator:
                 family.shape(self.domain)  # refuses groups that the domain does not have
             if not isinstance(family, Custom) and cells > self._max_cells:
                 raise WorkloadError(
-                    f"{type(family).__name__.lower()} {family} has {cells:,} cells; the limit is {self._max_cells:,}. "
+                    f"{type(family).__name__.lower()} {family} has {cells:,} cells of single codes; the limit is {self._max_cells:,}. "
                     "Bin its columns more coarsely or raise --max-cells."
                 )
 

@@ -31,8 +31,8 @@ class ExactAnswers:
 
     def prepare(self, families: Sequence[Family | Coarse]) -> None:
         """Count everything these families need, in one pass over the table; none where known counts add up to it."""
-        wanted = [Marginal(family.columns) for family in families if self._from_cells(family)]
-        missing = {marginal: None for marginal in wanted if not self._is_known(marginal)}
+        wanted = {Marginal(family.columns): None for family in families if self._from_cells(family)}
+        missing = {marginal: None for marginal in wanted if marginal not in self._tables and not self._wider(marginal)}
         if missing:
             self._tables.update(zip(missing, self._source.count(list(missing)), strict=True))
             self._counted.extend((frozenset(marginal.columns), marginal) for marginal in missing)
@@ -40,34 +40,40 @@ class ExactAnswers:
             if isinstance(family, Custom) and family not in self._sums:
                 self._sums[family] = self._summed(family)
 
-    def _is_known(self, marginal: Marginal) -> bool:
-        if marginal in self._tables:
-            return True
+    def _wider(self, marginal: Marginal) -> list[Marginal]:
+        """What was counted over these columns and others."""
         needed = frozenset(marginal.columns)
-        wider = [known for columns, known in self._counted if needed <= columns]
-        if not wider:
-            return False
-        smallest = min(wider, key=lambda known: len(self._tables[known].counts))
-        self._tables[marginal] = summed_out(self._domain, self._tables[smallest], smallest, marginal)
-        return True
+        return [known for columns, known in self._counted if needed <= columns]
+
+    def _table(self, marginal: Marginal, *, keep: bool = True) -> CellCounts:
+        """Counts over single codes, known or summed from what is; `keep` remembers the sum."""
+        if marginal in self._tables:
+            return self._tables[marginal]
+        smallest = min(self._wider(marginal), key=lambda known: len(self._tables[known].counts))
+        table = summed_out(self._domain, self._tables[smallest], smallest, marginal)
+        if keep:
+            self._tables[marginal] = table
+        return table
 
     def marginal(self, marginal: Partition) -> Counts:
         """Counts of all cells of a marginal."""
         self.prepare([marginal])
         if isinstance(marginal, Coarse):
             if marginal not in self._coarse:
-                table = self._tables[Marginal(marginal.columns)].dense()
-                shaped = table.reshape(self._domain.shape_of(marginal.columns))
-                self._coarse[marginal] = np.asarray(marginal.answers(shaped), dtype=np.int64).ravel()
+                groups = Coarse(marginal.columns, marginal.starts)  # checks once more that they are groups
+                groups.shape(self._domain)
+                table = self._table(Marginal(groups.columns), keep=False).dense()
+                shaped = table.reshape(self._domain.shape_of(groups.columns))
+                self._coarse[marginal] = np.asarray(groups.answers(shaped), dtype=np.int64).ravel()
             return self._coarse[marginal]
-        return self._tables[marginal].dense()
+        return self._table(marginal).dense()
 
     def family(self, family: Family) -> tuple[Counts, int]:
         """Answers of all queries of a family as integers, and the integer that stands for one record."""
         self.prepare([family])
         if isinstance(family, Custom):
             return self._sums[family], GRID
-        table = self._tables[Marginal(family.columns)].dense().reshape(self._domain.shape_of(family.columns))
+        table = self._table(Marginal(family.columns)).dense().reshape(self._domain.shape_of(family.columns))
         return np.asarray(family.answers(table), dtype=np.int64).ravel(), 1
 
     def _from_cells(self, family: Family | Coarse) -> bool:
@@ -83,7 +89,7 @@ class ExactAnswers:
         differs with the place of a record in a batch; nor can an error that it raises. Sources that only count will do.
         """
         marginal = Marginal(family.columns)
-        counts = self._tables[marginal].dense()
+        counts = self._table(marginal).dense()
         total = np.zeros(family.size(self._domain), dtype=np.int64)
         for start in range(0, counts.size, _CUSTOM_BLOCK):
             cells = np.arange(start, min(start + _CUSTOM_BLOCK, counts.size))

@@ -2,22 +2,19 @@
 
 For a marginal with exact counts c and public estimates e, both in counts, let error_i = |c_i − e_i|. The score is
 
-    weight · (cell · max_i error_i + l1 · Σ_i above_i + l2 · √(Σ_i above_i²) − penalty),   above_i = max(error_i − threshold, 0),
+    weight · (cell · max_i error_i + l1 · Σ_i above_i − penalty),   above_i = max(error_i − threshold, 0),
 
-with public weights, thresholds (0 unless given) and penalties. Between neighbours c changes by at most Δ∞ in a cell, Δ1
-in sum and Δ2 in Euclidean norm; every error_i and every above_i moves at most as much as c_i, and a norm moves at most by the norm of
-the change, so the score changes by at most weight · (cell · Δ∞ + l1 · Δ1 + l2 · Δ2). Everything is put on integer grids *before* the
-private counts enter, so this bound holds to the last bit. The root is that of an exact integer, rounded down: if two
-roots differ by at most D, their floors differ by at most D rounded up, which is what `sensitivity` counts.
+with public weights, thresholds (0 unless given) and penalties. Between neighbours c changes by at most Δ∞ in a cell and Δ1
+in sum; every error_i and every above_i moves at most as much as c_i, so the score changes by at most
+weight · (cell · Δ∞ + l1 · Δ1). Everything is put on integer grids *before* the private counts enter, so this bound holds to the last bit.
 
 No 64-bit integer may wrap around: a wrapped difference would jump by 2^64 where its argument moves by 1. Hence the limits, on public
 numbers alone: with at most 2^32 records and estimates and penalties of at most 2^32 counts, errors add up to at most 2^41 grid steps and a
-score is below 2^12 · (3 · 2^8 · 2^41 + 2^48) < 2^63.
+score is below 2^12 · (2 · 2^8 · 2^41 + 2^48) < 2^63.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -39,11 +36,10 @@ _WEIGHT_GRID = 4096
 
 @dataclass(frozen=True)
 class Score:
-    """How badly a marginal is answered: its largest cell error, summed error and Euclidean error, blended."""
+    """How badly a marginal is answered: its largest cell error and summed error, blended."""
 
     cell: float = 1.0
     l1: float = 0.0
-    l2: float = 0.0
     weights: Sequence[float] | None = None
     penalties_counts: Sequence[float] | None = None
     threshold_counts: float = 0.0
@@ -56,7 +52,7 @@ class Score:
             if self.penalties_counts is None
             else np.asarray(self.penalties_counts, dtype=np.float64)
         )
-        factors = np.array([self.cell, self.l1, self.l2])
+        factors = np.array([self.cell, self.l1])
         if weights.shape != (candidates,) or penalties.shape != (candidates,):
             raise SettingsError("a score needs one weight and one penalty per candidate.")
         if not (np.isfinite(weights).all() and np.isfinite(penalties).all() and np.isfinite(factors).all()):
@@ -64,7 +60,7 @@ class Score:
         if weights.min() < 0 or weights.max() <= 0 or factors.min() < 0 or factors.max() <= 0:
             raise SettingsError("weights and factors of a score must not be negative, nor all zero.")
         whole_weights = np.rint(weights / weights.max() * _WEIGHT_GRID).astype(np.int64)
-        cell, l1, l2 = (round(factor / float(factors.max()) * _FACTOR_GRID) for factor in factors.tolist())
+        cell, l1 = (round(factor / float(factors.max()) * _FACTOR_GRID) for factor in factors.tolist())
         with np.errstate(over="ignore"):
             penalties = penalties / factors.max()
         if np.abs(penalties).max() > MAX_COUNT:
@@ -74,7 +70,6 @@ class Score:
         return GridScore(
             cell,
             l1,
-            l2,
             whole_weights,
             np.rint(penalties * (ESTIMATE_GRID * _FACTOR_GRID)).astype(np.int64),
             round(self.threshold_counts * ESTIMATE_GRID),
@@ -87,7 +82,6 @@ class GridScore:
 
     cell: int
     l1: int
-    l2: int
     weights: np.ndarray
     penalties: np.ndarray
     threshold: int = 0
@@ -100,30 +94,16 @@ class GridScore:
         errors = np.abs(counts * ESTIMATE_GRID - on_grid)
         above = np.maximum(errors - self.threshold, 0) if self.threshold else errors
         blended = self.cell * int(errors.max()) + self.l1 * int(above.sum())
-        if self.l2:
-            blended += self.l2 * math.isqrt(_sum_of_squares(above))
         return int(self.weights[candidate]) * (blended - int(self.penalties[candidate]))
 
     def described(self) -> list[object]:
         """The public numbers of the score, for the ledger's digest."""
-        return [self.cell, self.l1, self.l2, self.weights.tolist(), self.penalties.tolist(), self.threshold]
+        return [self.cell, self.l1, self.weights.tolist(), self.penalties.tolist(), self.threshold]
 
     def sensitivity(self, neighbors: Neighbors) -> int:
         """Largest change of any candidate's integer score between neighbours."""
         per_weight = ESTIMATE_GRID * (self.cell * neighbors.query + self.l1 * neighbors.marginal_l1)
-        per_weight += self.l2 * (
-            math.isqrt(ESTIMATE_GRID**2 * neighbors.marginal_l2_squared - 1) + 1
-        )  # root, rounded up
         return int(self.weights.max()) * per_weight
-
-
-def _sum_of_squares(above: Counts) -> int:
-    """Exactly, although it may take 82 bits.
-
-    With above = 2^21·high + low and Σ above ≤ 2^41: Σ high ≤ 2^20, so Σ high² ≤ 2^40 and Σ high·low ≤ 2^41; Σ low² ≤ 2^21·2^41.
-    """
-    high, low = above >> 21, above & (2**21 - 1)
-    return (int(high @ high) << 42) + (int(high @ low) << 22) + int(low @ low)
 
 
 def grid_estimates(estimates_counts: Answers, size: int, grid: int) -> Counts:

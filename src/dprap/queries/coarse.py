@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -31,6 +32,16 @@ class Coarse:
     starts: tuple[Starts, ...]
 
     def __post_init__(self) -> None:
+        # The claim that a record lies in one cell rests on whole numbers: 0.5 would be cut to 0 and count a group twice.
+        try:
+            whole = tuple(
+                None if starts is None else tuple(int(operator.index(start)) for start in starts)
+                for starts in self.starts
+            )
+        except TypeError:
+            raise WorkloadError("a coarse marginal takes, for each column, a tuple of whole numbers or None.") from None
+        object.__setattr__(self, "columns", tuple(self.columns))
+        object.__setattr__(self, "starts", whole)
         if len(self.starts) != len(self.columns) or len(set(self.columns)) != len(self.columns):
             raise WorkloadError(
                 f"a coarse marginal of {self.columns} needs distinct columns and one list of groups for each."

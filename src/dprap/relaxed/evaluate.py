@@ -33,6 +33,8 @@ def answers(
         if isinstance(family, Custom):
             yield _custom_answers(relaxed, family, memory_bytes)
         else:
+            if isinstance(family, Coarse):
+                family.shape(relaxed.domain)  # refuses groups that the domain does not have
             yield family.answers(cell_table(relaxed, family.columns, memory_bytes=memory_bytes)).reshape(-1)
 
 

@@ -87,7 +87,7 @@ class SoftRows:
         return np.ravel(self._product(left) @ self._product(right).T) / np.float32(self.rows)
 
     def add_gradient(self, target: Target, gradient: Block) -> float:
-        """Add rows · d/dp of ½ Σ w (marginal − shares)² to `gradient`; returns that sum without the ½."""
+        """Add rows · d/dp of ½ Σ w (marginal − shares)² to `gradient`, that of groups when `to_logits` is called; returns the sum without ½."""
         axes = _axes(target.marginal)
         if len(axes) == 1:
             residual = self._block(axes[0]).mean(axis=1) - target.shares

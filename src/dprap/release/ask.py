@@ -82,7 +82,9 @@ class Answered:
                 f"measured: the noisy counts of {', '.join(origins)} alone, with the standard error of their noise"
             )
         elif not bounds:
-            found.append("the count comes from the fit; no measurement covers these columns, so its error is not known")
+            found.append(
+                "the count comes from the fit; no measurement covers these columns code by code, so its error is not known"
+            )
         found.extend(f"{name}: the question cuts a bin; its records are taken as evenly spread" for name in self.cut)
         return found
 

@@ -78,4 +78,9 @@ def _entry(family: Family | Coarse, domain: Domain) -> dict[str, Any]:
 def _family(entry: dict[str, Any], domain: Domain) -> Family | Coarse:
     if "groups" not in entry:
         return family_of(entry, domain)[0]
-    return Coarse(tuple(entry["columns"]), tuple(starts and tuple(starts) for starts in entry["groups"]))
+    if set(entry) != {"columns", "groups"} or not all(isinstance(entry[key], list) for key in entry):
+        raise ValueError("a coarse marginal has columns and groups")
+    domain.shape_of(tuple(entry["columns"]))
+    coarse = Coarse(tuple(entry["columns"]), tuple(entry["groups"]))
+    coarse.shape(domain)
+    return coarse

@@ -13,8 +13,8 @@ from fractions import Fraction
 import numpy as np
 
 from dprap.array_types import Answers
-from dprap.mechanisms.adaptive.coarse import with_groups
 from dprap.mechanisms.adaptive.evidence import Evidence, first_evidence
+from dprap.mechanisms.adaptive.groups import with_groups
 from dprap.mechanisms.adaptive.public_start import column_evidence, fit_to_public, misleads, records_stood_for
 from dprap.mechanisms.adaptive.schedule import has_pairs, one_way_rho, one_way_shares, plan_schedule
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
@@ -67,10 +67,9 @@ def run(
         return SoftRows(workload.domain, start.one_way_shares, rows=settings.synthetic_rows, jitter=jitter, seed=seed)
 
     rows = product_of_columns()
-    candidates: Sequence[Partition] = schedule.candidates
+    candidates: Sequence[Partition] = ()
     if schedule.rounds:
-        pick_resolution = start.records / curator.stddev_of_marginal(schedule.rounds[0].measure_rho)
-        candidates = with_groups(schedule.candidates, workload, start.one_way_shares, pick_resolution)
+        candidates = with_groups(schedule, workload.domain, start.one_way_shares)
     known = _Known(start if public is None else _start_from(public, rows, start, settings))
     stages = len(schedule.rounds) + bool(schedule.swept)
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dprap.domain import Domain
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
 from dprap.privacy import Neighbors
 from dprap.privacy.gaussian import stddev_for
@@ -20,7 +21,7 @@ _MOST_BEFORE_SWEEP = 100
 # With J picks each has noise of norm σ√(Jc), so J grows as long as a further marginal removes more error than its share of the budget adds
 # noise to the others: many pairs of short columns are worth as much as few of long ones. Tables of more than 14 columns have more
 # to say, unless a sweep says it. Time must not grow with n without end.
-CELLS_PER_RESOLUTION = 2
+CELLS_PER_RESOLUTION = 1
 # A marginal over three columns or more is worth choosing only if a typical cell, n/cells, is not far below its noise.
 MOST_CELLS = 1 << 20
 # Larger marginals are neither chosen nor swept: their cells would be empty, and the fit slow.
@@ -70,12 +71,17 @@ def one_way_shares(workload: Workload) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Which marginals may be chosen after the columns, in which rounds, and which are measured in any case at the end."""
+    """Which marginals may be chosen after the columns, in which rounds, and which are measured in any case at the end.
 
-    candidates: tuple[Marginal, ...]
-    rounds: tuple[Round, ...]
-    swept: tuple[Marginal, ...]
-    sweep_rho: Fraction
+    `candidates` are of the workload's downward `closure`; `pick_resolution` is the number of records over the noise of one pick.
+    """
+
+    candidates: tuple[Marginal, ...] = ()
+    rounds: tuple[Round, ...] = ()
+    swept: tuple[Marginal, ...] = ()
+    sweep_rho: Fraction = Fraction(0)
+    closure: tuple[Marginal, ...] = ()
+    pick_resolution: float = 0.0
 
 
 def plan_schedule(
@@ -89,18 +95,20 @@ def plan_schedule(
 ) -> Schedule:
     """Spend exactly `left`, what the columns left of `rho`."""
     if left <= 0 or not has_pairs(workload):
-        return Schedule((), (), (), Fraction(0))
+        return Schedule()
     resolution = _resolution(rho, records, neighbors)
     swept = _swept(workload)
     share = _sweep_share(settings, workload, swept, resolution)
     sweep_rho = left * Fraction(share)
     picks = settings.picks or _picks(workload, resolution, sweeps=sweep_rho > 0)
     measure_rho = (left - sweep_rho) / picks * (1 - Fraction(settings.selection_share))
-    candidates = _candidates(workload, records / stddev_for(neighbors.marginal_l2_squared, measure_rho))
+    pick_resolution = records / stddev_for(neighbors.marginal_l2_squared, measure_rho)
+    closure = workload.closure(smallest=2)
+    candidates = _candidates(closure, workload.domain, pick_resolution)
     if not candidates:
-        return Schedule((), (), swept, left)
+        return Schedule(swept=swept, sweep_rho=left)
     rounds = _rounds(settings, picks=picks, left=left - sweep_rho, candidates=len(candidates), sweeps=sweep_rho > 0)
-    return Schedule(candidates, rounds, swept if sweep_rho else (), sweep_rho)
+    return Schedule(candidates, rounds, swept if sweep_rho else (), sweep_rho, closure, pick_resolution)
 
 
 def has_pairs(workload: Workload) -> bool:
@@ -154,7 +162,7 @@ def _rounds(
     return (Round(per_round, select, per_pick - select),) * count
 
 
-def _candidates(workload: Workload, pick_resolution: float) -> tuple[Marginal, ...]:
+def _candidates(closure: tuple[Marginal, ...], domain: Domain, pick_resolution: float) -> tuple[Marginal, ...]:
     """What may be chosen: of the downward closure, all pairs of columns, and larger marginals whose cells rise above the noise.
 
     Every candidate makes selection noisier (by the logarithm of their number), so hopeless ones must not take part.
@@ -162,6 +170,6 @@ def _candidates(workload: Workload, pick_resolution: float) -> tuple[Marginal, .
     limit = min(CELLS_PER_RESOLUTION * pick_resolution, MOST_CELLS)
     return tuple(
         marginal
-        for marginal in workload.closure(smallest=2)
-        if marginal.size(workload.domain) <= (MOST_CELLS if len(marginal.columns) == 2 else limit)
+        for marginal in closure
+        if marginal.size(domain) <= (MOST_CELLS if len(marginal.columns) == 2 else limit)
     )

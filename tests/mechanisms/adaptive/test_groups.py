@@ -7,7 +7,8 @@ from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.evaluate import evaluate
 from dprap.mechanisms.adaptive import AdaptiveSettings, mechanism, run
-from dprap.mechanisms.adaptive.coarse import group_starts, with_groups
+from dprap.mechanisms.adaptive.groups import group_starts, with_groups
+from dprap.mechanisms.adaptive.schedule import Schedule
 from dprap.privacy import Budget, Curator, Neighbors
 from dprap.queries import Coarse, Marginal
 from dprap.sources import MemorySource
@@ -31,28 +32,30 @@ def test_codes_are_merged_until_a_group_is_large_enough_and_large_codes_stay_alo
     assert group_starts(np.array(shares), least) == starts
 
 
+def schedule_of(domain: Domain, pick_resolution: float) -> Schedule:
+    plain, whole = all_kway(domain, 2), all_kway(domain, len(domain))
+    return Schedule(tuple(plain), closure=whole.closure(smallest=2), pick_resolution=pick_resolution)
+
+
 def test_candidates_are_the_plain_ones_and_those_that_groups_make_coarse_enough():
-    workload = all_kway(DOMAIN, 3)
-    plain = tuple(all_kway(DOMAIN, 2))
-    shares = [np.full(size, 1 / size) for size in DOMAIN.sizes]
+    domain = Domain.of({"x": 64, "sex": 2, "ill": 2})
+    shares = [np.full(size, 1 / size) for size in domain.sizes]
     eighths = tuple(range(0, 64, 8))
-    found = with_groups(plain, workload, shares, pick_resolution=64.0)
-    assert found[:3] == plain
+    found = with_groups(schedule_of(domain, 64.0), domain, shares)
+    assert found[:3] == tuple(all_kway(domain, 2))
     assert set(found[3:]) == {
-        Coarse(("x", "y"), (eighths, eighths)),
         Coarse(("x", "sex"), (eighths, None)),
-        Coarse(("y", "sex"), (eighths, None)),
-        Coarse(("x", "y", "sex"), (eighths, eighths, None)),
+        Coarse(("x", "ill"), (eighths, None)),
+        Coarse(("x", "sex", "ill"), (eighths, None, None)),
     }
-    # With less resolution three columns have too many cells, and with a lot of it nothing is merged.
-    assert len(with_groups(plain, workload, shares, pick_resolution=63.0)) == 6
-    assert with_groups(plain, workload, shares, pick_resolution=64.0**2) == plain
+    assert len(with_groups(schedule_of(domain, 9.0), domain, shares)) == 5, "12 cells of three columns are too many"
+    assert len(with_groups(schedule_of(domain, 64.0**2), domain, shares)) == 3, "nothing is merged"
+    assert len(with_groups(schedule_of(domain, 0.9), domain, shares)) == 3, "a column in one group says nothing"
 
 
 def test_no_group_without_a_long_column():
     short = Domain.of({"a": 15, "b": 15})
-    plain = (Marginal(("a", "b")),)
-    assert with_groups(plain, all_kway(short, 2), [np.full(15, 1 / 15)] * 2, 4.0) == plain
+    assert with_groups(schedule_of(short, 4.0), short, [np.full(15, 1 / 15)] * 2) == (Marginal(("a", "b")),)
 
 
 def test_a_broad_relation_below_the_noise_of_single_cells_is_learned(monkeypatch):
@@ -69,6 +72,6 @@ def test_a_broad_relation_below_the_noise_of_single_cells_is_learned(monkeypatch
         return evaluate(source, workload, run(keeper, workload, settings, seed=0)).tv
 
     with_them = tv()
-    monkeypatch.setattr(mechanism, "with_groups", lambda candidates, *_: candidates)
+    monkeypatch.setattr(mechanism, "with_groups", lambda schedule, *_: schedule.candidates)
     without = tv()
     assert with_them < 0.85 * without
