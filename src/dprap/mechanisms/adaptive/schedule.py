@@ -22,7 +22,7 @@ _MOST_BEFORE_SWEEP = 100
 # noise to the others: many pairs of short columns are worth as much as few of long ones. Tables of more than 14 columns have more
 # to say, unless a sweep says it. Time must not grow with n without end.
 CELLS_PER_RESOLUTION = 1
-# A marginal over three columns or more is worth choosing only if a typical cell, n/cells, is not far below its noise.
+# A marginal over three columns or more is worth choosing only if a typical cell, n/cells, is not below its noise.
 MOST_CELLS = 1 << 20
 # Larger marginals are neither chosen nor swept: their cells would be empty, and the fit slow.
 _MOST_FOR_COLUMNS = 1 / 3
