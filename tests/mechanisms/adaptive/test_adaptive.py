@@ -9,14 +9,14 @@ from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.evaluate import evaluate
-from dprap.mechanisms.adaptive import AdaptiveSettings, run
+from dprap.mechanisms.adaptive import AdaptiveSettings, mechanism, run
 from dprap.mechanisms.adaptive.evidence import Evidence, first_evidence
-from dprap.mechanisms.adaptive.schedule import one_way_rho, plan_schedule
+from dprap.mechanisms.adaptive.schedule import Round, one_way_rho, plan_schedule
 from dprap.mechanisms.adaptive.smoothing import smooth
 from dprap.mechanisms.independent import IndependentSettings
 from dprap.mechanisms.independent import run as run_independent
 from dprap.mechanisms.result import silent
-from dprap.privacy import Budget, Curator, Measurement, Neighbors, Relation
+from dprap.privacy import Budget, Curator, Measurement, Neighbors, Relation, Score
 from dprap.queries import Marginal, Threshold
 from dprap.relaxed.soft_rows import SoftRows
 from dprap.sources import MemorySource
@@ -104,6 +104,18 @@ def test_rounds_stay_as_few_as_asked_for_where_candidates_are_few():
     assert len(plan.rounds) == 2
     assert all(each.picks <= 3 for each in plan.rounds)
     assert sum((each.select_rho + each.measure_rho) * each.picks for each in plan.rounds) + plan.sweep_rho == rho
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_picks_of_a_round_have_no_pair_of_columns_in_common_while_there_are_others(seed):
+    keeper = curator(RELATIONS[0], seed=seed)
+    candidates = [Marginal(tuple(columns)) for columns in ("ab", "abc", "abd", "cd")]
+    estimates = [np.zeros(marginal.size(DOMAIN)) for marginal in candidates]
+    price = keeper.remaining / 10
+    chosen = mechanism._choose(keeper, candidates, estimates, Round(4, price, price), Score(cell=0.0, l1=1.0))
+    assert sorted(chosen) == [0, 1, 2, 3]
+    assert 3 in chosen[:2]
+    assert keeper.spent == 4 * price
 
 
 def test_evidence_combines_by_inverse_variance():

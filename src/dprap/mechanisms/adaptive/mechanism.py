@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from dprap.array_types import Answers
 from dprap.mechanisms.adaptive.evidence import Evidence, first_evidence
 from dprap.mechanisms.adaptive.groups import with_groups
 from dprap.mechanisms.adaptive.public_start import column_evidence, fit_to_public, misleads, records_stood_for
-from dprap.mechanisms.adaptive.schedule import has_pairs, one_way_rho, one_way_shares, plan_schedule
+from dprap.mechanisms.adaptive.schedule import Round, has_pairs, one_way_rho, one_way_shares, plan_schedule
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
 from dprap.mechanisms.adaptive.smoothing import SHORTEST, smooth
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
@@ -97,7 +98,7 @@ def run(
     for number, each in enumerate(schedule.rounds, start=1):
         estimates = [rows.marginal(marginal) * start.records for marginal in candidates]
         score = _score(settings, curator.stddev_of_marginal(each.measure_rho))
-        chosen = curator.select(candidates, estimates, k=each.picks, rho=each.select_rho * each.picks, score=score)
+        chosen = _choose(curator, candidates, estimates, each, score)
         measured = curator.measure([candidates[position] for position in chosen], each.measure_rho * each.picks)
         expected = [estimates[position] for position in chosen]
         if public is not None and number == 1:
@@ -113,6 +114,31 @@ def run(
         known.add(measured, estimates)
         fit(measured, stages)
     return MechanismResult(relaxed=rows.relaxed(), answers=None, measurements=tuple(known.measurements))
+
+
+def _choose(
+    curator: Curator, candidates: Sequence[Partition], estimates: Sequence[Answers], picks: Round, score: Score
+) -> list[int]:
+    """Positions of the round's picks, one by one: no two have a pair of columns in common, while there are others.
+
+    What two have in common the first measures, and only the next fit will say what is left of the error of the second.
+    """
+    pairs = [frozenset(combinations(candidate.columns, 2)) for candidate in candidates]
+    taken: set[tuple[str, str]] = set()
+    chosen: list[int] = []
+    for _ in range(picks.picks):
+        others = [place for place in range(len(candidates)) if place not in chosen]
+        left = [place for place in others if not pairs[place] & taken] or others
+        (pick,) = curator.select(
+            [candidates[place] for place in left],
+            [estimates[place] for place in left],
+            k=1,
+            rho=picks.select_rho,
+            score=score,
+        )
+        chosen.append(left[pick])
+        taken |= pairs[left[pick]]
+    return chosen
 
 
 @dataclass(frozen=True)
