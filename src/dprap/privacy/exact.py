@@ -26,16 +26,18 @@ class ExactAnswers:
         self._domain = source.domain
         self._tables: dict[Marginal, CellCounts] = {}
         self._counted: list[tuple[frozenset[str], Marginal]] = []
+        self._known: set[Marginal] = set()  # counted, or sums of what was
         self._coarse: dict[Coarse, Counts] = {}
         self._sums: dict[Custom, Counts] = {}
 
     def prepare(self, families: Sequence[Family | Coarse]) -> None:
         """Count everything these families need, in one pass over the table; none where known counts add up to it."""
-        wanted = {Marginal(family.columns): None for family in families if self._from_cells(family)}
-        missing = {marginal: None for marginal in wanted if marginal not in self._tables and not self._wider(marginal)}
+        wanted = [Marginal(family.columns) for family in families if self._from_cells(family)]
+        missing = {marginal: None for marginal in wanted if marginal not in self._known and not self._wider(marginal)}
         if missing:
             self._tables.update(zip(missing, self._source.count(list(missing)), strict=True))
             self._counted.extend((frozenset(marginal.columns), marginal) for marginal in missing)
+        self._known.update(wanted)
         for family in families:
             if isinstance(family, Custom) and family not in self._sums:
                 self._sums[family] = self._summed(family)
