@@ -8,7 +8,7 @@ import numpy as np
 
 from dprap.array_types import Counts
 from dprap.errors import WorkloadError
-from dprap.queries import GRID, Coarse, Custom, Family, Marginal, Partition
+from dprap.queries import GRID, CellFamily, Coarse, Custom, Family, Marginal, Partition
 from dprap.sources import CellCounts, CountSource, RowSource
 from dprap.sources.unions import summed_out
 
@@ -64,9 +64,7 @@ class ExactAnswers:
             if marginal not in self._coarse:
                 groups = Coarse(marginal.columns, marginal.starts)  # checks once more that they are groups
                 groups.shape(self._domain)
-                table = self._table(Marginal(groups.columns), keep=False).dense()
-                shaped = table.reshape(self._domain.shape_of(groups.columns))
-                self._coarse[marginal] = np.asarray(groups.answers(shaped), dtype=np.int64).ravel()
+                self._coarse[marginal] = self._of_cells(groups, keep=False)
             return self._coarse[marginal]
         return self._table(marginal).dense()
 
@@ -75,8 +73,13 @@ class ExactAnswers:
         self.prepare([family])
         if isinstance(family, Custom):
             return self._sums[family], GRID
-        table = self._table(Marginal(family.columns)).dense().reshape(self._domain.shape_of(family.columns))
-        return np.asarray(family.answers(table), dtype=np.int64).ravel(), 1
+        return self._of_cells(family), 1
+
+    def _of_cells(self, family: CellFamily | Coarse, *, keep: bool = True) -> Counts:
+        """Answers of a family that is a linear map of the cells over its columns."""
+        table = self._table(Marginal(family.columns), keep=keep).dense()
+        shaped = table.reshape(self._domain.shape_of(family.columns))
+        return np.asarray(family.answers(shaped), dtype=np.int64).ravel()
 
     def _from_cells(self, family: Family | Coarse) -> bool:
         return not isinstance(family, Custom) or self._domain.size_of(family.columns) <= _CUSTOM_CELLS
