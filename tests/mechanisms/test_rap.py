@@ -55,7 +55,7 @@ def test_the_settings_of_the_paper_can_be_had() -> None:
     assert len(rap.run(curator, WORKLOAD, settings, seed=0).measurements) == 9
 
 
-@pytest.mark.parametrize(("families", "spread"), [(all_kway(DOMAIN, 2), 1.0), (all_kway(DOMAIN, 4), 0.25)])
+@pytest.mark.parametrize(("families", "spread"), [(all_kway(DOMAIN, 2), 1.0), (all_kway(DOMAIN, 4), 0.125)])
 def test_rows_start_nearer_to_uniform_for_products_of_many_columns(families: Workload, spread: float) -> None:
     assert rap.RapSettings().spread_for(families) == spread
     assert rap.RapSettings(initial_spread=0.7).spread_for(families) == 0.7

@@ -40,7 +40,7 @@ class RapSettings:
     `rounds` is T, `queries_per_round` K, `synthetic_rows` n'. `noise_floor` ends a projection early, once its root mean
     square residual is this fraction of the noise of the answers it is fitted to; 0 never does. Rows start as random numbers
     within ±`initial_spread`, normalised. The paper's spread is 1; without one it is 1 here too for marginals of up to three
-    columns, and 1/(k − 2)² for k: a product over more columns is zero on most rows that start sparse, and such a row has no
+    columns, and 1/(k − 2)³ for k: a product over more columns is zero on most rows that start sparse, and such a row has no
     slope to follow.
     """
 
@@ -66,7 +66,7 @@ class RapSettings:
         if self.initial_spread is not None:
             return self.initial_spread
         longest_product = max((len(each.columns) for each in workload if isinstance(each, Marginal)), default=0)
-        return 1 / max(longest_product - 2, 1) ** 2
+        return 1 / max(longest_product - 2, 1) ** 3
 
     def check(self, workload: Workload) -> None:
         """Refuse settings that the workload cannot carry, and custom queries that cannot be used."""
