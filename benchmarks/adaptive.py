@@ -67,7 +67,8 @@ class Case:
 CASES = (
     *(Case("adult", f"{k}way:64", 0.1, seeds=20) for k in (3, 5)),  # the worst cell varies much from draw to draw
     *(Case("adult", f"{k}way:64", 1.0) for k in (3, 5)),
-    *(Case("adult", f"{k}way:64", epsilon, relation="add-remove") for k in (3, 5) for epsilon in (0.1, 1.0)),
+    *(Case("adult", f"{k}way:64", 0.1, seeds=20, relation="add-remove") for k in (3, 5)),
+    *(Case("adult", f"{k}way:64", 1.0, relation="add-remove") for k in (3, 5)),
     *(Case("adult", f"{k}way:64", epsilon, accounting=Accounting.TIGHT) for k in (3, 5) for epsilon in (0.1, 1.0)),
     *(Case("adult", f"{k}way:64", epsilon) for epsilon in (0.05, 0.25, 0.5) for k in (3, 5)),
     *(Case("nltcs", "3way:64", epsilon) for epsilon in (0.1, 1.0)),
