@@ -15,7 +15,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from fractions import Fraction
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -60,12 +59,6 @@ def no_groups() -> AbstractContextManager[Any]:
     return patch("dprap.mechanisms.adaptive.mechanism.with_groups", lambda schedule, *_: schedule.candidates)
 
 
-def choose_alike() -> AbstractContextManager[Any]:
-    """The same part of a pick is for choosing in every round."""
-    name = "dprap.mechanisms.adaptive.schedule._selection_shares"
-    return patch(name, lambda usual, rounds: [Fraction(usual)] * rounds)
-
-
 def go_on() -> AbstractContextManager[Any]:
     """The last fit is no fresh start."""
     return patch.object(SoftRows, "restart", lambda _: None)
@@ -94,7 +87,6 @@ LEVERS = (
     Lever("10 picks", {"picks": 10}),
     Lever("40 picks", {"picks": 40}),
     Lever("all picks in one round", {"rounds": 1}),
-    Lever("choosing gets the same part of a pick in every round", change=choose_alike),
     Lever("every cell believed alike", change=believe_every_cell),
     Lever("no pull to independent columns", {"kl": 0.0}),
     Lever("fit five times as long", {"steps": 750, "final_steps": 1500}),

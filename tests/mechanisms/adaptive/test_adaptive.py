@@ -106,27 +106,6 @@ def test_rounds_stay_as_few_as_asked_for_where_candidates_are_few():
     assert sum((each.select_rho + each.measure_rho) * each.picks for each in plan.rounds) + plan.sweep_rho == rho
 
 
-@pytest.mark.parametrize("usual", [0.01, 0.2, 0.99])
-def test_choosing_gets_more_of_a_pick_from_round_to_round_and_never_all_of_it(usual):
-    rho, neighbors = Fraction(1, 1000), Neighbors()
-    settings = AdaptiveSettings(selection_share=usual, sweep_share=0.0)
-    plan = plan_schedule(all_kway(DOMAIN, 3), settings, rho=rho, left=rho, records=1e5, neighbors=neighbors)
-    costs = [each.select_rho + each.measure_rho for each in plan.rounds]
-    shares = [each.select_rho / cost for each, cost in zip(plan.rounds, costs, strict=True)]
-    assert len(shares) > 2
-    assert len(set(costs)) == 1
-    assert shares == sorted(set(shares))
-    assert 0 < shares[0] < Fraction(usual) < shares[-1] < 1
-
-
-def test_one_round_chooses_with_the_usual_share():
-    rho = Fraction(1, 1000)
-    settings = AdaptiveSettings(rounds=1, sweep_share=0.0)
-    plan = plan_schedule(all_kway(DOMAIN, 3), settings, rho=rho, left=rho, records=1e5, neighbors=Neighbors())
-    (only,) = plan.rounds
-    assert only.select_rho / (only.select_rho + only.measure_rho) == Fraction(settings.selection_share)
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_picks_of_a_round_have_no_pair_of_columns_in_common_while_there_are_others(seed):
     keeper = curator(RELATIONS[0], seed=seed)

@@ -32,9 +32,6 @@ _LEAST_FOR_COLUMNS = 1 / 20
 _EQUALLY = 0.6
 # Of what the columns get, this much is spread equally. The rest follows their sizes, which leaves a column of two codes noise that spoils the largest
 # cells of every marginal with it.
-_FIRST_ODDS = Fraction(1, 4)
-_LAST_ODDS = Fraction(2)
-# The odds of choosing against measuring, from the first round to the last, times those of the usual share.
 _ROUNDS = 10
 _SWEEP_FROM = 180
 _SWEEP_LEAST = 0.8
@@ -161,18 +158,8 @@ def _rounds(
     per_round = min(max(2, math.ceil(picks / most)), candidates)
     count = min(max(1, round(picks / per_round)), most)
     per_pick = left / (count * per_round)
-    chosen_with = [per_pick * share for share in _selection_shares(settings.selection_share, count)]
-    return tuple(Round(per_round, select, per_pick - select) for select in chosen_with)
-
-
-def _selection_shares(usual: float, rounds: int) -> list[Fraction]:
-    """Of what a pick costs, the part for choosing it, in each round: the first errors tower above the noise of choosing, the last hardly do."""
-    if rounds == 1:
-        return [Fraction(usual)]
-    odds = Fraction(usual) / (1 - Fraction(usual))
-    rise = (_LAST_ODDS - _FIRST_ODDS) / (rounds - 1)
-    each = [odds * (_FIRST_ODDS + rise * done) for done in range(rounds)]
-    return [one / (1 + one) for one in each]
+    select = per_pick * Fraction(settings.selection_share)
+    return (Round(per_round, select, per_pick - select),) * count
 
 
 def _candidates(closure: tuple[Marginal, ...], domain: Domain, pick_resolution: float) -> tuple[Marginal, ...]:

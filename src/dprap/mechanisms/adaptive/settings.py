@@ -16,8 +16,8 @@ class AdaptiveSettings:
 
     `objective`: `max` picks by the worst cell; `blend` and `mean` by summed error above a half and a quarter of the noise.
     `one_way_share` of ρ goes to the one-way marginals, `total_share` to the number of records where it is private;
-    `sweep_share` of the rest measures the whole workload once at the end. Of what remains, `selection_share` chooses marginals, less of it
-    in the first rounds and more in the last, and the others measure them. `one_way_share`, `sweep_share`, `rounds` and `picks` (marginals chosen in all) follow
+    `sweep_share` of the rest measures the whole workload once at the end. Of what remains, `selection_share` chooses marginals and
+    the others measure them. `one_way_share`, `sweep_share`, `rounds` and `picks` (marginals chosen in all) follow
     from public facts unless given. `synthetic_rows` is the number of relaxed rows, which start as far apart as `jitter` says.
     """
 
