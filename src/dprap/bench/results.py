@@ -54,7 +54,7 @@ class Results:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         fresh = not self.path.exists()
         with self.path.open("a", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS)
+            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
             if fresh:
                 writer.writeheader()
             writer.writerows(self._rows(cell, metrics or {"failed": 1.0}, note))
