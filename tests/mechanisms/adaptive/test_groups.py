@@ -1,5 +1,7 @@
 """Groups of codes: how they are made, which candidates they give, and that they show what single codes cannot."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -7,10 +9,10 @@ from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.evaluate import evaluate
 from dprap.mechanisms.adaptive import AdaptiveSettings, mechanism, run
-from dprap.mechanisms.adaptive.groups import group_starts, with_groups
-from dprap.mechanisms.adaptive.schedule import Schedule
-from dprap.privacy import Budget, Curator, Neighbors
-from dprap.queries import Coarse, Marginal
+from dprap.mechanisms.adaptive.groups import group_starts, is_broad, with_groups
+from dprap.mechanisms.adaptive.schedule import Round, Schedule
+from dprap.privacy import Budget, Curator, Neighbors, Score
+from dprap.queries import Coarse, Marginal, Partition
 from dprap.sources import MemorySource
 from dprap.workload import all_kway
 
@@ -32,30 +34,67 @@ def test_codes_are_merged_until_a_group_is_large_enough_and_large_codes_stay_alo
     assert group_starts(np.array(shares), least) == starts
 
 
-def schedule_of(domain: Domain, pick_resolution: float) -> Schedule:
-    plain, whole = all_kway(domain, 2), all_kway(domain, len(domain))
-    return Schedule(tuple(plain), closure=whole.closure(smallest=2), pick_resolution=pick_resolution)
+def candidates(domain: Domain, shares: list[np.ndarray], pick_resolution: float) -> tuple[Partition, ...]:
+    """Of a workload with one marginal over all columns; only pairs are candidates over single codes."""
+    workload = all_kway(domain, len(domain))
+    plain = tuple(all_kway(domain, 2))
+    schedule = Schedule(plain, closure=workload.closure(smallest=2), pick_resolution=pick_resolution)
+    return with_groups(schedule, workload, shares)
 
 
 def test_candidates_are_the_plain_ones_and_those_that_groups_make_coarse_enough():
     domain = Domain.of({"x": 64, "sex": 2, "ill": 2})
     shares = [np.full(size, 1 / size) for size in domain.sizes]
     eighths = tuple(range(0, 64, 8))
-    found = with_groups(schedule_of(domain, 64.0), domain, shares)
+    found = candidates(domain, shares, 64.0)
     assert found[:3] == tuple(all_kway(domain, 2))
     assert set(found[3:]) == {
         Coarse(("x", "sex"), (eighths, None)),
         Coarse(("x", "ill"), (eighths, None)),
         Coarse(("x", "sex", "ill"), (eighths, None, None)),
     }
-    assert len(with_groups(schedule_of(domain, 9.0), domain, shares)) == 5, "12 cells of three columns are too many"
-    assert len(with_groups(schedule_of(domain, 64.0**2), domain, shares)) == 3, "nothing is merged"
-    assert len(with_groups(schedule_of(domain, 0.9), domain, shares)) == 3, "a column in one group says nothing"
+    assert len(candidates(domain, shares, 9.0)) == 5, "12 cells of three columns are too many"
+    assert len(candidates(domain, shares, 64.0**2)) == 3, "nothing is merged"
+    assert len(candidates(domain, shares, 0.9)) == 3, "a column in one group says nothing"
 
 
 def test_no_group_without_a_long_column():
     short = Domain.of({"a": 15, "b": 15})
-    assert with_groups(schedule_of(short, 4.0), short, [np.full(15, 1 / 15)] * 2) == (Marginal(("a", "b")),)
+    assert candidates(short, [np.full(15, 1 / 15)] * 2, 4.0) == (Marginal(("a", "b")),)
+
+
+def test_the_workloads_own_marginals_of_four_columns_take_part_in_few_groups_a_column():
+    domain = Domain.of({"a": 8, "b": 8, "c": 3, "d": 2})
+    even = np.full(8, 1 / 8)
+    shares = [even, np.array([0.65, *[0.05] * 7]), np.array([0.3, 0.3, 0.4]), np.array([0.1, 0.9])]
+    # Four times 20.25 is 81, the fourth power of 3: groups have a third of the records, or what is left.
+    (broad,) = [found for found in candidates(domain, shares, 20.25) if is_broad(found)]
+    assert broad == Coarse(("a", "b", "c", "d"), ((0, 3, 6), (0, 1), (0, 2), None))
+    assert not any(map(is_broad, candidates(domain, shares, 3.0))), "16 cells are more than 12"
+    three = Domain.of({"a": 8, "b": 8, "c": 3})
+    assert not any(map(is_broad, candidates(three, shares[:3], 20.25))), "pairs of columns show three as well"
+
+
+def test_broad_marginals_take_part_in_the_first_half_of_a_round():
+    domain = Domain.of({"a": 8, "b": 8, "c": 8, "d": 8, "e": 2, "f": 2})
+    halves = Coarse(("a", "b", "c", "d"), ((0, 4),) * 4)
+    others = [Marginal(("a", "e")), Marginal(("b", "f"))]
+    offered = []
+
+    class Watched:
+        def select(self, left, *_, **__):
+            offered.append(halves in left)
+            return [len(left) - 1]
+
+    def offers(picks: int, *, of: list[Partition]) -> list[bool]:
+        offered.clear()
+        estimates = [np.zeros(found.size(domain)) for found in of]
+        mechanism._choose(Watched(), of, estimates, Round(picks, Fraction(1), Fraction(1)), Score())
+        return list(offered)
+
+    assert offers(1, of=[halves, *others]) == [True]
+    assert offers(2, of=[halves, *others]) == [True, False]
+    assert offers(3, of=[halves, *others]) == [True, True, True], "at last nothing else is left"
 
 
 def test_a_broad_relation_below_the_noise_of_single_cells_is_learned(monkeypatch):

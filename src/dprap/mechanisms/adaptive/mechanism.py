@@ -15,7 +15,7 @@ import numpy as np
 
 from dprap.array_types import Answers
 from dprap.mechanisms.adaptive.evidence import Evidence, first_evidence
-from dprap.mechanisms.adaptive.groups import with_groups
+from dprap.mechanisms.adaptive.groups import is_broad, with_groups
 from dprap.mechanisms.adaptive.public_start import column_evidence, fit_to_public, misleads, records_stood_for
 from dprap.mechanisms.adaptive.schedule import Round, has_pairs, one_way_rho, one_way_shares, plan_schedule
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
@@ -70,7 +70,7 @@ def run(
     rows = product_of_columns()
     candidates: Sequence[Partition] = ()
     if schedule.rounds:
-        candidates = with_groups(schedule, workload.domain, start.one_way_shares)
+        candidates = with_groups(schedule, workload, start.one_way_shares)
     known = _Known(start if public is None else _start_from(public, rows, start, settings))
     stages = len(schedule.rounds) + bool(schedule.swept)
 
@@ -121,13 +121,16 @@ def _choose(
 ) -> list[int]:
     """Positions of the round's picks, one by one: no two have a pair of columns in common, while there are others.
 
-    What two have in common the first measures, and only the next fit will say what is left of the error of the second.
+    What two have in common the first measures, and only the next fit will say what is left of the error of the second. Broad marginals
+    take part in the first half: their errors add up over so many cells that what is sharp would hardly be chosen beside them.
     """
     pairs = [frozenset(combinations(candidate.columns, 2)) for candidate in candidates]
     taken: set[tuple[str, str]] = set()
     chosen: list[int] = []
-    for _ in range(picks.picks):
+    for number in range(picks.picks):
         others = [place for place in range(len(candidates)) if place not in chosen]
+        if number >= picks.picks / 2:
+            others = [place for place in others if not is_broad(candidates[place])] or others
         left = [place for place in others if not pairs[place] & taken] or others
         (pick,) = curator.select(
             [candidates[place] for place in left],

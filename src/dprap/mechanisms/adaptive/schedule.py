@@ -97,7 +97,7 @@ def plan_schedule(
     if left <= 0 or not has_pairs(workload):
         return Schedule()
     resolution = _resolution(rho, records, neighbors)
-    swept = _swept(workload)
+    swept = own_marginals(workload)
     share = _sweep_share(settings, workload, swept, resolution)
     sweep_rho = left * Fraction(share)
     picks = settings.picks or _picks(workload, resolution, sweeps=sweep_rho > 0)
@@ -121,8 +121,8 @@ def _resolution(rho: Fraction, records: float, neighbors: Neighbors) -> float:
     return records / stddev_for(neighbors.marginal_l2_squared, rho)
 
 
-def _swept(workload: Workload) -> tuple[Marginal, ...]:
-    """The workload's own marginals, each once."""
+def own_marginals(workload: Workload) -> tuple[Marginal, ...]:
+    """Those of the workload itself, each once, without what is too large to be fitted."""
     position = workload.domain.position
     own = {Marginal(tuple(sorted(family.columns, key=position))): None for family in workload}
     return tuple(m for m in own if len(m.columns) > 1 and m.size(workload.domain) <= MOST_CELLS)
