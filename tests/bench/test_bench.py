@@ -105,8 +105,8 @@ def test_runs_resume_share_cells_and_note_failures(data_dir: Path, tmp_path: Pat
     size = results.path.stat().st_size
     run_cells(cells, results, data_dir=data_dir, seconds_per_cell=100, report=lines.append)
     assert results.path.stat().st_size == size
-    results.forget(["independent"])
-    assert set(results.read()["method"]) == {"gaussian"}
+    results.forget([cells[0].key])
+    assert set(results.read()["method"]) == {"gaussian"}, "both experiments share the cell"
     written, _ = write_tables(table, tmp_path)
     assert "| independent |" in written.read_text()
     assert "answers nothing beyond" in written.read_text()
@@ -163,6 +163,24 @@ def test_every_figure_is_drawn(tmp_path: Path) -> None:
     drawn = draw_all(fake_results(), tmp_path)
     assert len(drawn) == len(experiments.PAPER)
     assert all(path.stat().st_size > 5000 for path in drawn)
+
+
+def test_redo_measures_the_cells_asked_for_and_leaves_others(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[Cell] = []
+    monkeypatch.setattr("dprap.bench.runner.run_cells", lambda cells, *_, **__: ran.extend(cells))
+    monkeypatch.setattr(experiments, "quick", lambda data: [Cell("quick", data, "3way:2", "zero")])
+    results = Results(tmp_path / "results.csv")
+    for name, method in (("quick", "zero"), ("other", "zero"), ("quick", "gaussian")):
+        results.add(Cell(name, "small", "3way:2" if name == "quick" else "3way:1", method), {"max": 0.5})
+    arguments = ["quick", "--data", str(data_dir), "--table", "small", "--out", str(tmp_path), "--redo", "zero"]
+    assert CliRunner().invoke(command.app, arguments).exit_code == 0
+    assert [(cell.experiment, cell.method) for cell in ran] == [("quick", "zero")]
+    assert set(zip(results.read()["experiment"], results.read()["method"], strict=True)) == {
+        ("other", "zero"),
+        ("quick", "gaussian"),
+    }
 
 
 def test_command_line(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ Seeds = Annotated[int, typer.Option("--seeds", min=1, help="Runs of every cell, 
 Limit = Annotated[float, typer.Option("--seconds", help="Processor seconds a cell may take.")]
 Redo = Annotated[
     list[str] | None,
-    typer.Option("--redo", help="Method whose earlier results are dropped; may be given several times."),
+    typer.Option("--redo", help="Method whose cells are measured again; may be given several times."),
 ]
 Methods = Annotated[
     list[str] | None, typer.Option("--method", help="Run this method's cells alone; may be given several times.")
@@ -110,9 +110,9 @@ def _run(
     from dprap.bench.runner import run_cells
 
     results = Results(out / "results.csv")
-    results.forget(redo or [])
     wanted = [cell for cell in cells if not methods or cell.method in methods]
     repeated = [replace(cell, seed=seed) for seed in range(seeds) for cell in wanted]
+    results.forget(cell.key for cell in repeated if cell.method in (redo or ()))
     run_cells(
         repeated,
         results,

@@ -43,11 +43,11 @@ class Results:
         same = table[(table["key"] == key) & (table["metric"] != "failed")]
         return dict(zip(same["metric"], same["value"].astype(float), strict=True))
 
-    def forget(self, methods: Iterable[str]) -> None:
-        """Drop the results of some methods, because they have changed."""
-        if self.path.exists() and (gone := set(methods)):
+    def forget(self, keys: Iterable[str]) -> None:
+        """Drop the results of some cells in every experiment that has them, because their method has changed."""
+        if self.path.exists() and (gone := set(keys)):
             table = pd.read_csv(self.path, dtype=str, keep_default_na=False)
-            table[~table["method"].isin(gone)].to_csv(self.path, index=False)
+            table[~table["key"].isin(gone)].to_csv(self.path, index=False, lineterminator="\n")
 
     def add(self, cell: Cell, metrics: dict[str, float], note: str = "") -> None:
         """Append a cell's metrics; a cell that failed has the single metric `failed`."""
