@@ -1,6 +1,6 @@
-"""What each lever of the adaptive mechanism does: ADULT, 64 three-way marginals, one lever changed at a time.
+"""What each lever of the adaptive mechanism does: ADULT, 64 marginals, one lever changed at a time.
 
-    python benchmarks/adaptive_ablation.py --data DIR --out benchmarks/results/adaptive_ablation.json
+    python benchmarks/adaptive_ablation.py --data DIR --out benchmarks/results/adaptive_ablation.json [--only 5way] [--seeds 20]
 
 Median error of the relaxed rows over noise seeds; everything else as in `adaptive.py`. Single queries instead of whole marginals is
 the method `rap`, whose figures `rap_accuracy.py` makes. Not private: the noise is seeded.
@@ -15,8 +15,9 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from typing import Any
 from unittest.mock import patch
 
@@ -34,8 +35,7 @@ from dprap.relaxed.soft_rows import SoftRows, Target
 from dprap.sources import MemorySource
 
 FIRST_SEED = 200
-WORKLOAD = "3way:64"
-EPSILONS = (0.1, 1.0)
+CASES = (("3way:64", 0.1), ("3way:64", 1.0), ("5way:64", 0.1))
 
 
 def believe_every_cell() -> AbstractContextManager[Any]:
@@ -59,6 +59,11 @@ def no_groups() -> AbstractContextManager[Any]:
     return patch("dprap.mechanisms.adaptive.mechanism.with_groups", lambda schedule, *_: schedule.candidates)
 
 
+def none_broad() -> AbstractContextManager[Any]:
+    """No marginals of several columns in few groups each."""
+    return patch("dprap.mechanisms.adaptive.groups._all_columns_merged", lambda *_: ())
+
+
 def go_on() -> AbstractContextManager[Any]:
     """The last fit is no fresh start."""
     return patch.object(SoftRows, "restart", lambda _: None)
@@ -79,6 +84,7 @@ LEVERS = (
     Lever("score: largest cell error", {"objective": "max"}),
     Lever("score: summed error above a quarter of the noise", {"objective": "mean"}),
     Lever("no groups of codes", change=no_groups),
+    Lever("no broad marginals", change=none_broad),
     Lever("columns: 10% of ρ", {"one_way_share": 0.1}),
     Lever("columns: 50% of ρ", {"one_way_share": 0.5}),
     Lever("columns as measured, not smoothed", change=leave_columns_rough),
@@ -101,40 +107,50 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--only", default="", help="run only what has one of these in 'LEVER, WORKLOAD', by semicolons")
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
     runs = json.loads(options.out.read_text())["runs"] if options.out.exists() else []
     codes = load_benchmark("adult", options.data)
     source = MemorySource(codes)
-    workload = named_workload(WORKLOAD, codes.domain, rows=codes.rows, data_dir=options.data)
-    done = {(found["lever"], found["epsilon"], found["seed"]) for found in runs}
-    for lever in LEVERS:
-        for epsilon in EPSILONS:
-            for seed in range(FIRST_SEED, FIRST_SEED + options.seeds):
-                if (lever.name, epsilon, seed) in done:
-                    continue
-                curator = seeded_curator(source, epsilon=epsilon, seed=seed, accounting=lever.accounting)
-                curator.set_aside(curator.budget.rho * 2 / 100)
-                started = time.process_time()
-                with lever.change():
-                    result = run(curator, workload, AdaptiveSettings(**lever.settings), seed=seed)
-                cpu_seconds = round(time.process_time() - started, 1)
-                errors = evaluate(source, workload, result)
-                assert errors.tv is not None
-                found = {"max": float(f"{errors.max:.4g}"), "tv": float(f"{errors.tv:.4g}"), "cpu_seconds": cpu_seconds}
-                runs.append({"lever": lever.name, "epsilon": epsilon, "seed": seed, **found})
-                _keep(options.out, runs)
-            print(lever.name, epsilon, _median(runs, lever.name, epsilon), flush=True)
+    done = {(*_case(found), found["seed"]) for found in runs}
+    for lever, (name, epsilon) in product(LEVERS, CASES):
+        if not any(part in f"{lever.name}, {name}" for part in options.only.split(";")):
+            continue
+        workload = named_workload(name, codes.domain, rows=codes.rows, data_dir=options.data)
+        for seed in range(FIRST_SEED, FIRST_SEED + options.seeds):
+            if (lever.name, name, epsilon, seed) in done:
+                continue
+            curator = seeded_curator(source, epsilon=epsilon, seed=seed, accounting=lever.accounting)
+            curator.set_aside(curator.budget.rho * 2 / 100)
+            started = time.process_time()
+            with lever.change():
+                result = run(curator, workload, AdaptiveSettings(**lever.settings), seed=seed)
+            cpu_seconds = round(time.process_time() - started, 1)
+            errors = evaluate(source, workload, result)
+            assert errors.tv is not None
+            found = {"max": float(f"{errors.max:.4g}"), "tv": float(f"{errors.tv:.4g}"), "cpu_seconds": cpu_seconds}
+            runs.append({"lever": lever.name, "workload": name, "epsilon": epsilon, "seed": seed, **found})
+            _keep(options.out, runs)
+        print(lever.name, name, epsilon, _medians(runs, (lever.name, name, epsilon)), flush=True)
 
 
-def _median(runs: list[dict[str, Any]], lever: str, epsilon: float) -> dict[str, float]:
-    same = [found for found in runs if (found["lever"], found["epsilon"]) == (lever, epsilon)]
-    return {metric: median(found[metric] for found in same) for metric in ("max", "tv", "cpu_seconds")}
+def _case(found: dict[str, Any]) -> tuple[str, str, float]:
+    return found["lever"], found["workload"], found["epsilon"]
+
+
+def _medians(runs: list[dict[str, Any]], case: tuple[str, str, float]) -> dict[str, float]:
+    same = [found for found in runs if _case(found) == case]
+    of_each = {metric: median(found[metric] for found in same) for metric in ("max", "tv", "cpu_seconds")}
+    return {"draws": len(same), **of_each, "mean_max": float(f"{mean(found['max'] for found in same):.4g}")}
 
 
 def _keep(path: Path, runs: list[dict[str, Any]]) -> None:
-    names = list(dict.fromkeys((found["lever"], found["epsilon"]) for found in runs))
-    medians = [{"lever": lever, "epsilon": epsilon, **_median(runs, lever, epsilon)} for lever, epsilon in names]
+    cases = dict.fromkeys(map(_case, runs))
+    medians = [
+        {"lever": lever, "workload": name, "epsilon": epsilon, **_medians(runs, (lever, name, epsilon))}
+        for lever, name, epsilon in cases
+    ]
     facts = {"when": datetime.now(UTC).isoformat(timespec="seconds"), "machine": machine(), "medians": medians}
     path.write_text(json.dumps({**facts, "runs": runs}, indent=1) + "\n")
 
