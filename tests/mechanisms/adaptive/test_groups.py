@@ -67,12 +67,12 @@ def test_the_workloads_own_marginals_of_four_columns_take_part_in_few_groups_a_c
     domain = Domain.of({"a": 8, "b": 8, "c": 3, "d": 2})
     even = np.full(8, 1 / 8)
     shares = [even, np.array([0.65, *[0.05] * 7]), np.array([0.3, 0.3, 0.4]), np.array([0.1, 0.9])]
-    # Four times 20.25 is 81, the fourth power of 3: groups have a third of the records, or what is left.
-    (broad,) = [found for found in candidates(domain, shares, 20.25) if is_broad(found)]
+    # Twice 40.5 is 81, the fourth power of 3: groups have a third of the records, or what is left.
+    (broad,) = [found for found in candidates(domain, shares, 40.5) if is_broad(found)]
     assert broad == Coarse(("a", "b", "c", "d"), ((0, 3, 6), (0, 1), (0, 2), None))
-    assert not any(map(is_broad, candidates(domain, shares, 3.0))), "16 cells are more than 12"
+    assert not any(map(is_broad, candidates(domain, shares, 6.0))), "16 cells are more than 12"
     three = Domain.of({"a": 8, "b": 8, "c": 3})
-    assert not any(map(is_broad, candidates(three, shares[:3], 20.25))), "pairs of columns show three as well"
+    assert not any(map(is_broad, candidates(three, shares[:3], 40.5))), "pairs of columns show three as well"
 
 
 def test_broad_marginals_take_part_in_the_first_half_of_a_round():

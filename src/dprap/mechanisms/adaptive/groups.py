@@ -5,8 +5,8 @@ are candidates: groups show what is broad, codes what is sharp (an amount and it
 are paid for: neighbouring codes are merged until a group has √(σ_J/n) of the records, so that a cell of two such columns has about as many records as
 noise. A code that has as many by itself stays alone, such as the zero of an amount that most people do not have, and ends the group before it.
 
-The workload's own marginals of k ≥ 4 columns take part as well, with all columns, short ones too, merged until a group has (σ_J/4n)^(1/k) of the records: at
-small ε two to five groups a column. Such a broad marginal of five columns costs as much as a pair and shows ten pairs at once, roughly. That suits the cells with the largest
+The workload's own marginals of k ≥ 4 columns take part as well, with all columns, short ones too, merged until a group has (σ_J/2n)^(1/k) of the records: at
+small ε two to four groups a column. Such a broad marginal of five columns costs as much as a pair and shows ten pairs at once, roughly. That suits the cells with the largest
 errors, which are of common codes as a rule, but hides what two rare codes have to do with each other (both missing), so the second half of a round's picks does without.
 """
 
@@ -25,7 +25,7 @@ from dprap.queries.coarse import Starts
 from dprap.workload import Workload
 
 _SEVERAL = 4
-_CELLS_OF_SEVERAL = 4
+_CELLS_OF_SEVERAL = 2
 # The workload's own marginals take part in few groups a column from four columns on, with at most so many cells for each unit of n/σ_J.
 # Those of three columns gained nothing over their pairs, nor did other sets of four: they only make selection noisier.
 
