@@ -113,11 +113,12 @@ def main() -> None:
     runs = json.loads(options.out.read_text())["runs"] if options.out.exists() else []
     codes = load_benchmark("adult", options.data)
     source = MemorySource(codes)
+    workloads = {name: named_workload(name, codes.domain, rows=codes.rows, data_dir=options.data) for name, _ in CASES}
     done = {(*_case(found), found["seed"]) for found in runs}
     for lever, (name, epsilon) in product(LEVERS, CASES):
         if not any(part in f"{lever.name}, {name}" for part in options.only.split(";")):
             continue
-        workload = named_workload(name, codes.domain, rows=codes.rows, data_dir=options.data)
+        workload = workloads[name]
         for seed in range(FIRST_SEED, FIRST_SEED + options.seeds):
             if (lever.name, name, epsilon, seed) in done:
                 continue

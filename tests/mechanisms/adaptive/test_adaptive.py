@@ -106,6 +106,16 @@ def test_rounds_stay_as_few_as_asked_for_where_candidates_are_few():
     assert sum((each.select_rho + each.measure_rho) * each.picks for each in plan.rounds) + plan.sweep_rho == rho
 
 
+@pytest.mark.parametrize("usual", [0.01, 0.2, 0.99])
+def test_choosing_gets_its_share_of_every_pick(usual):
+    rho = Fraction(1, 1000)
+    settings = AdaptiveSettings(selection_share=usual, sweep_share=0.0)
+    plan = plan_schedule(all_kway(DOMAIN, 3), settings, rho=rho, left=rho, records=1e5, neighbors=Neighbors())
+    assert plan.rounds
+    for each in plan.rounds:
+        assert each.select_rho / (each.select_rho + each.measure_rho) == Fraction(usual)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_picks_of_a_round_have_no_pair_of_columns_in_common_while_there_are_others(seed):
     keeper = curator(RELATIONS[0], seed=seed)
