@@ -64,6 +64,11 @@ def none_broad() -> AbstractContextManager[Any]:
     return patch("dprap.mechanisms.adaptive.groups._all_columns_merged", lambda *_: ())
 
 
+def all_cells_count() -> AbstractContextManager[Any]:
+    """Choose by all errors of a marginal, not by the largest."""
+    return patch("dprap.mechanisms.adaptive.mechanism._CELLS_THAT_COUNT", None)
+
+
 def go_on() -> AbstractContextManager[Any]:
     """The last fit is no fresh start."""
     return patch.object(SoftRows, "restart", lambda _: None)
@@ -82,7 +87,8 @@ class Lever:
 LEVERS = (
     Lever("default"),
     Lever("score: largest cell error", {"objective": "max"}),
-    Lever("score: summed error above a quarter of the noise", {"objective": "mean"}),
+    Lever("score: all errors above half the noise", change=all_cells_count),
+    Lever("score: all errors above a quarter of the noise", {"objective": "mean"}),
     Lever("no groups of codes", change=no_groups),
     Lever("no broad marginals", change=none_broad),
     Lever("columns: 10% of ρ", {"one_way_share": 0.1}),

@@ -4,9 +4,10 @@ For a marginal with exact counts c and public estimates e, both in counts, let e
 
     weight · (cell · max_i error_i + l1 · Σ_i above_i − penalty),   above_i = max(error_i − threshold, 0),
 
-with public weights, thresholds (0 unless given) and penalties. Between neighbours c changes by at most Δ∞ in a cell and Δ1
-in sum; every error_i and every above_i moves at most as much as c_i, so the score changes by at most
-weight · (cell · Δ∞ + l1 · Δ1). Everything is put on integer grids *before* the private counts enter, so this bound holds to the last bit.
+with public weights, thresholds (0 unless given) and penalties; the sum is over all cells, or over the k with the largest errors, with k public. Between
+neighbours c changes by at most Δ∞ in a cell and Δ1 in sum; every error_i and every above_i moves at most as much as c_i, so the sum over any fixed
+k cells moves by at most min(Δ1, k · Δ∞), and so does the largest of such sums. Hence the score changes by at most
+weight · (cell · Δ∞ + l1 · min(Δ1, k · Δ∞)). Everything is put on integer grids *before* the private counts enter, so this bound holds to the last bit.
 
 No 64-bit integer may wrap around: a wrapped difference would jump by 2^64 where its argument moves by 1. Hence the limits, on public
 numbers alone: with at most 2^32 records and estimates and penalties of at most 2^32 counts, errors add up to at most 2^41 grid steps and a
@@ -36,13 +37,17 @@ _WEIGHT_GRID = 4096
 
 @dataclass(frozen=True)
 class Score:
-    """How badly a marginal is answered: its largest cell error and summed error, blended."""
+    """How badly a marginal is answered: its largest cell error and summed error, blended.
+
+    `summed_cells` is how many of the largest errors are summed; None for all of them.
+    """
 
     cell: float = 1.0
     l1: float = 0.0
     weights: Sequence[float] | None = None
     penalties_counts: Sequence[float] | None = None
     threshold_counts: float = 0.0
+    summed_cells: int | None = None
 
     def on_grid(self, candidates: int) -> GridScore:
         """The score with all its public factors as integers."""
@@ -67,12 +72,15 @@ class Score:
             raise SettingsError("a penalty of a score is larger than any number of records.")
         if not 0 <= self.threshold_counts <= MAX_COUNT:
             raise SettingsError("the threshold of a score must not be negative or larger than any number of records.")
+        if self.summed_cells is not None and self.summed_cells < 1:
+            raise SettingsError("a score sums the errors of one cell at least.")
         return GridScore(
             cell,
             l1,
             whole_weights,
             np.rint(penalties * (ESTIMATE_GRID * _FACTOR_GRID)).astype(np.int64),
             round(self.threshold_counts * ESTIMATE_GRID),
+            self.summed_cells,
         )
 
 
@@ -85,6 +93,7 @@ class GridScore:
     weights: np.ndarray
     penalties: np.ndarray
     threshold: int = 0
+    summed_cells: int | None = None
 
     def of(self, candidate: int, counts: Counts, estimates_counts: Answers) -> int:
         """The integer score of one candidate."""
@@ -92,17 +101,23 @@ class GridScore:
         if float(np.abs(on_grid).sum(dtype=np.float64)) > MAX_COUNT * ESTIMATE_GRID:
             raise SettingsError("the estimates of a marginal add up to more than any number of records.")
         errors = np.abs(counts * ESTIMATE_GRID - on_grid)
-        above = np.maximum(errors - self.threshold, 0) if self.threshold else errors
+        summed = errors
+        if self.summed_cells is not None and self.summed_cells < errors.size:
+            summed = np.partition(errors, -self.summed_cells)[-self.summed_cells :]
+        above = np.maximum(summed - self.threshold, 0) if self.threshold else summed
         blended = self.cell * int(errors.max()) + self.l1 * int(above.sum())
         return int(self.weights[candidate]) * (blended - int(self.penalties[candidate]))
 
     def described(self) -> list[object]:
         """The public numbers of the score, for the ledger's digest."""
-        return [self.cell, self.l1, self.weights.tolist(), self.penalties.tolist(), self.threshold]
+        return [self.cell, self.l1, self.weights.tolist(), self.penalties.tolist(), self.threshold, self.summed_cells]
 
     def sensitivity(self, neighbors: Neighbors) -> int:
         """Largest change of any candidate's integer score between neighbours."""
-        per_weight = ESTIMATE_GRID * (self.cell * neighbors.query + self.l1 * neighbors.marginal_l1)
+        of_sum = neighbors.marginal_l1
+        if self.summed_cells is not None:
+            of_sum = min(of_sum, self.summed_cells * neighbors.query)
+        per_weight = ESTIMATE_GRID * (self.cell * neighbors.query + self.l1 * of_sum)
         return int(self.weights.max()) * per_weight
 
 

@@ -128,6 +128,19 @@ def test_picks_of_a_round_have_no_pair_of_columns_in_common_while_there_are_othe
     assert keeper.spent == 4 * price
 
 
+@pytest.mark.parametrize(("objective", "sharp_first"), [("blend", True), ("max", True), ("mean", False)])
+def test_what_is_a_little_wrong_everywhere_comes_after_a_sharp_relation_unless_the_mean_is_asked_for(
+    objective, sharp_first
+):
+    stddev_counts = 100.0
+    score = mechanism._score(AdaptiveSettings(objective=objective), stddev_counts).on_grid(1)
+    sharp = np.zeros(400)
+    sharp[:4] = 10 * stddev_counts
+    wide = np.full(400, stddev_counts)
+    nothing = np.zeros(400, np.int64)
+    assert (score.of(0, nothing, sharp) > score.of(0, nothing, wide)) == sharp_first
+
+
 def test_evidence_combines_by_inverse_variance():
     first = Measurement(Marginal(("d",)), np.array([10, 20]), 1.0, 0.5)
     second = Measurement(Marginal(("d",)), np.array([16, 14]), 2.0, 0.125)

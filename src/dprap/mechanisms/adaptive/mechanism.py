@@ -31,6 +31,9 @@ from dprap.workload import Workload
 _LEAST_SHARE = 0.001
 # Every code starts with at least this share of its noise: a code that noise has hidden must be able to come back when other
 # marginals show it, against the pull towards the start.
+_CELLS_THAT_COUNT = 16
+# So many errors of a marginal make it worth choosing. If all did, wide marginals that are a little wrong everywhere would come before those with the
+# largest errors; with only four, too little of a relation would stand above the noise of choosing.
 _FEW = 40
 _LONG = 8
 _JITTER_OF_FEW = 1.0
@@ -208,7 +211,7 @@ def _records(curator: Curator, measured: Sequence[Measurement]) -> float:
 
 
 def _score(settings: AdaptiveSettings, stddev_counts: float) -> Score:
-    """What makes a marginal worth measuring: the sum of its errors, each above a part of the noise that a measurement would have.
+    """What makes a marginal worth measuring: the sum of its largest errors, each above a part of the noise that a measurement would have.
 
     A relation of two columns shows in four cells at least, two with too many records and two with too few. Their sum is four times the error of
     each and moves by 2 between neighbours where a single count moves by 1, so it stands twice as far above the noise of selection as
@@ -220,7 +223,7 @@ def _score(settings: AdaptiveSettings, stddev_counts: float) -> Score:
         case "mean":
             return Score(cell=0.0, l1=1.0, threshold_counts=stddev_counts / 4)
         case "blend":
-            return Score(cell=0.0, l1=1.0, threshold_counts=stddev_counts / 2)
+            return Score(cell=0.0, l1=1.0, threshold_counts=stddev_counts / 2, summed_cells=_CELLS_THAT_COUNT)
 
 
 class _Known:

@@ -14,7 +14,7 @@ Objective = Literal["blend", "max", "mean"]
 class AdaptiveSettings:
     """What a user may override.
 
-    `objective`: `max` picks by the worst cell; `blend` and `mean` by summed error above a half and a quarter of the noise.
+    `objective`: `max` picks by the worst cell; `blend` by its 16 largest errors above half the noise; `mean` by all above a quarter.
     `one_way_share` of ρ goes to the one-way marginals, `total_share` to the number of records where it is private;
     `sweep_share` of the rest measures the whole workload once at the end. Of what remains, `selection_share` chooses marginals and
     the others measure them. `one_way_share`, `sweep_share`, `rounds` and `picks` (marginals chosen in all) follow
