@@ -41,7 +41,7 @@ from dprap.privacy import Accounting
 from dprap.relaxed import round_rows
 from dprap.sources import MemorySource
 
-FIRST_SEED = 500  # smaller seeds were used while the mechanism was made
+FIRST_SEED = 600  # smaller seeds were used while the mechanism was made
 CERTIFICATE = Fraction(2, 100)
 METRICS = ("max", "tv", "rounded_max", "rounded_tv", "cpu_seconds", "peak_mb")
 

@@ -30,6 +30,7 @@ from dprap.datasets.benchmark import load_benchmark
 from dprap.evaluate import evaluate
 from dprap.mechanisms.adaptive import AdaptiveSettings, run
 from dprap.mechanisms.adaptive.evidence import Evidence
+from dprap.mechanisms.adaptive.schedule import MOST_CELLS
 from dprap.privacy import Accounting
 from dprap.relaxed.soft_rows import SoftRows, Target
 from dprap.sources import MemorySource
@@ -66,7 +67,7 @@ def none_broad() -> AbstractContextManager[Any]:
 
 def all_cells_count() -> AbstractContextManager[Any]:
     """Choose by all errors of a marginal, not by the largest."""
-    return patch("dprap.mechanisms.adaptive.mechanism._CELLS_THAT_COUNT", None)
+    return patch("dprap.mechanisms.adaptive.mechanism._CELLS_THAT_COUNT", MOST_CELLS)
 
 
 def go_on() -> AbstractContextManager[Any]:

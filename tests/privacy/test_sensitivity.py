@@ -78,8 +78,8 @@ SCORES = [
     Score(cell=0.0, l1=1.0),
     Score(cell=0.0, l1=1.0, threshold_counts=1.5),
     Score(cell=0.3, l1=1.0, threshold_counts=1.5),
-    Score(cell=0.0, l1=1.0, summed_cells=1),
-    Score(cell=0.0, l1=1.0, threshold_counts=1.5, summed_cells=3),
+    Score(cell=0.0, l1=1.0, summed_cells=[1, 1, 1, 1]),
+    Score(cell=0.0, l1=1.0, threshold_counts=1.5, summed_cells=[1, 2, 3, 100]),
     Score(cell=1.0, l1=0.37, weights=[1.0, 0.1, 2.5, 0.7], penalties_counts=[0.0, 3.7, 1e5, -2.0]),
 ]
 
@@ -116,7 +116,7 @@ def test_query_scores_and_certificates(neighbors):
                 assert abs(int(scores[0].max()) - int(scores[1].max())) <= neighbors.query * grid
 
 
-@pytest.mark.parametrize(("cells", "expected"), [(1, 5), (2, 7), (3, 8), (4, 8), (9, 8), (None, 8)])
+@pytest.mark.parametrize(("cells", "expected"), [([1], 5), ([2], 7), ([3], 8), ([4], 8), ([9], 8), (None, 8)])
 def test_only_the_largest_errors_are_summed(cells, expected):
     score = Score(cell=0.0, l1=1.0, threshold_counts=1.0, summed_cells=cells).on_grid(1)
     counts, estimate = np.array([10, 2, 7, 0]), np.array([4.0, 3.0, 10.0, 2.0])
@@ -156,7 +156,8 @@ def test_estimates_that_add_up_to_nonsense_are_refused():
         Score(penalties_counts=[1e200]),
         Score(cell=1e-300, penalties_counts=[1e200]),
         Score(penalties_counts=[1.0, 2.0]),
-        Score(summed_cells=0),
+        Score(summed_cells=[0]),
+        Score(summed_cells=[1, 1]),
     ],
 )
 def test_bad_scores_are_refused(score):

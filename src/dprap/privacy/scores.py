@@ -39,7 +39,7 @@ _WEIGHT_GRID = 4096
 class Score:
     """How badly a marginal is answered: its largest cell error and summed error, blended.
 
-    `summed_cells` is how many of the largest errors are summed; None for all of them.
+    `summed_cells` is, for each candidate, how many of its largest errors are summed; all of them unless it is given.
     """
 
     cell: float = 1.0
@@ -47,7 +47,7 @@ class Score:
     weights: Sequence[float] | None = None
     penalties_counts: Sequence[float] | None = None
     threshold_counts: float = 0.0
-    summed_cells: int | None = None
+    summed_cells: Sequence[int] | None = None
 
     def on_grid(self, candidates: int) -> GridScore:
         """The score with all its public factors as integers."""
@@ -72,15 +72,17 @@ class Score:
             raise SettingsError("a penalty of a score is larger than any number of records.")
         if not 0 <= self.threshold_counts <= MAX_COUNT:
             raise SettingsError("the threshold of a score must not be negative or larger than any number of records.")
-        if self.summed_cells is not None and self.summed_cells < 1:
-            raise SettingsError("a score sums the errors of one cell at least.")
+        if self.summed_cells is not None and (len(self.summed_cells) != candidates or min(self.summed_cells) < 1):
+            raise SettingsError(
+                "a score sums the errors of one cell at least, and needs their number for each candidate."
+            )
         return GridScore(
             cell,
             l1,
             whole_weights,
             np.rint(penalties * (ESTIMATE_GRID * _FACTOR_GRID)).astype(np.int64),
             round(self.threshold_counts * ESTIMATE_GRID),
-            self.summed_cells,
+            None if self.summed_cells is None else tuple(self.summed_cells),
         )
 
 
@@ -93,7 +95,7 @@ class GridScore:
     weights: np.ndarray
     penalties: np.ndarray
     threshold: int = 0
-    summed_cells: int | None = None
+    summed_cells: tuple[int, ...] | None = None
 
     def of(self, candidate: int, counts: Counts, estimates_counts: Answers) -> int:
         """The integer score of one candidate."""
@@ -102,8 +104,9 @@ class GridScore:
             raise SettingsError("the estimates of a marginal add up to more than any number of records.")
         errors = np.abs(counts * ESTIMATE_GRID - on_grid)
         summed = errors
-        if self.summed_cells is not None and self.summed_cells < errors.size:
-            summed = np.partition(errors, -self.summed_cells)[-self.summed_cells :]
+        if self.summed_cells is not None and self.summed_cells[candidate] < errors.size:
+            largest = self.summed_cells[candidate]
+            summed = np.partition(errors, -largest)[-largest:]
         above = np.maximum(summed - self.threshold, 0) if self.threshold else summed
         blended = self.cell * int(errors.max()) + self.l1 * int(above.sum())
         return int(self.weights[candidate]) * (blended - int(self.penalties[candidate]))
@@ -116,7 +119,7 @@ class GridScore:
         """Largest change of any candidate's integer score between neighbours."""
         of_sum = neighbors.marginal_l1
         if self.summed_cells is not None:
-            of_sum = min(of_sum, self.summed_cells * neighbors.query)
+            of_sum = min(of_sum, max(self.summed_cells) * neighbors.query)
         per_weight = ESTIMATE_GRID * (self.cell * neighbors.query + self.l1 * of_sum)
         return int(self.weights.max()) * per_weight
 

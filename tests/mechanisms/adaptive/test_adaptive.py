@@ -16,8 +16,8 @@ from dprap.mechanisms.adaptive.smoothing import smooth
 from dprap.mechanisms.independent import IndependentSettings
 from dprap.mechanisms.independent import run as run_independent
 from dprap.mechanisms.result import silent
-from dprap.privacy import Budget, Curator, Measurement, Neighbors, Relation, Score
-from dprap.queries import Marginal, Threshold
+from dprap.privacy import Budget, Curator, Measurement, Neighbors, Relation
+from dprap.queries import Coarse, Marginal, Threshold
 from dprap.relaxed.soft_rows import SoftRows
 from dprap.sources import MemorySource
 from dprap.workload import Workload, all_kway
@@ -122,22 +122,34 @@ def test_picks_of_a_round_have_no_pair_of_columns_in_common_while_there_are_othe
     candidates = [Marginal(tuple(columns)) for columns in ("ab", "abc", "abd", "cd")]
     estimates = [np.zeros(marginal.size(DOMAIN)) for marginal in candidates]
     price = keeper.remaining / 10
-    chosen = mechanism._choose(keeper, candidates, estimates, Round(4, price, price), Score(cell=0.0, l1=1.0))
+    chosen = mechanism._choose(keeper, candidates, estimates, Round(4, price, price), "mean")
     assert sorted(chosen) == [0, 1, 2, 3]
     assert 3 in chosen[:2]
     assert keeper.spent == 4 * price
 
 
-@pytest.mark.parametrize(("objective", "sharp_first"), [("blend", True), ("max", True), ("mean", False)])
-def test_what_is_a_little_wrong_everywhere_comes_after_a_sharp_relation_unless_the_mean_is_asked_for(
-    objective, sharp_first
+WIDE_DOMAIN = Domain.of(dict.fromkeys("abcd", 4) | {"e": 64, "f": 4})
+
+
+@pytest.mark.parametrize(
+    ("objective", "marginal", "sharp_first"),
+    [
+        ("blend", Marginal(("e", "f")), True),
+        ("blend", Coarse(("a", "b", "c", "d"), (None, None, None, (0, 1, 2, 3))), False),
+        ("max", Marginal(("e", "f")), True),
+        ("mean", Marginal(("e", "f")), False),
+    ],
+)
+def test_what_is_a_little_wrong_everywhere_comes_after_a_sharp_relation_unless_broad_or_the_mean_is_asked_for(
+    objective, marginal, sharp_first
 ):
     stddev_counts = 100.0
-    score = mechanism._score(AdaptiveSettings(objective=objective), stddev_counts).on_grid(1)
-    sharp = np.zeros(400)
+    score = mechanism._score(objective, [marginal], WIDE_DOMAIN, stddev_counts).on_grid(1)
+    cells = marginal.size(WIDE_DOMAIN)
+    sharp = np.zeros(cells)
     sharp[:4] = 10 * stddev_counts
-    wide = np.full(400, stddev_counts)
-    nothing = np.zeros(400, np.int64)
+    wide = np.full(cells, stddev_counts)
+    nothing = np.zeros(cells, np.int64)
     assert (score.of(0, nothing, sharp) > score.of(0, nothing, wide)) == sharp_first
 
 

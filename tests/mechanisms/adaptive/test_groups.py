@@ -11,7 +11,7 @@ from dprap.evaluate import evaluate
 from dprap.mechanisms.adaptive import AdaptiveSettings, mechanism, run
 from dprap.mechanisms.adaptive.groups import group_starts, is_broad, with_groups
 from dprap.mechanisms.adaptive.schedule import Round, Schedule
-from dprap.privacy import Budget, Curator, Neighbors, Score
+from dprap.privacy import Budget, Curator, Neighbors
 from dprap.queries import Coarse, Marginal, Partition
 from dprap.sources import MemorySource
 from dprap.workload import all_kway
@@ -82,6 +82,12 @@ def test_broad_marginals_take_part_in_the_first_half_of_a_round():
     offered = []
 
     class Watched:
+        def __init__(self):
+            self.domain = domain
+
+        def stddev_of_marginal(self, _):
+            return 1.0
+
         def select(self, left, *_, **__):
             offered.append(halves in left)
             return [len(left) - 1]
@@ -89,7 +95,7 @@ def test_broad_marginals_take_part_in_the_first_half_of_a_round():
     def offers(picks: int, *, of: list[Partition]) -> list[bool]:
         offered.clear()
         estimates = [np.zeros(found.size(domain)) for found in of]
-        mechanism._choose(Watched(), of, estimates, Round(picks, Fraction(1), Fraction(1)), Score())
+        mechanism._choose(Watched(), of, estimates, Round(picks, Fraction(1), Fraction(1)), "blend")
         return list(offered)
 
     assert offers(1, of=[halves, *others]) == [True]

@@ -14,11 +14,12 @@ from itertools import combinations
 import numpy as np
 
 from dprap.array_types import Answers
+from dprap.domain import Domain
 from dprap.mechanisms.adaptive.evidence import Evidence, first_evidence
 from dprap.mechanisms.adaptive.groups import is_broad, with_groups
 from dprap.mechanisms.adaptive.public_start import column_evidence, fit_to_public, misleads, records_stood_for
 from dprap.mechanisms.adaptive.schedule import Round, has_pairs, one_way_rho, one_way_shares, plan_schedule
-from dprap.mechanisms.adaptive.settings import AdaptiveSettings
+from dprap.mechanisms.adaptive.settings import AdaptiveSettings, Objective
 from dprap.mechanisms.adaptive.smoothing import SHORTEST, smooth
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.mechanisms.shared import project_simplex
@@ -32,8 +33,8 @@ _LEAST_SHARE = 0.001
 # Every code starts with at least this share of its noise: a code that noise has hidden must be able to come back when other
 # marginals show it, against the pull towards the start.
 _CELLS_THAT_COUNT = 16
-# So many errors of a marginal make it worth choosing. If all did, wide marginals that are a little wrong everywhere would come before those with the
-# largest errors; with only four, too little of a relation would stand above the noise of choosing.
+# So many errors of a marginal make it worth choosing, unless it is broad. If all did, wide marginals that are a little wrong everywhere would come before
+# those with the largest errors; with only four, too little of a relation would stand above the noise of choosing.
 _FEW = 40
 _LONG = 8
 _JITTER_OF_FEW = 1.0
@@ -100,8 +101,7 @@ def run(
 
     for number, each in enumerate(schedule.rounds, start=1):
         estimates = [rows.marginal(marginal) * start.records for marginal in candidates]
-        score = _score(settings, curator.stddev_of_marginal(each.measure_rho))
-        chosen = _choose(curator, candidates, estimates, each, score)
+        chosen = _choose(curator, candidates, estimates, each, settings.objective)
         measured = curator.measure([candidates[position] for position in chosen], each.measure_rho * each.picks)
         expected = [estimates[position] for position in chosen]
         if public is not None and number == 1:
@@ -120,13 +120,14 @@ def run(
 
 
 def _choose(
-    curator: Curator, candidates: Sequence[Partition], estimates: Sequence[Answers], picks: Round, score: Score
+    curator: Curator, candidates: Sequence[Partition], estimates: Sequence[Answers], picks: Round, objective: Objective
 ) -> list[int]:
     """Positions of the round's picks, one by one: no two have a pair of columns in common, while there are others.
 
     What two have in common the first measures, and only the next fit will say what is left of the error of the second. Broad marginals
     take part in the first half: their errors add up over so many cells that what is sharp would hardly be chosen beside them.
     """
+    stddev_counts = curator.stddev_of_marginal(picks.measure_rho)
     pairs = [frozenset(combinations(candidate.columns, 2)) for candidate in candidates]
     taken: set[tuple[str, str]] = set()
     chosen: list[int] = []
@@ -135,12 +136,13 @@ def _choose(
         if number >= picks.picks / 2:
             others = [place for place in others if not is_broad(candidates[place])] or others
         left = [place for place in others if not pairs[place] & taken] or others
+        open_ = [candidates[place] for place in left]
         (pick,) = curator.select(
-            [candidates[place] for place in left],
+            open_,
             [estimates[place] for place in left],
             k=1,
             rho=picks.select_rho,
-            score=score,
+            score=_score(objective, open_, curator.domain, stddev_counts),
         )
         chosen.append(left[pick])
         taken |= pairs[left[pick]]
@@ -210,20 +212,22 @@ def _records(curator: Curator, measured: Sequence[Measurement]) -> float:
     return max(float(np.average(sums, weights=1 / variances)), 1.0)
 
 
-def _score(settings: AdaptiveSettings, stddev_counts: float) -> Score:
+def _score(objective: Objective, candidates: Sequence[Partition], domain: Domain, stddev_counts: float) -> Score:
     """What makes a marginal worth measuring: the sum of its largest errors, each above a part of the noise that a measurement would have.
 
     A relation of two columns shows in four cells at least, two with too many records and two with too few. Their sum is four times the error of
     each and moves by 2 between neighbours where a single count moves by 1, so it stands twice as far above the noise of selection as
     the largest error does. What is far below the noise of measuring must not count: there is a lot of it, and no measurement mends it.
+    Of a broad marginal all errors count: it is there to add up what several columns have to do with each other.
     """
-    match settings.objective:
+    match objective:
         case "max":
             return Score(cell=1.0)
         case "mean":
             return Score(cell=0.0, l1=1.0, threshold_counts=stddev_counts / 4)
         case "blend":
-            return Score(cell=0.0, l1=1.0, threshold_counts=stddev_counts / 2, summed_cells=_CELLS_THAT_COUNT)
+            summed = [each.size(domain) if is_broad(each) else _CELLS_THAT_COUNT for each in candidates]
+            return Score(cell=0.0, l1=1.0, threshold_counts=stddev_counts / 2, summed_cells=summed)
 
 
 class _Known:
