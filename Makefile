@@ -3,8 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Every package is checked against its hash in a lock file.
+INSTALL := install --quiet --disable-pip-version-check --require-hashes
+COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --quiet
 
-.PHONY: demo docs test test-engines lint format setup lock clean
+.PHONY: demo docs test test-audit test-engines lint format setup hooks lock sbom clean
 
 demo: $(STAMP)  ## the whole job on the embedded example
 	$(BIN)/dprap demo --out demo-release
@@ -12,20 +15,24 @@ demo: $(STAMP)  ## the whole job on the embedded example
 test: $(STAMP)  ## the tests
 	$(BIN)/python -m pytest -n 2
 
+test-audit: $(STAMP)  ## record and replay of every method, query family, relation and rows per person
+	$(BIN)/python -m pytest -n 2 --override-ini addopts="-q --strict-markers --import-mode=importlib" tests/privacy/test_record_replay.py
+
 test-engines: $(STAMP)  ## the tests that need PostgreSQL and Spark; installs what is missing
 	tests/engines/install
 	DPRAP_REQUIRE_ENGINES=1 $(BIN)/python -m pytest tests/engines
 
 docs: $(STAMP)  ## the documentation site, in site/; warnings are errors
 	test -x $(VENV)/docs/bin/python || $(PYTHON) -m venv $(VENV)/docs
-	$(VENV)/docs/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.lock
+	$(VENV)/docs/bin/python -m pip $(INSTALL) -r requirements-docs.lock
 	$(BIN)/python docs/make_commands.py
 	NO_MKDOCS_2_WARNING=1 $(VENV)/docs/bin/mkdocs build --strict
 
-lint: $(STAMP)  ## style and types
+lint: $(STAMP)  ## style, types and layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
@@ -33,15 +40,27 @@ format: $(STAMP)
 
 setup: $(STAMP)
 
+hooks: $(STAMP)  ## run the linters before each commit
+	$(BIN)/pre-commit install
+
 $(STAMP): requirements-dev.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dprap needs Python 3.11 or newer; try make PYTHON=python3.12")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(BIN)/python -m pip $(INSTALL) -r requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
-lock:  ## re-make the lock file; needs uv
-	uv pip compile pyproject.toml --group dev --extra polars --universal --python-version 3.11 --no-emit-index-url --output-file requirements-dev.lock
+lock:  ## re-make the lock files; needs uv
+	$(COMPILE) pyproject.toml --group dev --extra polars --output-file requirements-dev.lock
+	$(COMPILE) pyproject.toml --constraints requirements-dev.lock --output-file requirements.lock
+	$(COMPILE) pyproject.toml --extra postgres --extra spark --constraints requirements-dev.lock --output-file requirements-engines.lock
+	$(COMPILE) requirements-docs.in --output-file requirements-docs.lock
+
+sbom: $(STAMP)  ## the packages that dprap runs on, in sbom.json (CycloneDX), read from an environment of these alone
+	rm -rf $(VENV)/runtime
+	$(PYTHON) -m venv --without-pip $(VENV)/runtime
+	$(BIN)/python -m pip --python $(VENV)/runtime $(INSTALL) -r requirements.lock
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-file sbom.json $(VENV)/runtime
 
 clean:
-	rm -rf $(VENV) dist build demo-release .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) dist build demo-release sbom.json .pytest_cache .mypy_cache .ruff_cache
