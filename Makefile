@@ -16,7 +16,7 @@ test: $(STAMP)  ## the tests
 	$(BIN)/python -m pytest -n 2
 
 test-audit: $(STAMP)  ## record and replay of every method, query family, relation and rows per person
-	$(BIN)/python -m pytest -n 2 --override-ini addopts="-q --strict-markers --import-mode=importlib" tests/privacy/test_record_replay.py
+	$(BIN)/python -m pytest -n 2 -m 'slow or not slow' tests/privacy/test_record_replay.py tests/privacy/test_record_replay_cli.py
 
 test-engines: $(STAMP)  ## the tests that need PostgreSQL and Spark; installs what is missing
 	tests/engines/install
@@ -56,11 +56,13 @@ lock:  ## re-make the lock files; needs uv
 	$(COMPILE) pyproject.toml --extra postgres --extra spark --constraints requirements-dev.lock --output-file requirements-engines.lock
 	$(COMPILE) requirements-docs.in --output-file requirements-docs.lock
 
-sbom: $(STAMP)  ## the packages that dprap runs on, in sbom.json (CycloneDX), read from an environment of these alone
+sbom: $(STAMP)  ## dprap and the packages it runs on, in sbom.json (CycloneDX), read from an environment of these alone
 	rm -rf $(VENV)/runtime
 	$(PYTHON) -m venv --without-pip $(VENV)/runtime
 	$(BIN)/python -m pip --python $(VENV)/runtime $(INSTALL) -r requirements.lock
-	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-file sbom.json $(VENV)/runtime
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir $(VENV)/runtime .
+	$(BIN)/python -m pip --python $(VENV)/runtime install --quiet --no-deps $(VENV)/runtime/dprap-*.whl
+	$(BIN)/cyclonedx-py environment --output-reproducible --output-file sbom.json $(VENV)/runtime
 
 clean:
 	rm -rf $(VENV) dist build demo-release sbom.json .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,140 @@
+"""What is recorded and replayed: methods with tiny settings, query families, and hostile neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from tests.privacy.replaying import WatchedSource
+from tests.privacy.tables import codes_of
+
+from dprap.bench.methods import BENCH_METHODS
+from dprap.domain import Domain
+from dprap.mechanisms.registry import Method
+from dprap.plan import Plan, make_plan
+from dprap.privacy import Neighbors, Relation
+from dprap.queries import Custom, Marginal, Prefix, Threshold
+from dprap.schema import Schema
+from dprap.workload import Workload, all_kway
+
+DOMAIN = Domain.of({"a": 2, "b": 3, "c": 40})
+SCHEMA = Schema.from_domain(dict(zip(DOMAIN.names, DOMAIN.sizes, strict=True)))
+UNIQUE, ABSENT = 38, 39
+# Codes of column c: one that a single record has, and one that no record has.
+
+FULLEST = (0, 0, 0)
+
+
+def usual_table() -> np.ndarray:
+    """64 records, a power of two: half of them alike, one with a code of its own, and a code that nobody has."""
+    generator = np.random.default_rng(1)
+    rows = np.stack([generator.integers(0, size, 64) for size in (2, 3, UNIQUE)], axis=1)
+    rows[:32] = FULLEST
+    rows[-1] = (1, 2, UNIQUE)
+    return rows
+
+
+def _moved_to(record: tuple[int, ...]) -> Callable[[np.ndarray, int], np.ndarray]:
+    def moved(rows: np.ndarray, records: int) -> np.ndarray:
+        changed = rows.copy()
+        changed[40 : 40 + records] = record
+        return changed
+
+    return moved
+
+
+def _last_moved(rows: np.ndarray, records: int) -> np.ndarray:
+    changed = rows.copy()
+    changed[-records:] = FULLEST
+    return changed
+
+
+def _emptied(rows: np.ndarray, records: int) -> np.ndarray:
+    """The records of the fullest cell go to the absent code."""
+    changed = rows.copy()
+    changed[:records] = (1, 2, ABSENT)
+    return changed
+
+
+def _with(record: tuple[int, ...]) -> Callable[[np.ndarray, int], np.ndarray]:
+    return lambda rows, records: np.concatenate([rows, np.tile(record, (records, 1))])
+
+
+REPLACED: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
+    "to a code that nobody had": _moved_to((1, 2, ABSENT)),
+    "to the fullest cell": _moved_to(FULLEST),
+    "the only one with its code": _last_moved,
+    "from the fullest cell to the emptiest": _emptied,
+}
+ADDED_OR_REMOVED: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
+    "added with a code that nobody had": _with((1, 2, ABSENT)),
+    "added to the fullest cell": _with(FULLEST),
+    "removed, the only one with its code": lambda rows, records: rows[:-records],
+    "removed from the fullest cell": lambda rows, records: rows[records:],
+}
+
+
+def neighbours(neighbors: Neighbors) -> dict[str, np.ndarray]:
+    """Hostile neighbours of the usual table by name; one person's records change, all that a person may have."""
+    changes = REPLACED if neighbors.relation is Relation.REPLACE else ADDED_OR_REMOVED
+    return {name: change(usual_table(), neighbors.max_rows_per_person) for name, change in changes.items()}
+
+
+def table_of(rows: np.ndarray) -> WatchedSource:
+    """The table as the curator gets it."""
+    return WatchedSource(codes_of(DOMAIN, rows))
+
+
+def _later_c(row: dict[str, Any]) -> Any:
+    return jnp.stack([row["a"][1] * row["c"][20:].sum(), row["c"][ABSENT]])
+
+
+FAMILIES = {
+    "marginal": all_kway(DOMAIN, 2),
+    "threshold": Workload(DOMAIN, (Threshold(("a", "b", "c"), 2), Threshold(("b", "c"), 1))),
+    "prefix": Workload(DOMAIN, (Prefix(("b", "c"), cumulative=("c",)), Prefix(("a", "c"), cumulative=("a", "c")))),
+    "custom": Workload(DOMAIN, (Custom("later c", ("a", "c"), _later_c), Marginal(("a", "b")))),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A method, its settings, and the families that it answers."""
+
+    method: str
+    settings: dict[str, Any]
+    families: tuple[str, ...]
+
+    def plan(self, family: str, neighbors: Neighbors) -> Plan:
+        """The plan of a run on the usual table or on its neighbour. At ε = 10 selections follow the table closely."""
+        plan = make_plan(
+            SCHEMA, epsilon=10.0, delta=1e-5, rows=64, neighbors=neighbors, workload=FAMILIES[family], method="independent"
+        )  # fmt: skip
+        if self.method in BENCH_METHODS:
+            known = BENCH_METHODS[self.method]
+            method = Method(self.method, f"dprap.mechanisms.{known.module}", known.settings_class, "audited")
+            return replace(plan, method=method, settings=known.settings(self.settings, synthetic_rows=0))
+        method = Method(self.method, f"tests.privacy.{self.method}", "Settings", "audited")
+        return replace(plan, method=method, settings=method.settings(self.settings))
+
+
+CELLS = ("marginal", "threshold", "prefix")
+CASES = {
+    "adaptive": Case("adaptive", {"rounds": 3, "synthetic_rows": 16, "steps": 5, "final_steps": 5}, CELLS),
+    "rap": Case("rap", {"rounds": 2, "queries_per_round": 2, "synthetic_rows": 8, "max_steps": 20}, (*CELLS, "custom")),
+    "rap once": Case("rp", {"synthetic_rows": 8, "max_steps": 20}, (*CELLS, "custom")),
+    "gaussian": Case("gaussian", {}, CELLS),
+    "gaussian by query": Case("gaussian-query", {}, CELLS),
+    "independent": Case("independent", {}, (*CELLS, "custom")),
+    "every verb": Case("every_verb", {}, (*CELLS, "custom")),
+    "mwem": Case("mwem", {"rounds": 2, "passes": 2}, ("marginal",)),
+    "fem": Case("fem", {"rounds": 2, "samples": 2}, ("marginal",)),
+    "dualquery": Case("dualquery", {"rounds": 3, "samples": 2}, ("marginal",)),
+    "hdmm": Case("hdmm-lls", {}, CELLS),
+    "hdmm, graphical": Case("hdmm-pgm", {"iterations": 10}, ("marginal",)),
+    "aim": Case("aim", {"iterations": 5, "last_iterations": 5}, CELLS),
+    "mst": Case("mst", {"iterations": 5}, CELLS),
+}

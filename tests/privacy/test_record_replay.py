@@ -1,0 +1,78 @@
+"""Whatever a run shows, writes and charges follows from its noisy results: recorded on a table, replayed on neighbours."""
+
+import itertools
+
+import numpy as np
+import pytest
+from tests.privacy.leaky import LEAKS
+from tests.privacy.replay_cases import CASES, Case, neighbours, table_of, usual_table
+from tests.privacy.replaying import DivergenceError, Tape, difference, taped_run
+
+from dprap.privacy import Neighbors, Relation
+from dprap.queries import Coarse
+from dprap.run import execute
+
+RELATIONS = [Neighbors(relation, records) for relation in Relation for records in (1, 3)]
+REPLACE = RELATIONS[0]
+
+
+def combinations():
+    """Every method, family, relation and rows per person, with one neighbour by turns; the others are slow."""
+    for (at, (name, case)), (turn, neighbors) in itertools.product(enumerate(CASES.items()), enumerate(RELATIONS)):
+        for number, family in enumerate(case.families):
+            for position, neighbour in enumerate(neighbours(neighbors)):
+                quick = position == (at + turn + number) % 4
+                label = f"{name}, {family}, {neighbors.relation.value} {neighbors.max_rows_per_person}, {neighbour}"
+                marks = [] if quick else [pytest.mark.slow]
+                yield pytest.param(case, family, neighbors, neighbour, id=label, marks=marks)
+
+
+@pytest.mark.parametrize(("case", "family", "neighbors", "neighbour"), list(combinations()))
+def test_neighbours_with_equal_noisy_results_look_alike(tmp_path, capfd, case, family, neighbors, neighbour):
+    plan = case.plan(family, neighbors)
+    first = taped_run(plan, table_of(usual_table()), tmp_path / "first", capfd)
+    other = table_of(neighbours(neighbors)[neighbour])
+    second = taped_run(plan, other, tmp_path / "second", capfd, forced=first)
+    assert difference(first, second) is None
+    assert first.results
+    assert [kind for kind, _ in first.ledger].count("result") == len(first.results)
+
+
+def test_the_neighbours_are_neighbours():
+    for neighbors in RELATIONS:
+        for name, rows in neighbours(neighbors).items():
+            moved = np.bincount(rows @ [120, 40, 1], minlength=240) - np.bincount(
+                usual_table() @ [120, 40, 1], minlength=240
+            )
+            assert 0 < abs(moved).sum() <= neighbors.marginal_l1, name
+            assert (moved.sum() == 0) == (neighbors.relation is Relation.REPLACE)
+
+
+def test_adaptive_measures_coarse_marginals_here():
+    """Of 100 runs one had no coarse pick, so four without any have a chance of about 10^-8."""
+    runs = [
+        execute(CASES["adaptive"].plan("marginal", REPLACE), table_of(usual_table()).watch(Tape())) for _ in range(4)
+    ]
+    assert any(isinstance(measured.marginal, Coarse) for release in runs for measured in release.measurements)
+
+
+@pytest.mark.parametrize(("leak", "shows_in"), LEAKS.items())
+def test_a_leak_is_caught(tmp_path, capfd, leak, shows_in):
+    plan = Case("leaky", {"leak": leak}, ()).plan("marginal", REPLACE)
+    first = taped_run(plan, table_of(usual_table()), tmp_path / "first", capfd)
+    again = taped_run(plan, table_of(usual_table()), tmp_path / "again", capfd, forced=first)
+    assert difference(first, again) is None  # the leak, not the replay, makes the difference
+    other = table_of(neighbours(REPLACE)["to a code that nobody had"])
+    try:
+        found = difference(first, taped_run(plan, other, tmp_path / "other", capfd, forced=first))
+    except DivergenceError as divergence:
+        found = str(divergence)
+    assert found is not None
+    assert found.startswith(f"{shows_in}:")
+
+
+def test_without_forced_results_two_runs_differ(tmp_path, capfd):
+    """Noise of every run is its own: if two recordings were alike, the replay would show nothing."""
+    plan = CASES["independent"].plan("marginal", REPLACE)
+    tapes = [taped_run(plan, table_of(usual_table()), tmp_path / name, capfd) for name in ("first", "second")]
+    assert difference(*tapes) is not None
