@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,12 +12,11 @@ import numpy as np
 from tests.privacy.replaying import WatchedSource
 from tests.privacy.tables import codes_of
 
-from dprap.bench.methods import BENCH_METHODS
 from dprap.domain import Domain
-from dprap.mechanisms.registry import Method
 from dprap.plan import Plan, make_plan
 from dprap.privacy import Neighbors, Relation
 from dprap.queries import Custom, Marginal, Prefix, Threshold
+from dprap.relaxed import ProjectionSettings
 from dprap.schema import Schema
 from dprap.workload import Workload, all_kway
 
@@ -101,10 +101,19 @@ FAMILIES = {
 
 
 @dataclass(frozen=True)
-class Case:
-    """A method, its settings, and the families that it answers."""
+class Audited:
+    """A mechanism as `execute` knows it."""
 
-    method: str
+    name: str
+    run: Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A mechanism with its settings, and the families that it answers."""
+
+    module: str
+    settings_class: str
     settings: dict[str, Any]
     families: tuple[str, ...]
 
@@ -113,28 +122,34 @@ class Case:
         plan = make_plan(
             SCHEMA, epsilon=10.0, delta=1e-5, rows=64, neighbors=neighbors, workload=FAMILIES[family], method="independent"
         )  # fmt: skip
-        if self.method in BENCH_METHODS:
-            known = BENCH_METHODS[self.method]
-            method = Method(self.method, f"dprap.mechanisms.{known.module}", known.settings_class, "audited")
-            return replace(plan, method=method, settings=known.settings(self.settings, synthetic_rows=0))
-        method = Method(self.method, f"tests.privacy.{self.method}", "Settings", "audited")
-        return replace(plan, method=method, settings=method.settings(self.settings))
+        module = importlib.import_module(self.module)
+        settings = getattr(module, self.settings_class)(**self.settings)
+        return replace(plan, method=Audited(self.module, module.run), settings=settings)  # type: ignore[arg-type]
 
 
 CELLS = ("marginal", "threshold", "prefix")
-CASES = {
-    "adaptive": Case("adaptive", {"rounds": 3, "synthetic_rows": 16, "steps": 5, "final_steps": 5}, CELLS),
-    "rap": Case("rap", {"rounds": 2, "queries_per_round": 2, "synthetic_rows": 8, "max_steps": 20}, (*CELLS, "custom")),
-    "rap once": Case("rp", {"synthetic_rows": 8, "max_steps": 20}, (*CELLS, "custom")),
-    "gaussian": Case("gaussian", {}, CELLS),
-    "gaussian by query": Case("gaussian-query", {}, CELLS),
-    "independent": Case("independent", {}, (*CELLS, "custom")),
-    "every verb": Case("every_verb", {}, (*CELLS, "custom")),
-    "mwem": Case("mwem", {"rounds": 2, "passes": 2}, ("marginal",)),
-    "fem": Case("fem", {"rounds": 2, "samples": 2}, ("marginal",)),
-    "dualquery": Case("dualquery", {"rounds": 3, "samples": 2}, ("marginal",)),
-    "hdmm": Case("hdmm-lls", {}, CELLS),
-    "hdmm, graphical": Case("hdmm-pgm", {"iterations": 10}, ("marginal",)),
-    "aim": Case("aim", {"iterations": 5, "last_iterations": 5}, CELLS),
-    "mst": Case("mst", {"iterations": 5}, CELLS),
+ALL = (*CELLS, "custom")
+_SHORT = {"synthetic_rows": 8, "projection": ProjectionSettings(max_steps=20)}
+_ADAPTIVE = {"rounds": 3, "synthetic_rows": 16, "steps": 5, "final_steps": 5}
+
+METHODS = {
+    "adaptive": Case("dprap.mechanisms.adaptive", "AdaptiveSettings", _ADAPTIVE, CELLS),
+    "rap": Case("dprap.mechanisms.rap", "RapSettings", {"rounds": 2, "queries_per_round": 2, **_SHORT}, ALL),
+    "rap once": Case("dprap.mechanisms.rap", "RapSettings", {"rounds": 1, **_SHORT}, ALL),
+    "gaussian": Case("dprap.mechanisms.gaussian", "GaussianSettings", {}, CELLS),
+    "gaussian by query": Case("dprap.mechanisms.gaussian", "GaussianSettings", {"per": "query"}, CELLS),
+    "independent": Case("dprap.mechanisms.independent", "IndependentSettings", {}, ALL),
+    "every verb": Case("tests.privacy.every_verb", "Settings", {}, ALL),
+}
+
+_BENCH = "dprap.mechanisms"
+_ONE = ("marginal",)
+BASELINES = {
+    "mwem": Case(f"{_BENCH}.mwem", "MwemSettings", {"rounds": 2, "passes": 2}, _ONE),
+    "fem": Case(f"{_BENCH}.fem", "FemSettings", {"rounds": 2, "samples": 2}, _ONE),
+    "dualquery": Case(f"{_BENCH}.dualquery", "DualQuerySettings", {"rounds": 3, "samples": 2}, _ONE),
+    "hdmm": Case(f"{_BENCH}.hdmm", "HdmmSettings", {}, CELLS),
+    "hdmm, graphical": Case(f"{_BENCH}.hdmm", "HdmmSettings", {"inference": "graphical", "iterations": 10}, _ONE),
+    "aim": Case(f"{_BENCH}.aim", "AimSettings", {"iterations": 5, "last_iterations": 5}, CELLS),
+    "mst": Case(f"{_BENCH}.mst", "MstSettings", {"iterations": 5}, CELLS),
 }

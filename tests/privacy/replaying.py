@@ -75,9 +75,9 @@ def on(tape: Tape, *, forced: Tape | None, folder: Path, capture: Capture) -> It
         out, err = (_without_meters(text, folder) for text in capture.readouterr())
         tape.out, tape.err = tape.out + out, tape.err + err
 
-    def noted_charge(self: Ledger, run: str, step: int, verb: str, digest: str, rho: Any) -> None:
-        tape.events.append(("charge", step, verb, digest, rho))
-        charge(self, run, step, verb, digest, rho)
+    def noted_charge(self: Ledger, run: str, *details: Any) -> None:
+        tape.events.append(("charge", *details))  # step, verb, digest, rho
+        charge(self, run, *details)
 
     def replaced_store(self: Ledger, run: str, step: int, arrays: Any) -> None:
         look()

@@ -5,13 +5,14 @@ import itertools
 import numpy as np
 import pytest
 from tests.privacy.leaky import LEAKS
-from tests.privacy.replay_cases import CASES, Case, neighbours, table_of, usual_table
+from tests.privacy.replay_cases import BASELINES, METHODS, Case, neighbours, table_of, usual_table
 from tests.privacy.replaying import DivergenceError, Tape, difference, taped_run
 
 from dprap.privacy import Neighbors, Relation
 from dprap.queries import Coarse
 from dprap.run import execute
 
+CASES = METHODS | BASELINES
 RELATIONS = [Neighbors(relation, records) for relation in Relation for records in (1, 3)]
 REPLACE = RELATIONS[0]
 
@@ -58,7 +59,7 @@ def test_adaptive_measures_coarse_marginals_here():
 
 @pytest.mark.parametrize(("leak", "shows_in"), LEAKS.items())
 def test_a_leak_is_caught(tmp_path, capfd, leak, shows_in):
-    plan = Case("leaky", {"leak": leak}, ()).plan("marginal", REPLACE)
+    plan = Case("tests.privacy.leaky", "Settings", {"leak": leak}, ()).plan("marginal", REPLACE)
     first = taped_run(plan, table_of(usual_table()), tmp_path / "first", capfd)
     again = taped_run(plan, table_of(usual_table()), tmp_path / "again", capfd, forced=first)
     assert difference(first, again) is None  # the leak, not the replay, makes the difference
