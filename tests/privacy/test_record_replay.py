@@ -8,7 +8,8 @@ from tests.privacy.leaky import LEAKS
 from tests.privacy.replay_cases import BASELINES, METHODS, Case, neighbours, table_of, usual_table
 from tests.privacy.replaying import DivergenceError, Tape, difference, taped_run
 
-from dprap.privacy import Neighbors, Relation
+from dprap.errors import DataError
+from dprap.privacy import Neighbors, Relation, curator
 from dprap.queries import Coarse
 from dprap.run import execute
 
@@ -78,6 +79,31 @@ def test_a_leak_is_caught(tmp_path, capfd, leak, shows_in):
         found = str(divergence)
     assert found is not None
     assert found.startswith(f"{shows_in}:")
+
+
+@pytest.mark.parametrize("leak", ["the type of the numbers", "the number of cells", "a file that is left", "an error"])
+def test_a_leak_of_the_private_side_is_caught(tmp_path, capfd, monkeypatch, leak):
+    """The curator itself is at fault: it fits the form of a noisy result to the exact counts."""
+    honest = curator.add_discrete_gaussian
+    folders = [tmp_path / name for name in ("first", "again", "other")]
+
+    def leaky(counts, *noise):
+        noisy = honest(counts, *noise)
+        if counts.size == 1 or counts[-1] != 1:
+            return noisy
+        if leak == "an error":
+            raise DataError("a code is rare.")
+        if leak == "a file that is left":
+            (folders[2] / "rare").touch()
+        return {"the type of the numbers": noisy.astype(np.int16), "the number of cells": noisy[:-1]}.get(leak, noisy)
+
+    monkeypatch.setattr(curator, "add_discrete_gaussian", leaky)
+    plan = Case("tests.privacy.leaky", "Settings", {"leak": "none"}, ()).plan("marginal", REPLACE)
+    first = taped_run(plan, table_of(usual_table()), folders[0], capfd)
+    assert difference(first, taped_run(plan, table_of(usual_table()), folders[1], capfd, forced=first)) is None
+    other = table_of(neighbours(REPLACE)["to a code that nobody had"])
+    with pytest.raises((DivergenceError, DataError)):
+        taped_run(plan, other, folders[2], capfd, forced=first)
 
 
 def test_without_forced_results_two_runs_differ(tmp_path, capfd):
