@@ -39,6 +39,7 @@ def synthesize(
     certificate_share: float = 0.02,
     seed: int = 0,
     public: Any = None,
+    rows: int | None = None,
     ledger: Path | str | None = None,
     ledger_cap_rho: float | Fraction | None = None,
     insecure_noise_seed: int | None = None,
@@ -52,6 +53,7 @@ def synthesize(
     `neighbors=Neighbors(relation, max_rows_per_person)` and the `person_column` with their ids, which stands outside the
     schema; `excess` says what happens to records beyond that bound: `error`, or `drop` under add-remove neighbours. With `public`, a table
     of the same schema that everybody may see, the method `adaptive` starts from it; the release says so, and does not protect it.
+    The certificate covers the fitted answers and the table that `Release.table()` gives, of `rows` rows (as many as records, unless given).
 
     >>> from dprap.datasets import example, example_schema
     >>> release = synthesize(example(500, seed=1), example_schema(), epsilon=1.0, kway=1, method="independent")
@@ -80,9 +82,11 @@ def synthesize(
         public=public,
     )
     if ledger is None:
-        return execute(plan, source, insecure_noise_seed=insecure_noise_seed, progress=progress)
+        return execute(plan, source, insecure_noise_seed=insecure_noise_seed, progress=progress, table_rows=rows)
     with Ledger(ledger, neighbors=relation, cap_rho=ledger_cap_rho) as opened:
-        return execute(plan, source, ledger=opened, insecure_noise_seed=insecure_noise_seed, progress=progress)
+        return execute(
+            plan, source, ledger=opened, insecure_noise_seed=insecure_noise_seed, progress=progress, table_rows=rows
+        )
 
 
 def marginals(schema: Schema | Domain, k: int, *, max_cells: int = MAX_CELLS) -> Workload:

@@ -6,25 +6,37 @@ import math
 import resource
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
+import jax
+import numpy as np
+
 from dprap.array_types import Answers
+from dprap.encoding import Codes
+from dprap.errors import BudgetError, SettingsError
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.plan import Plan
-from dprap.privacy import Certificate, Curator, Ledger, Measurement
+from dprap.privacy import Certificate, Curator, DrawnTable, Ledger, Measurement
 from dprap.queries import Marginal
 from dprap.relaxed import answers
+from dprap.release.certified import table_digest
+from dprap.release.possible import draw_possible
 from dprap.release.release import Release, RunFacts
 from dprap.release.statement import PrivacyStatement
+from dprap.release.table_answers import table_answers
 from dprap.sources import CountSource
 from dprap.version import __version__
 
 MEMORY_GRAIN_MB = 256
 """Peak memory is published rounded up to a multiple of this, because it depends on the private table."""
+
+# A table of more rows takes half a gigabyte while it is drawn. It is not drawn unasked: then the fitted answers alone are
+# certified, and a table drawn later has a bound widened by its distance to them.
+MOST_ROWS_DRAWN = 10_000_000
 
 
 def execute(
@@ -35,8 +47,15 @@ def execute(
     run: str | None = None,
     insecure_noise_seed: int | None = None,
     progress: ProgressCallback = silent,
+    table_rows: int | None = None,
 ) -> Release:
-    """Spend the plan's budget on the source and return what may be published."""
+    """Spend the plan's budget on the source and return what may be published.
+
+    `table_rows` is the number of rows of the synthetic table that is drawn and certified; unless given, as many as there are
+    records, or as the noisy total says.
+    """
+    if table_rows is not None and table_rows < 1:
+        raise SettingsError(f"a table needs at least one row; {table_rows} asked for.")
     started = time.monotonic()
     curator = Curator(
         source,
@@ -53,9 +72,12 @@ def execute(
     curator.prepare(plan.workload.families)
     start = {} if plan.public is None else {"public": plan.public}
     result = plan.method.run(curator, plan.workload, plan.settings, seed=plan.seed, progress=progress, **start)
-    rows = _rows(curator, result)
+    rows = _rows(curator, plan, result)
     curator.set_aside(0)
-    certificate = _certify(curator, plan, result, rows, certificate_rho)
+    certificate = None
+    if certificate_rho:
+        codes = _drawn(plan, result, rows, table_rows)
+        certificate = _certify(curator, plan, result, rows, codes, certificate_rho)
     curator.finish()
     return Release(
         schema=plan.schema,
@@ -89,24 +111,45 @@ def _coarse_peak_memory() -> float:
     return float(math.ceil(peak_memory_mb() / MEMORY_GRAIN_MB) * MEMORY_GRAIN_MB)
 
 
-def _rows(curator: Curator, result: MechanismResult) -> int:
+def _rows(curator: Curator, plan: Plan, result: MechanismResult) -> int:
     """The number of records to publish: public, or the noisy total that the mechanism paid for."""
     if curator.neighbors.rows_are_public:
         return curator.n
     totals = [m for m in result.measurements if isinstance(m, Measurement) and m.marginal == Marginal(())]
-    return max(1, int(totals[-1].counts[0])) if totals else 1
+    if not totals:
+        raise BudgetError(
+            f"method {plan.method.name} bought no number of records, which is private under add-remove neighbours. "
+            "Its run must measure Marginal(()) and return that measurement."
+        )
+    return max(1, int(totals[-1].counts[0]))
 
 
-def _certify(curator: Curator, plan: Plan, result: MechanismResult, rows: int, rho: Fraction) -> Certificate | None:
-    if rho == 0:
+def _drawn(plan: Plan, result: MechanismResult, rows: int, table_rows: int | None) -> Codes | None:
+    """The synthetic table to certify, or None where there is none to certify."""
+    if result.relaxed is None or (table_rows is None and rows > MOST_ROWS_DRAWN):
+        return None
+    try:
+        return draw_possible(result.relaxed, plan.schema, table_rows or rows, jax.random.key(plan.seed))
+    except SettingsError:
+        # The constraints leave no record to draw. What was paid for is certified and returned; `table` says why it fails.
         return None
 
-    def estimates_counts() -> Iterator[Answers]:
-        shares = answers(result.relaxed, plan.workload.families) if result.relaxed is not None else result.answers or ()
-        for share in shares:
-            yield share * rows
 
-    return curator.certify(plan.workload.families, estimates_counts(), rho=rho)
+def _certify(
+    curator: Curator, plan: Plan, result: MechanismResult, rows: int, codes: Codes | None, rho: Fraction
+) -> Certificate:
+    """Certify the fitted answers and, where one was drawn, the synthetic table."""
+    families = plan.workload.families
+    fitted = answers(result.relaxed, families) if result.relaxed is not None else result.answers or ()
+    table = None
+    if codes is not None:
+        table = DrawnTable(codes.rows, table_digest(codes), _in_counts(table_answers(codes, families), rows))
+    return curator.certify(families, _in_counts(fitted, rows), rho=rho, table=table)
+
+
+def _in_counts(shares: Iterable[Answers], rows: int) -> Iterator[Answers]:
+    for share in shares:
+        yield np.asarray(share, dtype=np.float64) * rows
 
 
 def _statement(plan: Plan, curator: Curator) -> PrivacyStatement:

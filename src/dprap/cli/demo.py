@@ -48,7 +48,7 @@ def demo(
     started = time.monotonic()
     with progress_display(quiet=quiet) as progress:
         release = execute(plan, source, progress=progress)
-    release.save(out)
+    release = release.save(out)
     write_report(release, out / "report.html")
     for line in release_lines(release, str(out), time.monotonic() - started):
         results.print(line, markup=False)

@@ -158,12 +158,13 @@ def carry_out(job: Job, source: CountSource, plan: Plan, *, quiet: bool) -> Rele
 
     with progress_display(quiet=quiet) as progress, _stopping_says_how_to_resume(job):
         if job.insecure_noise_seed is not None:
-            release = execute(plan, source, insecure_noise_seed=job.insecure_noise_seed, progress=progress)
+            release = execute(
+                plan, source, insecure_noise_seed=job.insecure_noise_seed, progress=progress, table_rows=job.rows
+            )
         else:
             with Ledger(job.ledger_path, neighbors=plan.neighbors, cap_rho=job.ledger_cap_rho) as ledger:
-                release = execute(plan, source, ledger=ledger, run=job.run, progress=progress)
-        release.save(job.out_path, rows=job.rows, format=job.table_format)
-    return release
+                release = execute(plan, source, ledger=ledger, run=job.run, progress=progress, table_rows=job.rows)
+        return release.save(job.out_path, rows=job.rows, format=job.table_format)
 
 
 @contextmanager

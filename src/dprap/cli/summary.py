@@ -105,19 +105,18 @@ def release_lines(release: Release, out: str, seconds: float) -> list[str]:
     from dprap.run import peak_memory_mb
 
     lines = [release.guarantee]
-    certificate = release.certificate
-    if certificate is not None:
-        lines.append(
-            f"accuracy: with {certificate.confidence:.0%} confidence, each of the {certificate.queries:,} answers is within "
-            f"{certificate.upper_bound_counts / release.rows:.4f} of the truth (as a share of all records)."
-        )
+    if release.accuracy is not None:
+        lines.append(f"accuracy: {release.accuracy}.")
     lines.append(f"{seconds:.1f} s, {peak_memory_mb():,.0f} MB. Written to {out}")
     return lines
 
 
 def release_data(release: Release, out: str) -> dict[str, Any]:
     """A finished release as plain data."""
-    certificate = release.certificate
+    from dprap.release.certified import published_table
+
+    bound = None if release.certificate is None else release.certificate.upper_bound_counts
+    table = published_table(release)
     return {
         "out": out,
         "private": release.privacy.private,
@@ -126,7 +125,10 @@ def release_data(release: Release, out: str) -> dict[str, Any]:
         "rho_spent": release.privacy.rho_spent,
         "public": None if release.public is None else asdict(release.public),
         "queries": release.workload.queries,
-        "certified_max_error": None if certificate is None else certificate.upper_bound_counts / release.rows,
+        "accuracy": release.accuracy,
+        "certified_max_error": None if bound is None or not release.rows_are_public else bound / release.rows,
+        "certified_max_error_counts": bound,
+        "table": None if table is None else asdict(table),
         "seconds": release.facts.seconds,
         "peak_memory_mb": release.facts.peak_memory_mb,
     }

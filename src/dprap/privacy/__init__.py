@@ -5,7 +5,7 @@ from dprap.privacy.books import LedgerState
 from dprap.privacy.budget import Budget, default_delta
 from dprap.privacy.curator import Curator
 from dprap.privacy.ledger import Ledger, read_ledger
-from dprap.privacy.measurement import Certificate, Measurement, QueryMeasurement
+from dprap.privacy.measurement import Certificate, DrawnTable, Measurement, QueryMeasurement
 from dprap.privacy.merged import CodeMap
 from dprap.privacy.neighbors import Neighbors, Relation
 from dprap.privacy.people import Excess, PersonColumn, bound_records, open_bounded
@@ -17,6 +17,7 @@ __all__ = [
     "Certificate",
     "CodeMap",
     "Curator",
+    "DrawnTable",
     "Excess",
     "Ledger",
     "LedgerState",

@@ -26,7 +26,7 @@ from dprap.privacy.exact import ExactAnswers
 from dprap.privacy.gaussian import add_discrete_gaussian, stddev_for
 from dprap.privacy.journal import Journal, MemoryJournal
 from dprap.privacy.ledger import Arrays, Ledger
-from dprap.privacy.measurement import Certificate, Measurement, QueryMeasurement
+from dprap.privacy.measurement import Certificate, DrawnTable, Measurement, QueryMeasurement
 from dprap.privacy.merged import CodeMap, MergedSource
 from dprap.privacy.neighbors import Neighbors
 from dprap.privacy.scores import ESTIMATE_GRID, MAX_COUNT, Score, grid_estimates
@@ -356,12 +356,47 @@ class Curator:
         return [int(position) for position in arrays["picked"]]
 
     def certify(
-        self, families: Sequence[Family], estimates_counts: Iterable[Answers], *, rho: Rho, confidence: float = 0.95
+        self,
+        families: Sequence[Family],
+        estimates_counts: Iterable[Answers],
+        *,
+        rho: Rho,
+        confidence: float = 0.95,
+        table: DrawnTable | None = None,
     ) -> Certificate:
         """A noisy maximum error of finished answers over all queries, with a one-sided confidence bound.
 
-        max |count − estimate| moves by at most 1 (times the rows a person may have) between neighbours, because every
-        count does. Discrete Gaussian noise with σ = 1/√(2 rho), on the grid of the estimates, is rho-zCDP.
+        Let c_q(D) be the counts, f_q the fitted answers and t_q those of a synthetic table, if there is one. Certified is
+
+            E(D) = max_q max(|c_q(D) − f_q|, |c_q(D) − t_q|), in counts.
+
+        Sensitivity r, the rows a person may have: f and t are functions of earlier results of this curator and of public
+        seeds, so they are fixed when D changes. |c − f| moves at most as far as c, and a maximum at most as far as the
+        farthest of its arguments, be there one for each query or two. So |E(D) − E(D′)| ≤ max_q |c_q(D) − c_q(D′)| ≤ r,
+        because a record contributes between 0 and 1 to a count. This holds under replace, where one contribution takes
+        the place of another, and under add-remove, where one comes or goes: there f and t are counts among the noisy
+        number of records, which was paid for, and nothing is divided by the private one.
+
+        On the grids: with u units for a record (1, or `GRID` for custom queries, whose contributions lie in 0..u), c is an
+        integer that moves by at most r·u, and G·c by at most r·u·G. Estimates are rounded to integers on that scale before
+        c enters. x ↦ x // u is monotone and (x + k·u) // u = x // u + k, so arguments at most r·u·G apart give results
+        at most r·G apart, for each family, and then so is the largest of all families. Discrete Gaussian noise with
+        σ = r·G/√(2 rho) is rho-zCDP. ∎
+
+        Args:
+            families: The queries.
+            estimates_counts: Fitted answers in counts, one array a family.
+            rho: What the certificate costs.
+            confidence: Probability with which the bound holds for all queries, of fit and table together.
+            table: A synthetic table that was drawn before; its answers are certified too.
+
+        Returns:
+            The certificate. On a replay it names the table that was certified when the noise was drawn.
+
+        Raises:
+            SettingsError: The confidence or an estimate is out of range.
+            BudgetError: `rho` is more than is left.
+
         """
         self._check_sizes(families)
         if not 0 < confidence < 1:
@@ -371,17 +406,20 @@ class Curator:
 
         def exact() -> int:
             self._exact.prepare(families)
+            published = [estimates_counts] if table is None else [estimates_counts, table.answers_counts]
             largest = 0
-            for family, estimate in zip(families, estimates_counts, strict=True):
+            for family, *estimates in zip(families, *published, strict=True):
                 answers, unit = self._exact.family(family)
-                whole = grid_estimates(estimate, answers.size, unit * ESTIMATE_GRID)
-                largest = max(largest, int(np.abs(answers * ESTIMATE_GRID - whole).max()) // unit)
+                for estimate in estimates:
+                    whole = grid_estimates(estimate, answers.size, unit * ESTIMATE_GRID)
+                    largest = max(largest, int(np.abs(answers * ESTIMATE_GRID - whole).max()) // unit)
             return largest
 
         def draw(largest: int) -> Arrays:
             noisy = add_discrete_gaussian(np.array([largest]), stddev * ESTIMATE_GRID, self._entropy)
-            return {"max_error": noisy}
+            return {"max_error": noisy, **named}
 
+        named = {} if table is None else _named(table)  # made here: nothing public may fail after the charge
         described = [label(family) for family in families]
         arrays = self._steps.take("certify", described, rho, exact, draw)
         noisy = float(arrays["max_error"][0]) / ESTIMATE_GRID
@@ -389,7 +427,17 @@ class Curator:
         # for the steps of the discrete distribution.
         upper = noisy + NormalDist().inv_cdf(confidence) * stddev + 3 / ESTIMATE_GRID
         queries = sum(family.size(self.domain) for family in families)
-        return Certificate(queries, noisy, stddev, confidence, max(upper, 0.0), float(rho))
+        stored = "table_digest" in arrays
+        return Certificate(
+            queries,
+            noisy,
+            stddev,
+            confidence,
+            max(upper, 0.0),
+            float(rho),
+            int(arrays["table_rows"][0]) if stored else None,
+            arrays["table_digest"].tobytes().hex() if stored else None,
+        )
 
     def finish(self) -> None:
         """Close the run: its unspent budget is given back to the ledger's cap."""
@@ -436,6 +484,12 @@ class Curator:
                 )
             charge = self.remaining
         return charge
+
+
+def _named(table: DrawnTable) -> Arrays:
+    """Which table a certificate speaks of, to be stored with it."""
+    digest = np.frombuffer(bytes.fromhex(table.digest), dtype=np.uint8)
+    return {"table_rows": np.array([table.rows]), "table_digest": digest}
 
 
 def _split(rho: Fraction, parts: int, shares: Sequence[float | Fraction] | None) -> list[Fraction]:

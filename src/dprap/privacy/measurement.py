@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dprap.array_types import Counts
+from dprap.array_types import Answers, Counts
 from dprap.domain import Domain
 from dprap.queries.marginal import Marginal
 from dprap.queries.query import Partition, Query
@@ -42,8 +43,24 @@ class QueryMeasurement:
 
 
 @dataclass(frozen=True)
+class DrawnTable:
+    """A synthetic table to be certified beside the fit: public, like everything made of earlier results.
+
+    `answers_counts` are its answers, one array a family, on the scale of the fit's estimates; `digest` tells it from others.
+    """
+
+    rows: int
+    digest: str
+    answers_counts: Iterable[Answers]
+
+
+@dataclass(frozen=True)
 class Certificate:
-    """A noisy maximum error of a release over many queries, with a one-sided confidence bound."""
+    """A noisy maximum error of a release over many queries, with a one-sided confidence bound.
+
+    The maximum is over the fitted answers and, where `table_rows` and `table_digest` name one, over those of a synthetic
+    table. Both are None where no table was drawn, and in releases of earlier versions, which certified the fit alone.
+    """
 
     queries: int
     noisy_max_error_counts: float
@@ -51,3 +68,5 @@ class Certificate:
     confidence: float
     upper_bound_counts: float
     rho: float
+    table_rows: int | None = None
+    table_digest: str | None = None

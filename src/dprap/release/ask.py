@@ -3,7 +3,7 @@
 The count comes from the relaxed rows (or, for methods without them, from the published answers). Where a measured marginal
 covers the question's columns, its own noisy count stands beside it: the sum of the cells asked for, with standard error
 σ·√(Σ wᵢ²), where wᵢ is the part of cell i that is asked for. Where the question is a query of the workload, the certificate
-bounds its error.
+bounds its error, and says whether it covers the same count in the synthetic table.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from dprap.errors import WorkloadError
 from dprap.release import tally
+from dprap.release.certified import TableBound, published_table, rounded_up
 from dprap.release.question import parse
 from dprap.release.release import Release
 
@@ -55,6 +56,7 @@ class Answered:
     groups: tuple[Group, ...]
     confidence: float | None
     cut: tuple[str, ...]
+    table: TableBound | None = None
 
     def lines(self) -> list[str]:
         """The answer as lines for people."""
@@ -74,7 +76,8 @@ class Answered:
         if bounds and self.confidence is not None:
             which = "each line" if self.by else "the count"
             found.append(
-                f"certificate: with {self.confidence:.0%} confidence, {which} is within {bounds[0]:,.1f} of the truth"
+                f"certificate: with {self.confidence:.0%} confidence, {which} is within {rounded_up(bounds[0], 1):,.1f} of the truth"
+                f"{self._same_in_table(bounds[0])}"
             )
         origins = sorted({group.measured.marginal for group in self.groups if group.measured})
         if origins:
@@ -87,6 +90,19 @@ class Answered:
             )
         found.extend(f"{name}: the question cuts a bin; its records are taken as evenly spread" for name in self.cut)
         return found
+
+    def _same_in_table(self, bound_counts: float) -> str:
+        """What the certificate says of the same count in the synthetic table."""
+        if self.table is None:
+            return ""
+        name = f"in the synthetic table of {self.table.rows:,} rows"
+        if self.table.rows != self.rows:
+            name += f", scaled to {self.rows:,} records,"
+        if self.table.bound_counts is None:
+            return f"; this does not cover the count {name}"
+        if self.table.bound_counts == bound_counts:
+            return f"; so is the count {name}"
+        return f"; the count {name} is within {rounded_up(self.table.bound_counts, 1):,.1f}"
 
     def as_data(self) -> dict[str, Any]:
         """The answer as plain data."""
@@ -132,6 +148,7 @@ def ask(release: Release, question: str, by: Sequence[str] = ()) -> Answered:
         groups=tuple(groups),
         confidence=None if release.certificate is None else release.certificate.confidence,
         cut=asked.cut_columns,
+        table=published_table(release),
     )
 
 

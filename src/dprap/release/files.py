@@ -15,6 +15,7 @@ import json
 import os
 import shutil
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,6 +30,8 @@ from dprap.errors import DprapError, SettingsError
 from dprap.privacy.measurement import Certificate
 from dprap.public import PublicFacts
 from dprap.relaxed import RelaxedDataset
+from dprap.release.certified import TableBound, table_bound
+from dprap.release.conditions import decoded_where
 from dprap.release.measurements import measurement_table, read_measurements
 from dprap.release.release import Release, RunFacts
 from dprap.release.statement import PrivacyStatement
@@ -61,14 +64,18 @@ class ReleaseFile(BaseModel):
     facts: RunFacts
     rows: int = Field(ge=1)
     synthetic_rows: int | None
+    synthetic_bound_counts: float | None = None
+    accuracy: str | None = None
     queries: int = Field(ge=1)
     workload: list[dict[str, Any]] = Field(min_length=1)
     certificate: Certificate | None
     certificate_share: dict[str, float] | None
 
 
-def save_release(release: Release, directory: Path, *, rows: int | None, table_format: str, seed: int | None) -> None:
-    """Write a release directory beside its final place, then move it there in one step."""
+def save_release(
+    release: Release, directory: Path, *, rows: int | None, table_format: str, seed: int | None
+) -> TableBound | None:
+    """Write a release directory beside its final place, then move it there in one step. Returns the written table's bound."""
     if table_format not in ("parquet", "csv"):
         raise SettingsError(f"there is no table format {table_format!r}: use parquet or csv.")
     if directory.exists():
@@ -77,7 +84,7 @@ def save_release(release: Release, directory: Path, *, rows: int | None, table_f
     try:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
-        _write(release, part, rows, table_format, seed)
+        saved = _write(release, part, rows, table_format, seed)
         _sync(*part.iterdir(), part)
         part.rename(directory)
         _sync(directory.parent)
@@ -85,13 +92,15 @@ def save_release(release: Release, directory: Path, *, rows: int | None, table_f
         raise ReleaseError(f"cannot write the release to {directory}: {error.strerror or error}.") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
+    return saved
 
 
-def _write(release: Release, folder: Path, rows: int | None, table_format: str, seed: int | None) -> None:
-    synthetic_rows = None
+def _write(release: Release, folder: Path, rows: int | None, table_format: str, seed: int | None) -> TableBound | None:
+    saved = None
     if release.relaxed is not None:
-        table = release.table(rows, format="arrow", seed=seed)
-        synthetic_rows = table.num_rows
+        codes = release.codes(rows, seed=seed)
+        saved = table_bound(release, codes)
+        table = decoded_where(codes, release.schema, {}, seed=release.facts.seed if seed is None else seed)
         write_table(table, folder / f"synthetic.{table_format}", release.schema)
         np.savez_compressed(
             folder / "relaxed.npz",
@@ -107,8 +116,9 @@ def _write(release: Release, folder: Path, rows: int | None, table_format: str, 
         folder / "measurements.parquet",
         compression="zstd",
     )
-    described = _described(release, synthetic_rows).model_dump(mode="json")
+    described = _described(replace(release, saved=saved)).model_dump(mode="json")
     (folder / "release.json").write_text(json.dumps(described, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return saved
 
 
 def load(directory: Path | str) -> Release:
@@ -138,6 +148,9 @@ def load(directory: Path | str) -> Release:
         measurements=measurements,
         certificate=described.certificate,
         public=described.public,
+        saved=None
+        if described.synthetic_rows is None
+        else TableBound(described.synthetic_rows, described.synthetic_bound_counts),
     )
 
 
@@ -168,8 +181,8 @@ def _workload(described: ReleaseFile, schema: Schema) -> Workload:
     return weighted(schema.domain, entries, max_cells=cells)
 
 
-def _described(release: Release, synthetic_rows: int | None) -> ReleaseFile:
-    certificate = release.certificate
+def _described(release: Release) -> ReleaseFile:
+    certificate, saved = release.certificate, release.saved
     workload = release.workload
     return ReleaseFile(
         format_version=FORMAT_VERSION,
@@ -179,15 +192,18 @@ def _described(release: Release, synthetic_rows: int | None) -> ReleaseFile:
         public=release.public,
         facts=release.facts,
         rows=release.rows,
-        synthetic_rows=synthetic_rows,
+        synthetic_rows=None if saved is None else saved.rows,
+        synthetic_bound_counts=None if saved is None else saved.bound_counts,
+        accuracy=release.accuracy,
         queries=workload.queries,
         workload=[
             entry_of(family, workload.domain) | ({"weight": weight} if weight != 1.0 else {})
             for family, weight in zip(workload.families, workload.weights, strict=True)
         ],
         certificate=certificate,
+        # under add-remove neighbours the number of records is noisy: the certificate is stated in counts alone
         certificate_share=None
-        if certificate is None
+        if certificate is None or not release.rows_are_public
         else {
             "noisy_max_error": certificate.noisy_max_error_counts / release.rows,
             "upper_bound": certificate.upper_bound_counts / release.rows,

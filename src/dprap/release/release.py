@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from dprap.privacy.measurement import Certificate, Measurement, QueryMeasurement
 from dprap.public import PublicFacts
 from dprap.queries import Coarse, Family, Marginal
 from dprap.relaxed import RelaxedDataset, answers
+from dprap.release.certified import TableBound, accuracy, table_bound
 from dprap.release.conditions import conditioned, decoded_where
 from dprap.release.expected import expected_stddev
 from dprap.release.possible import draw_possible
@@ -50,7 +51,7 @@ class Release:
     """What a run publishes: a relaxed data set (or plain answers), noisy measurements and the guarantee.
 
     `rows` is the number of records of the private table where that is public, else a noisy number that was paid for. `public` describes the
-    public table that the run started from, if there was one.
+    public table that the run started from, if there was one. `saved` is the table that was written with the release.
     """
 
     schema: Schema
@@ -63,12 +64,29 @@ class Release:
     measurements: tuple[Measurement | QueryMeasurement, ...]
     certificate: Certificate | None
     public: PublicFacts | None = None
+    saved: TableBound | None = None
 
     @property
     def guarantee(self) -> str:
         """The guarantee in a sentence, and what it does not cover."""
         sentence = self.privacy.sentence()
         return sentence if self.public is None else f"{sentence} {self.public.sentence()}"
+
+    @property
+    def accuracy(self) -> str | None:
+        """What the certificate says and which answers it covers, in a sentence; None without a certificate."""
+        return accuracy(self)
+
+    @property
+    def rows_are_public(self) -> bool:
+        """Whether `rows` is the exact number of records."""
+        return self.privacy.relation == "replace"
+
+    @property
+    def table_rows(self) -> int:
+        """Rows of a table unless others are asked for: those of the certified table, else as many as `rows`."""
+        certified = None if self.certificate is None else self.certificate.table_rows
+        return self.rows if certified is None else certified
 
     def table(
         self,
@@ -78,8 +96,9 @@ class Release:
         format: TableFormat = "pandas",  # noqa: A002
         seed: int | None = None,
     ) -> Any:
-        """A synthetic table of exactly `rows` rows (as many as the private table, unless given) in the input's schema.
+        """A synthetic table of exactly `rows` rows (`table_rows`, unless given) in the input's schema.
 
+        Without arguments this is the table that the certificate covers; `table_bound` gives the bound of any other.
         `where` draws from the rows that satisfy conditions, such as {"sex": "F", "age": (30, 39)}: the relaxed rows are
         reweighted by how likely each satisfies them.
         """
@@ -92,7 +111,7 @@ class Release:
         self, rows: int | None = None, *, where: Mapping[str, Any] | None = None, seed: int | None = None
     ) -> Codes:
         """Synthetic records as codes."""
-        rows = self.rows if rows is None else rows
+        rows = self.table_rows if rows is None else rows
         if rows < 1:
             raise SettingsError(f"a table needs at least one row; {rows} asked for.")
         relaxed = self._relaxed_or_refuse()
@@ -100,6 +119,14 @@ class Release:
             relaxed = conditioned(relaxed, self.schema, where)
         key = jax.random.key(self.facts.seed if seed is None else seed)
         return draw_possible(relaxed, self.schema, rows, key, conditioned_on=tuple(where or ()))
+
+    def table_bound(self, rows: int | None = None, *, seed: int | None = None) -> float | None:
+        """The largest error, in counts among `rows` records, of the workload's answers on the table of these arguments.
+
+        It holds with the certificate's confidence. The certified table has the certificate's bound, another table that
+        bound plus its largest distance to the fitted answers, which is public. None where nothing is certified.
+        """
+        return table_bound(self, self.codes(rows, seed=seed)).bound_counts
 
     def answer(self, queries: Workload | Family | Coarse | Iterable[Family | Coarse]) -> list[Answers]:
         """Answers, as shares of all records, to every query of the given families, seen by the run or not."""
@@ -128,11 +155,17 @@ class Release:
         rows: int | None = None,
         format: str = "parquet",  # noqa: A002
         seed: int | None = None,
-    ) -> None:
-        """Write the release directory, all of it or nothing."""
+    ) -> Release:
+        """Write the release directory, all of it or nothing.
+
+        Returns:
+            The release, with the written table and its bound as `saved`.
+
+        """
         from dprap.release.files import save_release
 
-        save_release(self, Path(directory), rows=rows, table_format=format, seed=seed)
+        saved = save_release(self, Path(directory), rows=rows, table_format=format, seed=seed)
+        return replace(self, saved=saved)
 
     def _relaxed_or_refuse(self) -> RelaxedDataset:
         if self.relaxed is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import resources
 
 from dprap.release import Release
+from dprap.release.certified import rounded_up
 from dprap.report import content, plots, words
 from dprap.report.columns import columns_section
 from dprap.report.content import Truth
@@ -93,10 +94,13 @@ def _summary(release: Release, title: str, truth: Truth | None) -> Html:
         ("queries answered", f"{release.workload.queries:,}", f"{len(release.workload):,} families"),
     ]
     if certificate is not None:
-        bound = certificate.upper_bound_counts / release.rows
-        facts.append(
-            ("largest error at most", f"{bound:.2%}", f"of all records, {certificate.confidence:.0%} confidence")
+        counts = certificate.upper_bound_counts
+        bound, unit = (
+            (f"{rounded_up(counts / release.rows, 4):.2%}", "of all records")
+            if release.rows_are_public
+            else (f"{rounded_up(counts, 1):,.1f}", "records")
         )
+        facts.append(("largest error at most", bound, f"{unit}, {certificate.confidence:.0%} confidence"))
     return el(
         "div",
         el("h1", title),

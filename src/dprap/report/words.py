@@ -7,6 +7,7 @@ import shlex
 
 from dprap.public import PublicFacts
 from dprap.release import Release
+from dprap.release.certified import rounded_up
 from dprap.report.html import Html, el, table
 
 
@@ -99,14 +100,14 @@ def certificate(release: Release) -> Html:
         return el(
             "p", "This release was made without an accuracy certificate, so nothing is known about its largest error."
         )
-    bound = found.upper_bound_counts / release.rows
+    stated = release.accuracy or ""
+    later = "Tables of other rows or another seed have a wider bound, which follows from the release."
     return el(
         "div",
         el(
             "p",
-            f"With {found.confidence:.0%} confidence, every one of the {found.queries:,} answers to the workload's queries, taken "
-            f"from the fitted data, is within {bound:.4f} of the truth, as a share of all records. That is {found.upper_bound_counts:,.1f} records "
-            f"of {release.rows:,}.",
+            f"{stated[:1].upper()}{stated[1:]}. The first bound is {rounded_up(found.upper_bound_counts, 1):,.1f} records of {release.rows:,}. "
+            + (later if release.relaxed is not None else ""),
         ),
         el(
             "p",
