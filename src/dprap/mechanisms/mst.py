@@ -51,7 +51,9 @@ def run(
     cell_families(workload, "mst")
     records = count_records(curator, settings.records_share)
     third = curator.remaining / 3
-    columns = curator.measure([Marginal((name,)) for name in domain.names], third)
+    # A single column has no pairs: it gets what they would have.
+    columns_rho = third if len(domain) > 1 else curator.remaining
+    columns = curator.measure([Marginal((name,)) for name in domain.names], columns_rho)
     maps = {name: _merging(column) for name, column in zip(domain.names, columns, strict=True)}
     merged = curator.merged(maps)
     measured: list[Measurement | NoisyTable] = [

@@ -68,9 +68,9 @@ class Release:
 
     @property
     def guarantee(self) -> str:
-        """The guarantee in a sentence, and what it does not cover."""
-        sentence = self.privacy.sentence()
-        return sentence if self.public is None else f"{sentence} {self.public.sentence()}"
+        """The guarantee in a sentence, what of it was not used, and what it does not cover."""
+        beyond = None if self.public is None else self.public.sentence()
+        return " ".join(text for text in (self.privacy.sentence(), self.privacy.unspent(), beyond) if text)
 
     @property
     def accuracy(self) -> str | None:

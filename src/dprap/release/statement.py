@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# Both sums are exact fractions that became floats: how far apart they may be if they were equal.
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True)
 class PrivacyStatement:
@@ -32,3 +35,10 @@ class PrivacyStatement:
             f"({self.epsilon:g}, {self.delta:.3g})-differentially private with respect to {change} {who}, "
             f"by charges of {self.rho_spent:.4g}-zCDP in all ({self.accounting} accounting)."
         )
+
+    def unspent(self) -> str | None:
+        """What was planned and not spent, in one sentence; None where all was spent."""
+        left = 1 - self.rho_spent / self.rho_planned
+        if left < _ROUNDING:
+            return None
+        return f"{left:.1%} of the planned {self.rho_planned:.4g}-zCDP was not spent, because the method asked for no more."

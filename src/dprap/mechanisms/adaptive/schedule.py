@@ -105,15 +105,20 @@ def plan_schedule(
     pick_resolution = records / stddev_for(neighbors.marginal_l2_squared, measure_rho)
     closure = workload.closure(smallest=2)
     candidates = _candidates(closure, workload.domain, pick_resolution)
-    if not candidates:
-        return Schedule(swept=swept, sweep_rho=left)
     rounds = _rounds(settings, picks=picks, left=left - sweep_rho, candidates=len(candidates), sweeps=sweep_rho > 0)
     return Schedule(candidates, rounds, swept if sweep_rho else (), sweep_rho, closure, pick_resolution)
 
 
 def has_pairs(workload: Workload) -> bool:
-    """Whether the workload asks about more than single columns."""
-    return any(len(family.columns) > 1 for family in workload)
+    """Whether the workload asks about a pair of columns that is small enough to be measured.
+
+    If so, that pair is a candidate. If not, no larger marginal is small enough either, and the columns get all of ρ.
+    """
+
+    def smallest_pair(columns: tuple[str, ...]) -> int:
+        return math.prod(sorted(map(workload.domain.size, columns))[:2])
+
+    return any(len(family.columns) > 1 and smallest_pair(family.columns) <= MOST_CELLS for family in workload)
 
 
 def _resolution(rho: Fraction, records: float, neighbors: Neighbors) -> float:
