@@ -14,7 +14,6 @@ import argparse
 import json
 import math
 import platform
-import time
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import product
@@ -51,6 +50,9 @@ SETTINGS = {
 RECORDS = (200, 2_000)
 EPSILONS = (0.5, 4.0)
 NOMINAL = 0.95
+
+# Releases of a cell at most: the seeds of two cells start this far apart.
+MOST_RUNS = 400
 
 # Shares of the budget are fixed above and tables of noise kept here, because making one takes longer than the rest of a run.
 gaussian._cumulative_table = lru_cache(maxsize=64)(gaussian._cumulative_table.__wrapped__)  # noqa: SLF001
@@ -134,36 +136,40 @@ def pooled(cells: list[dict[str, object]], **wanted: object) -> dict[str, object
 
 
 def main() -> None:
-    """Run all cells and keep the figures."""
+    """Run the cells that the file does not hold yet, and keep the figures after each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=400, help="Releases of each cell.")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/certificate_coverage.json"))
     given = parser.parse_args()
-    started = time.monotonic()
-    cells = []
+    cells = json.loads(given.out.read_text(encoding="utf-8"))["cells"] if given.out.exists() else []
+    known = {(each["method"], each["records"], each["epsilon"], each["relation"]) for each in cells}
     for number, facts in enumerate(product(SETTINGS, RECORDS, EPSILONS, Relation)):
+        if facts in known:
+            continue
         # no two cells share a seed: with the same noise, scaled, their misses would come together
-        cells.append(cell(*facts, seeds=range(number * given.runs, (number + 1) * given.runs)))
-        print(json.dumps(cells[-1]), f"{time.monotonic() - started:.0f} s", flush=True)
+        cells.append(cell(*facts, seeds=range(number * MOST_RUNS, number * MOST_RUNS + min(given.runs, MOST_RUNS))))
+        print(json.dumps(cells[-1]), flush=True)
+        keep(cells, given.out)
+
+
+def keep(cells: list[dict[str, object]], out: Path) -> None:
+    """Write the cells and what they come to together."""
+    present = {
+        name: sorted({each[name] for each in cells}, key=str) for name in ("method", "records", "epsilon", "relation")
+    }
     result = {
         "what": "coverage of the certificate's bound, nominally 95% for the larger of both errors",
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "machine": f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}",
         "version": __version__,
-        "seconds": round(time.monotonic() - started),
         "nominal": NOMINAL,
         "pooled": [
             pooled(cells),
-            *(pooled(cells, method=method) for method in SETTINGS),
-            *(pooled(cells, records=records) for records in RECORDS),
-            *(pooled(cells, epsilon=epsilon) for epsilon in EPSILONS),
-            *(pooled(cells, relation=relation.value) for relation in Relation),
+            *(pooled(cells, **{name: value}) for name, values in present.items() for value in values),
         ],
         "cells": cells,
     }
-    given.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    for line in result["pooled"]:  # type: ignore[attr-defined]
-        print(json.dumps(line))
+    out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
