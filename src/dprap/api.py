@@ -53,7 +53,8 @@ def synthesize(
     `neighbors=Neighbors(relation, max_rows_per_person)` and the `person_column` with their ids, which stands outside the
     schema; `excess` says what happens to records beyond that bound: `error`, or `drop` under add-remove neighbours. With `public`, a table
     of the same schema that everybody may see, the method `adaptive` starts from it; the release says so, and does not protect it.
-    The certificate covers the fitted answers and the table that `Release.table()` gives, of `rows` rows (as many as records, unless given).
+    The certificate covers the fitted answers and the table that `Release.table()` gives, which has `rows` rows, or as many
+    as there are records.
 
     >>> from dprap.datasets import example, example_schema
     >>> release = synthesize(example(500, seed=1), example_schema(), epsilon=1.0, kway=1, method="independent")

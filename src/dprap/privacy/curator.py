@@ -366,22 +366,25 @@ class Curator:
     ) -> Certificate:
         """A noisy maximum error of finished answers over all queries, with a one-sided confidence bound.
 
-        Let c_q(D) be the counts, f_q the fitted answers and t_q those of a synthetic table, if there is one. Certified is
+        Let c_q(D) be the counts, f_q the fitted answers and t_q those of a synthetic table, if
+        there is one. Certified is
 
             E(D) = max_q max(|c_q(D) − f_q|, |c_q(D) − t_q|), in counts.
 
-        Sensitivity r, the rows a person may have: f and t are functions of earlier results of this curator and of public
-        seeds, so they are fixed when D changes. |c − f| moves at most as far as c, and a maximum at most as far as the
-        farthest of its arguments, be there one for each query or two. So |E(D) − E(D′)| ≤ max_q |c_q(D) − c_q(D′)| ≤ r,
-        because a record contributes between 0 and 1 to a count. This holds under replace, where one contribution takes
-        the place of another, and under add-remove, where one comes or goes: there f and t are counts among the noisy
-        number of records, which was paid for, and nothing is divided by the private one.
+        Sensitivity r, the rows a person may have: f and t are functions of earlier results of this
+        curator and of public seeds, so they are fixed when D changes. |c − f| moves at most as far
+        as c, and a maximum at most as far as the farthest of its arguments, be there one for each
+        query or two. So |E(D) − E(D′)| ≤ max_q |c_q(D) − c_q(D′)| ≤ r, because a record contributes
+        between 0 and 1 to a count. This holds under replace, where one contribution takes the place
+        of another, and under add-remove, where one comes or goes: there f and t are counts among
+        the noisy number of records, which was paid for, and nothing is divided by the private one.
 
-        On the grids: with u units for a record (1, or `GRID` for custom queries, whose contributions lie in 0..u), c is an
-        integer that moves by at most r·u, and G·c by at most r·u·G. Estimates are rounded to integers on that scale before
-        c enters. x ↦ x // u is monotone and (x + k·u) // u = x // u + k, so arguments at most r·u·G apart give results
-        at most r·G apart, for each family, and then so is the largest of all families. Discrete Gaussian noise with
-        σ = r·G/√(2 rho) is rho-zCDP. ∎
+        On the grids: with u units for a record (1, or `GRID` for custom queries, whose
+        contributions lie in 0..u), c is an integer that moves by at most r·u, and G·c by at most
+        r·u·G. Estimates are rounded to integers on that scale before c enters. x ↦ x // u is
+        monotone and (x + k·u) // u = x // u + k, so arguments at most r·u·G apart give results at
+        most r·G apart, for each family, and then so is the largest of all families. Discrete
+        Gaussian noise with σ = r·G/√(2 rho) is rho-zCDP. ∎
 
         Args:
             families: The queries.

@@ -46,7 +46,8 @@ class QueryMeasurement:
 class DrawnTable:
     """A synthetic table to be certified beside the fit: public, like everything made of earlier results.
 
-    `answers_counts` are its answers, one array a family, on the scale of the fit's estimates; `digest` tells it from others.
+    `answers_counts` are its answers, one array a family, on the scale of the fit's estimates;
+    `digest` tells it from others.
     """
 
     rows: int
@@ -58,8 +59,9 @@ class DrawnTable:
 class Certificate:
     """A noisy maximum error of a release over many queries, with a one-sided confidence bound.
 
-    The maximum is over the fitted answers and, where `table_rows` and `table_digest` name one, over those of a synthetic
-    table. Both are None where no table was drawn, and in releases of earlier versions, which certified the fit alone.
+    The maximum is over the fitted answers and, where `table_rows` and `table_digest` name one, over
+    those of a synthetic table. Both are None where no table was drawn, and in releases of earlier
+    versions, which certified the fit alone.
     """
 
     queries: int

@@ -1,11 +1,13 @@
 """What the accuracy certificate says of which answers.
 
-The certificate bounds, with its confidence, max_q |q(D) − fit_q| and max_q |q(D) − table_q| at once, where `fit` are the
-fitted answers and `table` is the table that was drawn in the run. For any other table t drawn from the release,
+The certificate bounds, with its confidence, max_q |q(D) − fit_q| and max_q |q(D) − table_q| at
+once, where `fit` are the fitted answers and `table` is the table that was drawn in the run. For any
+other table t drawn from the release,
 
     |q(D) − t_q| ≤ |q(D) − fit_q| + |fit_q − t_q| ≤ bound + max_q |fit_q − t_q|,
 
-and the last term is public: it is computed from the release alone. All numbers are counts among `Release.rows` records.
+and the last term is public: it is computed from the release alone. All numbers are counts among
+`Release.rows` records.
 """
 
 from __future__ import annotations
@@ -47,9 +49,10 @@ def table_digest(codes: Codes) -> str:
 def table_bound(release: Release, codes: Codes) -> TableBound:
     """How far the answers of a table drawn from the release may be from the truth.
 
-    The certified table, known by its digest, has the certificate's own bound. Any other has it widened by its largest
-    distance to the fit. There is no bound without a certificate, nor where a distance cannot be computed because a release
-    that was read back does not hold the functions of its custom queries.
+    The certified table, known by its digest, has the certificate's own bound. Any other has it
+    widened by its largest distance to the fit. There is no bound without a certificate, nor where a
+    distance cannot be computed because a release that was read back does not hold the functions of
+    its custom queries.
     """
     certificate = release.certificate
     if certificate is None or release.relaxed is None:
@@ -98,7 +101,8 @@ def accuracy(release: Release) -> str | None:
 def as_error(release: Release, counts: float) -> str:
     """An error as a share of all records where their number is public, else in counts.
 
-    Under add-remove neighbours the number of records is itself noisy, so that a share has an error of its own.
+    Under add-remove neighbours the number of records is itself noisy, so that a share has an error
+    of its own.
     """
     unit = "the truth (as a share of all records)" if release.rows_are_public else "the true count"
     return f"{_number(release, counts)} of {unit}"

@@ -75,7 +75,10 @@ class ReleaseFile(BaseModel):
 def save_release(
     release: Release, directory: Path, *, rows: int | None, table_format: str, seed: int | None
 ) -> TableBound | None:
-    """Write a release directory beside its final place, then move it there in one step. Returns the written table's bound."""
+    """Write a release directory beside its final place, then move it there in one step.
+
+    Returns the written table and its bound.
+    """
     if table_format not in ("parquet", "csv"):
         raise SettingsError(f"there is no table format {table_format!r}: use parquet or csv.")
     if directory.exists():

@@ -98,9 +98,9 @@ class Release:
     ) -> Any:
         """A synthetic table of exactly `rows` rows (`table_rows`, unless given) in the input's schema.
 
-        Without arguments this is the table that the certificate covers; `table_bound` gives the bound of any other.
-        `where` draws from the rows that satisfy conditions, such as {"sex": "F", "age": (30, 39)}: the relaxed rows are
-        reweighted by how likely each satisfies them.
+        Without arguments this is the table that the certificate covers; `table_bound` gives the
+        bound of any other. `where` draws from the rows that satisfy conditions, such as {"sex":
+        "F", "age": (30, 39)}: the relaxed rows are reweighted by how likely each satisfies them.
         """
         codes = self.codes(rows, where=where, seed=seed)
         return as_format(
@@ -123,8 +123,9 @@ class Release:
     def table_bound(self, rows: int | None = None, *, seed: int | None = None) -> float | None:
         """The largest error, in counts among `rows` records, of the workload's answers on the table of these arguments.
 
-        It holds with the certificate's confidence. The certified table has the certificate's bound, another table that
-        bound plus its largest distance to the fitted answers, which is public. None where nothing is certified.
+        It holds with the certificate's confidence. The certified table has the certificate's bound,
+        another table that bound plus its largest distance to the fitted answers, which is public.
+        None where nothing is certified.
         """
         return table_bound(self, self.codes(rows, seed=seed)).bound_counts
 

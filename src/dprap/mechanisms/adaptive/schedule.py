@@ -112,7 +112,8 @@ def plan_schedule(
 def has_pairs(workload: Workload) -> bool:
     """Whether the workload asks about a pair of columns that is small enough to be measured.
 
-    If so, that pair is a candidate. If not, no larger marginal is small enough either, and the columns get all of ρ.
+    If so, that pair is a candidate. If not, no larger marginal is small enough either, and the
+    columns get all of ρ.
     """
 
     def smallest_pair(columns: tuple[str, ...]) -> int:
