@@ -6,7 +6,6 @@ from fractions import Fraction
 import mpmath
 import pytest
 from flint import arb, ctx
-
 from tests.privacy import discrete_gaussian_proof as proof
 
 CONSTANT = Fraction(1, 10)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dprap.privacy.accounting import Accounting, epsilon_from_rho, proof_of
+
 
 @dataclass(frozen=True)
 class PrivacyStatement:
@@ -30,5 +32,22 @@ class PrivacyStatement:
         change = "replacing" if self.relation == "replace" else "adding or removing"
         return (
             f"({self.epsilon:g}, {self.delta:.3g})-differentially private with respect to {change} {who}, "
-            f"by charges of {self.rho_spent:.4g}-zCDP in all ({self.accounting} accounting)."
+            f"{self.reason()}."
+        )
+
+    def reason(self) -> str:
+        """Why the guarantee holds: what was proven about the run, and how it leads to ε and δ.
+
+        It is the planned ρ that counts, since what a run leaves unspent may depend on its results.
+        """
+        zcdp = f"{self.rho_planned:.4g}-zCDP"
+        proof = proof_of(self.rho_planned, self.epsilon, self.delta, Accounting(self.accounting))
+        if proof is Accounting.PAPER:
+            return f"because the run is {zcdp} (converted by the paper's formula)"
+        if proof is Accounting.TIGHT:
+            return f"because the run is {zcdp} (converted at the best order: tight accounting)"
+        alone = epsilon_from_rho(self.rho_planned, self.delta, Accounting.TIGHT)
+        return (
+            f"by the privacy loss of the whole run (exact accounting); that the run is {zcdp} is true as well, "
+            f"but would by itself give ε = {alone:.4g}"
         )
