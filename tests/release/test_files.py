@@ -129,6 +129,12 @@ DAMAGES = {
     "no workload": (lambda p: _edit(p, {"workload": []}), "workload"),
     "unknown column": (lambda p: _edit(p, {"workload": [{"columns": ["nope"]}]}), "'nope' is not in the schema"),
     "contradiction": (lambda p: _edit(p, {"private": False}), "contradicts itself"),
+    "unknown accounting": (
+        lambda p: _edit(
+            p, {"privacy": {**json.loads((p / "release.json").read_text())["privacy"], "accounting": "free"}}
+        ),
+        "accounting must be one of",
+    ),
     "not JSON": (lambda p: (p / "release.json").write_text("{"), "damaged"),
     "no relaxed rows": (lambda p: _without(p, "relaxed.npz"), "relaxed.npz is missing"),
     "no measurements": (lambda p: _without(p, "measurements.parquet"), "measurements.parquet"),

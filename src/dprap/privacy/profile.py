@@ -1,30 +1,34 @@
 """The (ε, δ) of a whole run from its privacy loss, where zCDP's conversion gives a tenth of the budget away.
-
-docs/exact-accounting.md has the proofs; numbers in brackets are its lemmas. A run is discrete Gaussian measurements and
-exponential-mechanism picks, each chosen in the light of the results before it. Let v be the variance of the privacy loss. A
-continuous Gaussian measurement that costs ρ in zCDP has v = 2ρ, and its exact δ (Balle and Wang 2018) is
+ docs/exact-accounting.md has the proofs; numbers in brackets are its lemmas. A run is discrete
+Gaussian measurements and exponential-mechanism picks, each chosen in the light of the results
+before it. Let v be the variance of the privacy loss. A continuous Gaussian measurement that costs ρ
+in zCDP has v = 2ρ, and its exact δ (Balle and Wang 2018) is
 
     δ(v, ε) = Φ(√v/2 − ε/√v) − e^ε · Φ(−√v/2 − ε/√v).
 
-**Claim.** Let the costs of a run's steps, in the units below, add up to at most v − v₀, where the reserve v₀ is never spent. Then
-the run is (ε, δ(v, ε))-differentially private.
+**Claim.** Let the costs of a run's steps, in the units below, add up to at most v − v₀, where the
+reserve v₀ is never spent. Then the run is (ε, δ(v, ε))-differentially private.
 
-**Argument.** Take two neighbours in either order. Let L be the privacy loss of all results so far, and s their cost. The potential
-δ(v − s, ε − L) starts at δ(v, ε), and its expectation never rises if each step with loss ℓ and cost w has
+**Argument.** Take two neighbours in either order. Let L be the privacy loss of all results so far,
+and s their cost. The potential δ(v − s, ε − L) starts at δ(v, ε), and its expectation never rises
+if each step with loss ℓ and cost w has
 
     E δ(v₀, x − ℓ) ≤ δ(v₀ + w, x)   for every x.
 
 At the end the potential is at least (1 − e^(ε−L))₊, whose expectation is the δ of the run [1].
 
-* *Discrete Gaussian noise* of σ ≥ 1 whose zCDP cost is ρ needs w = 2ρ(1 + 1/10σ²), because a Gaussian of that cost can be turned into
-  it [6, 7]. As 1/σ² ≤ 2ρ, measurements with charges of ρ in all cost at most 2ρ(1 + ρ/5), and σ ≥ 1 as long as ρ ≤ 1/2.
-* *A pick* with zCDP cost ρ = a²/2 has a loss within an interval of length 2a. It needs w = a²(1 + a²/4v₀) [4], and never
-  more than a²·π/2 [5].
+* *Discrete Gaussian noise* of σ ≥ 1 whose zCDP cost is ρ needs w = 2ρ(1 + 1/10σ²), because a
+  Gaussian of that cost can be turned into it [6, 7]. As 1/σ² ≤ 2ρ, measurements with charges of ρ
+  in all cost at most 2ρ(1 + ρ/5), and σ ≥ 1 as long as ρ ≤ 1/2.
+* *A pick* with zCDP cost ρ = a²/2 has a loss within an interval of length 2a. It needs w = a²(1 +
+  a²/4v₀) [4], and never more than a²·π/2 [5].
 
-A charge is half of a cost. The reserve is a fiftieth of v: more makes picks cheaper and measurements dearer. So a pick with charge c is
-given the zCDP cost ρ that solves c = ρ + ρ²/4R, where R is the reserve in units of ρ, or 2c/π if that is more. Every charge covers
-its zCDP cost too, so ledgers may add charges of all kinds of accounting. But what is written here holds for the plan of one run,
-with whose reserve its picks were priced. A sum of charges, or a part of a plan, becomes (ε, δ) by zCDP's conversion only.
+A charge is half of a cost. The reserve is a fiftieth of v: more makes picks cheaper and
+measurements dearer. So a pick with charge c is given the zCDP cost ρ that solves c = ρ + ρ²/4R,
+where R is the reserve in units of ρ, or 2c/π if that is more. Every charge covers its zCDP cost
+too, so ledgers may add charges of all kinds of accounting. But what is written here holds for the
+plan of one run, with whose reserve its picks were priced. A sum of charges, or a part of a plan,
+becomes (ε, δ) by zCDP's conversion only.
 
 >>> round(exact_rho(1.0, 48842**-2), 5)
 0.01537

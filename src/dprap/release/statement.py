@@ -20,6 +20,10 @@ class PrivacyStatement:
     accounting: str
     private: bool
 
+    def __post_init__(self) -> None:
+        if self.accounting not in tuple(Accounting):
+            raise ValueError(f"accounting must be one of {', '.join(Accounting)}; it is {self.accounting!r:.40}.")
+
     def sentence(self) -> str:
         """The guarantee in one sentence."""
         if not self.private:
