@@ -1,5 +1,6 @@
 """The (ε, δ) of a whole run from its privacy loss, where zCDP's conversion gives a tenth of the budget away.
- docs/exact-accounting.md has the proofs; numbers in brackets are its lemmas. A run is discrete
+
+docs/exact-accounting.md has the proofs; numbers in brackets are its lemmas. A run is discrete
 Gaussian measurements and exponential-mechanism picks, each chosen in the light of the results
 before it. Let v be the variance of the privacy loss. A continuous Gaussian measurement that costs ρ
 in zCDP has v = 2ρ, and its exact δ (Balle and Wang 2018) is
