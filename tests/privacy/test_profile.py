@@ -1,4 +1,4 @@
-"""Exact accounting: each inequality its argument rests on, and whole runs against an independent accountant."""
+"""Exact accounting: its constants against the lemmas they come from, and whole runs against an independent accountant."""
 
 import itertools
 import math
@@ -43,7 +43,7 @@ def test_rho_is_proven_in_high_precision(epsilon, delta):
 
 
 @pytest.mark.parametrize("delta", DELTAS)
-@pytest.mark.parametrize("rho", [1e-30, 1e-20, 1e-12, 1e-6, 1e-3, 0.125])
+@pytest.mark.parametrize("rho", [1e-30, 1e-20, 1e-12, 1e-6, 1e-3, 0.125, 0.5])
 def test_epsilon_is_proven_in_high_precision(rho, delta):
     with mpmath.workdps(120):
         exact = mpmath.mpf(rho)
@@ -52,7 +52,7 @@ def test_epsilon_is_proven_in_high_precision(rho, delta):
 
 
 def test_discrete_noise_is_never_coarser_than_the_argument_allows():
-    assert stddev_for(1, LARGEST_RHO) >= 2
+    assert stddev_for(1, LARGEST_RHO) >= 1
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), GRID)
@@ -83,11 +83,13 @@ def test_large_budgets_are_those_of_zcdp(delta):
 @pytest.mark.parametrize("delta", DELTAS)
 @pytest.mark.parametrize("beyond", [Fraction(1, 10**20), Fraction(1, 10**10), Fraction(1, 1000), Fraction(1)])
 def test_whatever_prices_its_picks_by_zcdp_promises_what_zcdp_proves(beyond, delta):
-    budget = Budget.of_rho(Fraction(1, 8) + beyond, delta=delta)
+    budget = Budget.of_rho(Fraction(1, 2) + beyond, delta=delta)
+    assert budget.proof is Accounting.TIGHT
     assert budget.pick_rho(Fraction(1, 100)) == Fraction(1, 100)
     assert budget.epsilon == Budget.of_rho(budget.rho, delta=delta, accounting=Accounting.TIGHT).epsilon
-    within = Budget.of_rho(Fraction(1, 8), delta=delta)
-    assert within.pick_rho(Fraction(1, 100)) < Fraction(1, 100)
+    within = Budget.of_rho(Fraction(1, 100), delta=delta)
+    assert within.proof is Accounting.EXACT
+    assert within.pick_rho(Fraction(1, 1000)) < Fraction(1, 1000)
     with pytest.raises(BudgetError, match="does not belong"):
         Budget(within.epsilon * (1 - 1e-3), delta, within.rho, Accounting.EXACT)
 
@@ -99,9 +101,28 @@ def test_every_rho_can_be_stated(rho, delta):
 
 
 def test_a_promise_beyond_the_proven_is_refused():
-    rho = Fraction(1, 8) * (1 + Fraction(1, 2 * 10**9))
+    """At δ = 10⁻³, `exact` is ahead of `tight` up to its end at ρ = 1/2, so beyond it nothing keeps its promise."""
+    epsilon = exact_epsilon(LARGEST_RHO, 1e-3)
+    assert Budget(epsilon, 1e-3, Fraction(1, 2), Accounting.EXACT).proof is Accounting.EXACT
     with pytest.raises(BudgetError, match="does not belong"):
-        Budget(exact_epsilon(LARGEST_RHO, 1e-9), 1e-9, rho, Accounting.EXACT)
+        Budget(epsilon, 1e-3, Fraction(1, 2) * (1 + Fraction(1, 2 * 10**9)), Accounting.EXACT)
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 4.0, 5.0, 6.0, 10.0])
+def test_exact_never_grants_less_than_tight(epsilon, delta):
+    """Nor does it leave a budget without a proof where the two cross."""
+    exact, tight = rho_of(epsilon, delta), rho_of(epsilon, delta, Accounting.TIGHT)
+    budget = Budget.of(epsilon=epsilon, delta=delta)
+    assert exact >= tight
+    assert budget.proof is (Accounting.EXACT if exact > tight else Accounting.TIGHT)
+    assert Budget.of_rho(budget.rho, delta=delta).epsilon <= epsilon * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("numerator", [1, 3, 7, 11, 17, 29])
+def test_fractions_between_floats_can_be_stated(numerator):
+    rho = Fraction(numerator, 97)
+    assert Budget.of_rho(rho, delta=1e-4).proof is Accounting.EXACT
 
 
 def log_delta(variance, epsilon):
@@ -110,15 +131,42 @@ def log_delta(variance, epsilon):
     return above + np.log1p(-np.exp(np.minimum(below - above, -1e-300)))
 
 
-@pytest.mark.parametrize("reserve", [1e-8, 1e-6, 1e-4, 1e-3, 6e-3])
+def smoothed(x):
+    """ψ(x) = E(x + N)₊."""
+    return x * mpmath.ncdf(x) + mpmath.npdf(x)
+
+
+CHORDS = [
+    (half, center)
+    for half in (1e-4, 1e-2, 0.1, 0.5, 1.0, 2.0, 5.0, 30.0, 300.0)
+    for center in (-8.0, -3.0, -1.0, -1e-3, 0.0, 0.4, 2.0, 9.0)
+]
+
+
+@pytest.mark.parametrize(("half", "center"), CHORDS)
+def test_chords_lie_below_the_wider_curve(half, center):
+    """Lemma 4 at points, in 60 digits: height at 0 of the chord over center ± half, against (1 + half²/2)·I(slope)."""
+    with mpmath.workdps(60):
+        half, low, high = mpmath.mpf(half), mpmath.mpf(center) - half, mpmath.mpf(center) + half
+        slope = (smoothed(high) - smoothed(low)) / (2 * half)
+        height = smoothed(high) - slope * high
+        tail = min(slope, 1 - slope)
+        tangent = mpmath.npdf(_upper_quantile(tail))
+        assert height <= (1 + half**2 / 2) * tangent
+        if half <= 0.1 and center == 0:  # nor would a constant a little below 1/2 do
+            assert height > (1 + 0.49 * half**2) * tangent
+
+
+@pytest.mark.parametrize("reserve", [1e-8, 1e-6, 1e-4, 1e-3, 6e-3, 2.3e-2])
 @pytest.mark.parametrize("ratio", [0.003, 0.03, 0.1, 0.3, 0.5, 1.0, 2.0, 3.4, 5.0, 20.0, 50.0])
 def test_a_pick_is_worth_its_cost(reserve, ratio):
     """E δ(v₀, x − ℓ) ≤ δ(v₀ + w, x) for all losses ℓ in {t, t − 2a}.
 
-    With ρ ≤ 1/8, v₀ is at most .0053 and a²/v₀ at most 49. Negative x follow from δ(v, −x) = 1 − e^−x + e^−x δ(v, x).
+    The whole chain of lemmas 2 to 5 at points. With ρ ≤ 1/2, v₀ is at most .0225 and a²/v₀ at most 49. Negative x follow from
+    δ(v, −x) = 1 − e^−x + e^−x δ(v, x).
     """
     half_range = math.sqrt(ratio * reserve)
-    cost = half_range**2 * min(1 + ratio / 6, math.pi / 2)
+    cost = half_range**2 * min(1 + ratio / 4, math.pi / 2)
     upper = np.linspace(0.001, 0.999, 399)[:, None] * 2 * half_range
     lower = upper - 2 * half_range
     at = np.linspace(0, 12, 241)[None, :] * math.sqrt(reserve + cost)
@@ -132,7 +180,7 @@ def test_a_pick_is_worth_its_cost(reserve, ratio):
         assert (after > cheaper).any()
 
 
-@pytest.mark.parametrize("sigma", [2.0, 2.1, 3.0, 5.5, 17.0])
+@pytest.mark.parametrize("sigma", [1.0, 1.03, 1.4, 2.0, 3.0, 5.5, 17.0])
 def test_discrete_noise_is_nearly_gaussian(sigma):
     """Steps of Φ̄⁻¹(P(X ≥ m)): in the middle the largest, and never above √(1 + 1/10σ²)/σ."""
     with mpmath.workdps(60):
@@ -150,7 +198,7 @@ def _upper_quantile(tail):
     return mpmath.findroot(lambda z: mpmath.log(mpmath.erfc(z / mpmath.sqrt(2)) / 2 / tail), guess)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 2.5])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 2.5, 4.0])
 @pytest.mark.parametrize(("picks", "share"), [(0, 0.0), (4, 0.1), (20, 0.2), (100, 0.5)])
 def test_whole_runs_against_dp_accounting(epsilon, picks, share):
     """Ten discrete Gaussian measurements and the worst picks, which answer one question at random, composed by dp-accounting."""
@@ -163,7 +211,8 @@ def test_whole_runs_against_dp_accounting(epsilon, picks, share):
         coin = pld.from_randomized_response(2 / (1 + math.exp(half_range)), 2, value_discretization_interval=grid)
         run = run.compose(coin.self_compose(picks))
     theirs = run.get_epsilon_for_delta(DELTA)
-    assert 0.96 * epsilon < theirs < epsilon
+    # At ε = 4 the ρ is so large that what discreteness might cost at worst, in a single measurement, takes more of it.
+    assert (0.96 if epsilon < 4 else 0.94) * epsilon < theirs < epsilon
 
 
 @pytest.mark.parametrize("picks", [1, 2, 3, 5, 10])
@@ -189,7 +238,7 @@ def test_a_pick_of_any_size_is_charged_more_than_its_zcdp_cost():
     for share in (1e-9, 1e-4, 0.01, 0.1, 1.0):
         charge = budget.rho * Fraction(share)
         strength = float(budget.pick_rho(charge))
-        cost = strength * min(1 + strength / reserve / 6, math.pi / 2)
+        cost = strength * min(1 + strength / reserve / 4, math.pi / 2)
         assert cost == pytest.approx(float(charge), rel=1e-9)
         assert cost < charge
         assert Budget.of(epsilon=1.0, delta=DELTA, accounting=Accounting.TIGHT).pick_rho(charge) == charge

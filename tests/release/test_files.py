@@ -14,10 +14,12 @@ import pytest
 from tests.release.made import made_release
 
 from dprap.errors import DprapError, SettingsError, WorkloadError
+from dprap.privacy import Accounting, Budget, epsilon_from_rho
 from dprap.privacy.measurement import Measurement, QueryMeasurement
 from dprap.queries import Custom, Query
 from dprap.release import Release, ReleaseError, load
 from dprap.release.files import save_release
+from dprap.release.statement import PrivacyStatement
 from dprap.workload import Workload
 
 
@@ -127,6 +129,12 @@ DAMAGES = {
     "no workload": (lambda p: _edit(p, {"workload": []}), "workload"),
     "unknown column": (lambda p: _edit(p, {"workload": [{"columns": ["nope"]}]}), "'nope' is not in the schema"),
     "contradiction": (lambda p: _edit(p, {"private": False}), "contradicts itself"),
+    "unknown accounting": (
+        lambda p: _edit(
+            p, {"privacy": {**json.loads((p / "release.json").read_text())["privacy"], "accounting": "free"}}
+        ),
+        "accounting must be one of",
+    ),
     "not JSON": (lambda p: (p / "release.json").write_text("{"), "damaged"),
     "no relaxed rows": (lambda p: _without(p, "relaxed.npz"), "relaxed.npz is missing"),
     "no measurements": (lambda p: _without(p, "measurements.parquet"), "measurements.parquet"),
@@ -194,3 +202,23 @@ def test_the_guarantee_in_words() -> None:
     several = replace(statement, relation="add-remove", max_rows_per_person=3)
     assert "adding or removing all (up to 3) records of one person" in several.sentence()
     assert replace(statement, private=False).sentence().startswith("NOT PRIVATE")
+
+
+@pytest.mark.parametrize("accounting", Accounting)
+@pytest.mark.parametrize("epsilon", [1.0, 10.0])
+def test_the_guarantee_does_not_contradict_itself(accounting: Accounting, epsilon: float) -> None:
+    """The ρ that is given as the reason leads to the ε that is promised; where it does not, the sentence says so."""
+    budget = Budget.of(epsilon=epsilon, delta=2.5e-9, accounting=accounting)
+    rho = float(budget.rho)
+    statement = PrivacyStatement(epsilon, 2.5e-9, rho, rho / 2, "replace", 1, accounting.value, private=True)
+    sentence = statement.sentence()
+    if accounting is Accounting.EXACT and epsilon == 1:
+        alone = epsilon_from_rho(rho, 2.5e-9)
+        assert alone > 1.03
+        assert "by the privacy loss of the whole run (exact accounting)" in sentence
+        assert f"{rho:.4g}-zCDP is true as well, but would by itself give ε = {alone:.4g}" in sentence
+    else:
+        by = Accounting.PAPER if accounting is Accounting.PAPER else Accounting.TIGHT
+        assert epsilon_from_rho(rho, 2.5e-9, by) == pytest.approx(epsilon, rel=1e-9)
+        assert f"because the run is {rho:.4g}-zCDP" in sentence
+        assert ("paper's formula" if by is Accounting.PAPER else "tight accounting") in sentence

@@ -54,7 +54,7 @@ def show(file: LedgerFile, *, as_json: Json = False) -> None:
         )
     results.print(table)
     limit = "no cap" if cap is None else f"cap {cap:.6g}"
-    results.print(f"spent in all: ρ = {float(state.spent_rho):.6g} ({limit})")
+    results.print(f"spent in all: {float(state.spent_rho):.6g}-zCDP ({limit})")
 
 
 @app.command("verify")

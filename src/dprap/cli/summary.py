@@ -19,7 +19,7 @@ def plan_lines(plan: Plan, rows: int | None) -> list[str]:
     lines = [
         f"method      {plan.method.name}: {plan.method.summary}",
         f"workload    {len(plan.workload):,} families, {plan.workload.queries:,} queries",
-        f"guarantee   ε = {budget.epsilon:g}, δ = {budget.delta:.3g}, so ρ = {float(budget.rho):.4g} ({budget.accounting.value} accounting)",
+        f"guarantee   ε = {budget.epsilon:g}, δ = {budget.delta:.3g}, so ρ = {float(budget.rho):.4g} ({budget.proof.value} accounting)",
         f"neighbours  {plan.neighbors.relation.value}, at most {plan.neighbors.max_rows_per_person} record(s) a person",
     ]
     if rows is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from dprap.errors import BudgetError
 from dprap.privacy.accounting import (
@@ -51,9 +52,14 @@ class Budget:
         # Where δ alone covers so small a ρ, ε is 0; a positive ε is as true and keeps the parameters meaningful.
         return cls(max(epsilon, 1e-12), delta, Fraction(rho), Accounting(accounting))
 
+    @cached_property
+    def proof(self) -> Accounting:
+        """The accounting that the promise rests on: `tight` where `exact` has nothing to add to it."""
+        return proof_of(self.rho, self.epsilon, self.delta, self.accounting)
+
     def pick_rho(self, charge: Fraction) -> Fraction:
-        """The zCDP cost that a pick may have for a charge: all of it, but for exact accounting, where a pick costs more."""
-        return pick_rho(charge, self.rho) if proof_of(self.rho, self.accounting) is Accounting.EXACT else charge
+        """The zCDP cost that a pick may have for a charge: all of it, but for a promise by `exact`, where a pick costs more."""
+        return pick_rho(charge, self.rho) if self.proof is Accounting.EXACT else charge
 
     def check_against_rows(self, rows: int) -> None:
         """Refuse a δ that would allow publishing somebody's record outright. Only for a public number of records."""

@@ -1,37 +1,35 @@
 """The (ε, δ) of a whole run from its privacy loss, where zCDP's conversion gives a tenth of the budget away.
 
-A run is discrete Gaussian measurements and exponential-mechanism picks, each chosen in the light of the results before it. Write
-v for variance of the privacy loss: a continuous Gaussian measurement that costs ρ in zCDP has a loss of variance v = 2ρ, and
+docs/exact-accounting.md has the proofs; numbers in brackets are its lemmas. A run is discrete
+Gaussian measurements and exponential-mechanism picks, each chosen in the light of the results
+before it. Let v be the variance of the privacy loss. A continuous Gaussian measurement that costs ρ
+in zCDP has v = 2ρ, and its exact δ (Balle and Wang 2018) is
 
-    δ(v, ε) = Φ(√v/2 − ε/√v) − e^ε · Φ(−√v/2 − ε/√v)
+    δ(v, ε) = Φ(√v/2 − ε/√v) − e^ε · Φ(−√v/2 − ε/√v).
 
-is its exact δ (Balle and Wang 2018). **Claim.** If the charges of a run, in the units below, add up to at most v/2 less a reserve
-v₀/2 that is never spent, the run is (ε, δ(v, ε))-differentially private.
+**Claim.** Let the costs of a run's steps, in the units below, add up to at most v − v₀, where the
+reserve v₀ is never spent. Then the run is (ε, δ(v, ε))-differentially private.
 
-**Argument.** Take two neighbours in either order, let L be the log-ratio of the probabilities of all results so far, the first neighbour's over the second's, and s what
-was charged for them, times 2. M = δ(v − s, ε − L) starts at δ(v, ε). If no step raises its expectation under the first neighbour, its final value has at most that
-expectation; and that value is at least (1 − e^(ε−L))₊, whose expectation is the δ of the run, since δ(u, x) ≥ (1 − e^x)₊ for all u. What a step
-costs may depend on earlier results: v − s is known before it is taken. It remains that one step with loss ℓ and cost w has
-E δ(u, x − ℓ) ≤ δ(u + w, x) for every x and every u ≥ v₀. It suffices to show it for u = v₀, since δ(u, ·) is a mixture of shifts of δ(v₀, ·).
+**Argument.** Take two neighbours in either order. Let L be the privacy loss of all results so far,
+and s their cost. The potential δ(v − s, ε − L) starts at δ(v, ε), and its expectation never rises
+if each step with loss ℓ and cost w has
 
-*Continuous Gaussian noise*, w = 2ρ: equality, for a shift of the largest size; smaller ones cost less.
+    E δ(v₀, x − ℓ) ≤ δ(v₀ + w, x)   for every x.
 
-*Discrete Gaussian noise.* A coordinate shifted by j is an experiment on the integers. Its trade-off curve is made of chords between the tails P(X ≥ m), so it lies above the convex
-curve of a Gaussian shift μ if the corners do: Φ̄⁻¹(P(X ≥ m)) − Φ̄⁻¹(P(X ≥ m − j)) ≤ μ for all m. Then the Gaussian can be turned into it, and costs no less
-in any composition (Blackwell). The steps for j = 1 are largest in the middle, where μ² = (1 + 1/12σ² + …)/σ², and shrink towards the tails, so
-μ² = j²(1 + 1/10σ²)/σ² is enough for σ ≥ 2 (by computation, see the tests). Coordinates add up. As 1/σ² ≤ 2ρ, a run of ρ in all costs at most ρ(1 + ρ/5), and σ ≥ 2 if ρ ≤ 1/8.
+At the end the potential is at least (1 − e^(ε−L))₊, whose expectation is the δ of the run [1].
 
-*A pick* with bounded range 2a (a = ηΔ) costs ρ = a²/2 in zCDP. Its worst loss takes two values, t and t − 2a, by convexity of δ in e^x. Let
-k(u, x) = e^(−x/2) δ(u, x). It solves k'' = k/4 + e^(−u/8) g_u and ∂k/∂u = e^(−u/8) g_u/2, with g_u the density of N(0, u). So the step adds
-∫ K(y) e^(−v₀/8) g_{v₀}(x + y) dy to k, where K is a tent over [−t, 2a − t] with its top at 0, while a cost of w pays for ∫₀ʷ e^(−(v₀+s)/8) g_{v₀+s}(x) ds/2.
-For t = a both are even in x; divided by g_{v₀} and expanded in x², every term of the tent but the first is below two thirds of the
-payment's if r = a²/v₀ ≤ ½, so the payment suffices if it does at x = 0. There, w = a²(1 + r/6) is enough; other t make the tent smaller by
-more than they lean it. For large r, w = a²·π/2 is enough: what a single pick costs as a Gaussian. The last three sentences are not proven
-on paper for all r and t: tests compute the inequality itself on a grid of (r, v₀, x, t), and it is tight only as r → 0 at x = 0, t = a.
+* *Discrete Gaussian noise* of σ ≥ 1 whose zCDP cost is ρ needs w = 2ρ(1 + 1/10σ²), because a
+  Gaussian of that cost can be turned into it [6, 7]. As 1/σ² ≤ 2ρ, measurements with charges of ρ
+  in all cost at most 2ρ(1 + ρ/5), and σ ≥ 1 as long as ρ ≤ 1/2.
+* *A pick* with zCDP cost ρ = a²/2 has a loss within an interval of length 2a. It needs w = a²(1 +
+  a²/4v₀) [4], and never more than a²·π/2 [5].
 
-The reserve is a fiftieth of v, so a pick with charge c is given the zCDP ρ that solves c = ρ + ρ²/6R, R being the reserve in
-units of ρ, or 2c/π if that is more. Every charge covers its zCDP cost too, so ledgers may add charges of all kinds of accounting; but what is written here holds for
-the plan of one run, whose reserve its picks were priced with. A sum of charges, or a part of a plan, becomes (ε, δ) by zCDP's conversion only.
+A charge is half of a cost. The reserve is a fiftieth of v: more makes picks cheaper and
+measurements dearer. So a pick with charge c is given the zCDP cost ρ that solves c = ρ + ρ²/4R,
+where R is the reserve in units of ρ, or 2c/π if that is more. Every charge covers its zCDP cost
+too, so ledgers may add charges of all kinds of accounting. But what is written here holds for the
+plan of one run, with whose reserve its picks were priced. A sum of charges, or a part of a plan,
+becomes (ε, δ) by zCDP's conversion only.
 
 >>> round(exact_rho(1.0, 48842**-2), 5)
 0.01537
@@ -43,12 +41,16 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-LARGEST_RHO = 0.125
-"""Beyond it the noise may be too coarse for the profile of a Gaussian; zCDP's conversion is used."""
+LARGEST_RHO = 0.5
+"""Up to this ρ every measurement has σ ≥ 1, for which the cost of discrete noise is proven."""
 
+# The share of v that is never spent. Picks are charged by it, and measurements pay for it.
 _RESERVE = 0.02
+# Discrete noise costs 1 + 1/10σ² times what continuous noise does, and 1/σ² is at most 2ρ.
 _COARSENESS = 0.2
-_SLACK = 1e-6  # of δ: for the roundings of ρ, variance and ε
+# This share of δ pays for the roundings of ρ, variance and ε.
+_SLACK = 1e-6
+# A relative error that a term of δ may have, in a few units in the last place.
 _ULPS = 4e-16
 
 
@@ -98,8 +100,8 @@ def pick_rho(charge: Fraction, budget_rho: Fraction) -> Fraction:
     """The zCDP cost that a pick may have for a charge, in a run whose charges may add up to `budget_rho`."""
     reserve = float(budget_rho) * _RESERVE / (1 - _RESERVE)
     ratio = float(charge) / reserve
-    # The root of c = ρ + ρ²/6R as a share of c, without cancellation at small c/R; rounded down.
-    share = max(2 / (1 + math.sqrt(1 + 2 * ratio / 3)), 2 / math.pi)
+    # The root of c = ρ + ρ²/4R as a share of c, without cancellation at small c/R; rounded down.
+    share = max(2 / (1 + math.sqrt(1 + ratio)), 2 / math.pi)
     return charge * Fraction(share * (1 - 1e-12))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dprap.privacy.accounting import Accounting, epsilon_from_rho, proof_of
+
 # Both sums are exact fractions that became floats: how far apart they may be if they were equal.
 _ROUNDING = 1e-9
 
@@ -21,6 +23,10 @@ class PrivacyStatement:
     accounting: str
     private: bool
 
+    def __post_init__(self) -> None:
+        if self.accounting not in tuple(Accounting):
+            raise ValueError(f"accounting must be one of {', '.join(Accounting)}; it is {self.accounting!r:.40}.")
+
     def sentence(self) -> str:
         """The guarantee in one sentence."""
         if not self.private:
@@ -33,7 +39,24 @@ class PrivacyStatement:
         change = "replacing" if self.relation == "replace" else "adding or removing"
         return (
             f"({self.epsilon:g}, {self.delta:.3g})-differentially private with respect to {change} {who}, "
-            f"by charges of {self.rho_spent:.4g}-zCDP in all ({self.accounting} accounting)."
+            f"{self.reason()}."
+        )
+
+    def reason(self) -> str:
+        """Why the guarantee holds: what was proven about the run, and how it leads to ε and δ.
+
+        It is the planned ρ that counts, since what a run leaves unspent may depend on its results.
+        """
+        zcdp = f"{self.rho_planned:.4g}-zCDP"
+        proof = proof_of(self.rho_planned, self.epsilon, self.delta, Accounting(self.accounting))
+        if proof is Accounting.PAPER:
+            return f"because the run is {zcdp} (converted by the paper's formula)"
+        if proof is Accounting.TIGHT:
+            return f"because the run is {zcdp} (converted at the best order: tight accounting)"
+        alone = epsilon_from_rho(self.rho_planned, self.delta, Accounting.TIGHT)
+        return (
+            f"by the privacy loss of the whole run (exact accounting); that the run is {zcdp} is true as well, "
+            f"but would by itself give ε = {alone:.4g}"
         )
 
     def unspent(self) -> str | None:

@@ -57,7 +57,7 @@ def guarantee(release: Release) -> Html:
                 ["ρ planned (zCDP)", f"{privacy.rho_planned:.6g}"],
                 ["ρ spent (zCDP)", f"{privacy.rho_spent:.6g}"],
                 ["neighbouring tables", f"{'replace' if privacy.relation == 'replace' else 'add or remove'} {one}"],
-                ["from ρ to (ε, δ)", f"{privacy.accounting} conversion"],
+                ["why ε and δ hold", privacy.reason()],
                 [
                     "noise",
                     "discrete Gaussian; choices by the exponential mechanism; both from the operating system's entropy",
