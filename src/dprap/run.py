@@ -13,10 +13,10 @@ from fractions import Fraction
 from typing import Any
 
 from dprap.array_types import Answers
+from dprap.mechanisms.records import estimate_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.plan import Plan
 from dprap.privacy import Certificate, Curator, Ledger, Measurement
-from dprap.queries import Marginal
 from dprap.relaxed import answers
 from dprap.release.release import Release, RunFacts
 from dprap.release.statement import PrivacyStatement
@@ -90,11 +90,12 @@ def _coarse_peak_memory() -> float:
 
 
 def _rows(curator: Curator, result: MechanismResult) -> int:
-    """The number of records to publish: public, or the noisy total that the mechanism paid for."""
+    """The number of records to publish: public, or the estimate by which the mechanism made counts fractions."""
     if curator.neighbors.rows_are_public:
         return curator.n
-    totals = [m for m in result.measurements if isinstance(m, Measurement) and m.marginal == Marginal(())]
-    return max(1, int(totals[-1].counts[0])) if totals else 1
+    measured = [item for item in result.measurements if isinstance(item, Measurement)]
+    estimate = estimate_records(measured) if result.records is None and measured else result.records
+    return max(1, round(estimate or 0))
 
 
 def _certify(curator: Curator, plan: Plan, result: MechanismResult, rows: int, rho: Fraction) -> Certificate | None:

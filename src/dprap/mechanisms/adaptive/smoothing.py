@@ -1,10 +1,10 @@
-"""Noise taken out of long one-way marginals: ages, hours and amounts change slowly from one code to the next.
+"""Noise taken out of long one-way marginals: ages, hours and amounts change slowly from code to code.
 
-Haar wavelets at every shift: level j holds half the difference between the means of two neighbouring stretches of 2^j codes. Where codes have
-an order these are small next to their noise, except at spikes. What their sizes are is learned for each level from the noisy
-differences themselves: a mixture of normal distributions around zero, from exactly zero to far above the noise, fitted by expectation
-maximisation; every difference is then replaced by its posterior mean. Where the order of codes means nothing, differences
-are large on all levels and hardly anything is taken out. All of it is post-processing of noisy counts.
+Haar wavelets at every shift: level j holds half the difference between the means of two neighbouring
+stretches of 2^j codes. Where codes have an order these are small next to their noise, except at spikes.
+How large they are is learned for each level from the noisy differences themselves, and every difference
+is replaced by its posterior mean (`shrinkage`). Where the order of codes means nothing, differences are
+large on all levels and hardly anything is taken out. All of it is post-processing of noisy counts.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ import numpy as np
 from jaxtyping import Float64
 
 from dprap.array_types import Answers
+from dprap.mechanisms.adaptive.shrinkage import fit_shares, posterior
 
-SHORTEST = 16
-"""Columns with fewer codes are left as measured: they have little noise, and hardly ever a smooth shape."""
-
-_VARIANCES = np.concatenate([[0.0], 2.0 ** np.arange(-2, 14)])  # of the mixture's parts, in units of the noise's
+# Variances of true differences, in units of the noise's: exactly zero, and from a quarter to far above.
+_VARIANCES = np.concatenate([[0.0], 2.0 ** np.arange(-2, 14)])
+# After these the shares move by less than a thousandth.
 _EXPECTATION_MAXIMISATIONS = 60
-_ZEROS_SEEN_BEFORE = 2.0  # differences that are taken to have been zero: without evidence, believe in smoothness
+# Without evidence, believe in smoothness: two differences of zero are taken to have been seen.
+_IMAGINED = np.concatenate([[2.0], np.zeros(len(_VARIANCES) - 1)])
 
 
 def smooth(counts: Answers, variance: float) -> Answers:
@@ -48,16 +49,16 @@ def _reliability(differences: Answers, variance: float) -> Float64[np.ndarray, "
     """Posterior mean of each difference, as a share of the difference."""
     parts = variance * (1 + _VARIANCES)
     log_likelihood = -0.5 * (differences[:, None] ** 2 / parts + np.log(parts))
-    likelihood = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
-    shares = np.ones(len(parts)) / len(parts)
-    shares[0] += 1.0
-    for _ in range(_EXPECTATION_MAXIMISATIONS):
-        belongs = likelihood * shares
-        belongs /= belongs.sum(axis=1, keepdims=True)
-        shares = belongs.sum(axis=0)
-        shares[0] += _ZEROS_SEEN_BEFORE
-        shares /= shares.sum()
-    belongs = likelihood * shares
-    belongs /= belongs.sum(axis=1, keepdims=True)
-    kept: Float64[np.ndarray, "codes"] = belongs @ (_VARIANCES / (1 + _VARIANCES))
+    likelihoods = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
+    start = np.ones(len(parts)) / len(parts)
+    start[0] += 1.0
+    shares = fit_shares(
+        likelihoods,
+        start,
+        of_numbers=lambda shares: shares,
+        add_up=lambda belongs: belongs.sum(axis=0),
+        imagined=_IMAGINED,
+        rounds=_EXPECTATION_MAXIMISATIONS,
+    )
+    kept: Float64[np.ndarray, "codes"] = posterior(likelihoods, shares) @ (_VARIANCES / (1 + _VARIANCES))
     return kept

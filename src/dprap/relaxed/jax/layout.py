@@ -11,8 +11,10 @@ import numpy as np
 from jax import lax
 from jaxtyping import Bool, Float, Int
 
-from dprap.array_types import Relaxed
 from dprap.domain import Domain
+
+JaxRows = Float[jax.Array, "onehot rows"]
+"""Relaxed rows in the order of the domain."""
 
 Packed = Float[jax.Array, "slots rows"]
 """Relaxed rows in a ColumnLayout's order, with padding."""
@@ -89,11 +91,11 @@ class ColumnLayout:
         padding[self.slots] = False
         return padding
 
-    def pack(self, rows: Relaxed, padding: float = PADDING) -> Packed:
+    def pack(self, rows: JaxRows, padding: float = PADDING) -> Packed:
         """Relaxed rows in this layout."""
         return jnp.full((self.size, rows.shape[1]), padding, rows.dtype).at[self.slots].set(rows)
 
-    def unpack(self, packed: Packed) -> Relaxed:
+    def unpack(self, packed: Packed) -> JaxRows:
         """Relaxed rows in the domain's order."""
         return packed[self.slots]
 
