@@ -5,34 +5,30 @@ import os
 import subprocess
 import sys
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from tests.relaxed.cases import DOMAIN
 
 from dprap.errors import SettingsError
-from dprap.relaxed import RelaxedDataset, initialise
+from dprap.relaxed import RelaxedDataset
+from dprap.relaxed.jax.start import initialise
 
 ON_DEVICES = """
-import json, sys
-import jax, numpy as np
+import json
 from dprap.domain import Domain
 from dprap.queries import Marginal, Query
-from dprap.relaxed import ProjectionSettings, answers, initialise, project, shard_rows
-from dprap.relaxed.batch import compile_queries
+from dprap.relaxed import answers
+from dprap.relaxed.jax.projection import ProjectionSettings, QueryTargets, fit_queries
+from dprap.relaxed.jax.start import initialise, on_devices
 
 domain = Domain.of({"a": 2, "b": 3, "c": 4})
 family = Marginal(("a", "b", "c"))
-relaxed = shard_rows(initialise(domain, 12, jax.random.key(0)))
-batch, places = compile_queries(domain, [Query(family, index) for index in (0, 5, 7)])
-targets, weights = np.zeros(batch.size), np.zeros(batch.size)
-targets[places], weights[places] = [0.3, 0.1, 0.2], 1
-settings = ProjectionSettings(learning_rate=0.02, max_steps=40, window=20)
-result = project(relaxed, batch, targets, weights, settings)
-(fitted,) = answers(result.relaxed, [family])
-devices = len(result.relaxed.probabilities.sharding.device_set)
-print(json.dumps([devices, fitted.tolist()]))
+relaxed = initialise(domain, 12, 0)
+targets = QueryTargets.of(domain, [Query(family, index) for index in (0, 5, 7)], [0.3, 0.1, 0.2])
+result = fit_queries(relaxed, targets, ProjectionSettings(learning_rate=0.02, max_steps=40, window=20))
+(fitted,) = answers(result.rows, [family])
+probabilities, _ = on_devices(relaxed)
+print(json.dumps([len(probabilities.sharding.device_set), fitted.tolist()]))
 """
 
 
@@ -57,7 +53,7 @@ def test_results_do_not_depend_on_the_number_of_devices() -> None:
 
 
 def test_initial_rows_are_distributions_and_differ_by_seed() -> None:
-    first, second = (initialise(DOMAIN, 5, jax.random.key(seed)) for seed in (0, 1))
+    first, second = (initialise(DOMAIN, 5, seed) for seed in (0, 1))
     for name in DOMAIN:
         np.testing.assert_allclose(np.asarray(first.block(name)).sum(axis=0), 1, atol=1e-6)
     assert not np.array_equal(first.probabilities, second.probabilities)
@@ -65,7 +61,7 @@ def test_initial_rows_are_distributions_and_differ_by_seed() -> None:
 
 
 def test_a_small_spread_starts_near_uniform() -> None:
-    near, wide = (initialise(DOMAIN, 50, jax.random.key(0), spread=spread) for spread in (0.01, 1.0))
+    near, wide = (initialise(DOMAIN, 50, 0, spread=spread) for spread in (0.01, 1.0))
     for name in DOMAIN:
         even = 1 / DOMAIN.size(name)
         assert np.abs(np.asarray(near.block(name)) - even).max() <= 0.02
@@ -74,6 +70,19 @@ def test_a_small_spread_starts_near_uniform() -> None:
 
 def test_wrong_shapes_are_refused() -> None:
     with pytest.raises(SettingsError, match="at least one row"):
-        initialise(DOMAIN, 0, jax.random.key(0))
+        initialise(DOMAIN, 0, 0)
     with pytest.raises(SettingsError, match="do not fit"):
-        RelaxedDataset(DOMAIN, jnp.zeros((3, 2)), jnp.ones(2) / 2)
+        RelaxedDataset(DOMAIN, np.zeros((3, 2)), np.ones(2) / 2)
+
+
+def test_logits_and_probabilities_of_rows_belong_together() -> None:
+    raw = np.random.default_rng(0).normal(0, 3, (DOMAIN.onehot_size, 6))
+    rows = RelaxedDataset.from_logits(DOMAIN, raw)
+    for name in DOMAIN:
+        np.testing.assert_allclose(rows.block(name).sum(axis=0), 1, atol=1e-6)
+    assert rows.logits is not None
+    np.testing.assert_allclose(np.exp(rows.logits), rows.probabilities, rtol=1e-5)
+    start = DOMAIN.offset("b")
+    block = np.exp(raw[start : start + DOMAIN.size("b")])
+    np.testing.assert_allclose(rows.block("b"), block / block.sum(axis=0), rtol=1e-5)
+    np.testing.assert_allclose(rows.weights, 1 / 6)
