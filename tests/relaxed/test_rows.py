@@ -9,47 +9,41 @@ import numpy as np
 import pytest
 from tests.relaxed.cases import DOMAIN
 
-from dprap.errors import SettingsError
-from dprap.relaxed import RelaxedDataset
-from dprap.relaxed.jax.start import initialise
-
-ON_DEVICES = """
-import json
 from dprap.domain import Domain
+from dprap.errors import SettingsError
 from dprap.queries import Marginal, Query
-from dprap.relaxed import answers
+from dprap.relaxed import RelaxedDataset, answers
 from dprap.relaxed.jax.projection import ProjectionSettings, QueryTargets, fit_queries
 from dprap.relaxed.jax.start import initialise, on_devices
 
-domain = Domain.of({"a": 2, "b": 3, "c": 4})
-family = Marginal(("a", "b", "c"))
-relaxed = initialise(domain, 12, 0)
-targets = QueryTargets.of(domain, [Query(family, index) for index in (0, 5, 7)], [0.3, 0.1, 0.2])
-result = fit_queries(relaxed, targets, ProjectionSettings(learning_rate=0.02, max_steps=40, window=20))
-(fitted,) = answers(result.rows, [family])
-probabilities, _ = on_devices(relaxed)
-print(json.dumps([len(probabilities.sharding.device_set), fitted.tolist()]))
+TWO_DEVICES = """
+import json
+from tests.relaxed.test_rows import fitted
+print(json.dumps(fitted()))
 """
 
 
-def run_on(devices: int) -> tuple[int, list[float]]:
-    environment = {
-        **os.environ,
-        "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}",
-        "JAX_PLATFORMS": "cpu",
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", ON_DEVICES], env=environment, capture_output=True, text=True, check=True
-    )
-    used, fitted = json.loads(done.stdout)
-    return used, fitted
+def fitted() -> tuple[int, list[float]]:
+    """How many devices a fit uses, and what it gives."""
+    domain = Domain.of({"a": 2, "b": 3, "c": 4})
+    family = Marginal(("a", "b", "c"))
+    relaxed = initialise(domain, 12, 0)
+    targets = QueryTargets.of(domain, [Query(family, index) for index in (0, 5, 7)], [0.3, 0.1, 0.2])
+    result = fit_queries(relaxed, targets, ProjectionSettings(learning_rate=0.02, max_steps=40, window=20))
+    (answered,) = answers(result.rows, [family])
+    probabilities, _ = on_devices(relaxed)
+    return len(probabilities.sharding.device_set), answered.tolist()
 
 
 def test_results_do_not_depend_on_the_number_of_devices() -> None:
-    one, fitted = run_on(1)
-    two, fitted_on_two = run_on(2)
+    devices = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run(
+        [sys.executable, "-c", TWO_DEVICES], env={**os.environ, **devices}, capture_output=True, text=True, check=True
+    )
+    two, fitted_on_two = json.loads(done.stdout)
+    one, fitted_on_one = fitted()
     assert (one, two) == (1, 2)
-    np.testing.assert_allclose(fitted_on_two, fitted, atol=1e-5)
+    np.testing.assert_allclose(fitted_on_two, fitted_on_one, atol=1e-5)
 
 
 def test_initial_rows_are_distributions_and_differ_by_seed() -> None:

@@ -8,14 +8,16 @@ import pytest
 from tests.relaxed.cases import DOMAIN, FAMILIES, all_queries, relaxed_rows
 
 from dprap.errors import SettingsError
-from dprap.queries import Custom, Query
+from dprap.queries import Custom, Query, Threshold
 from dprap.relaxed import RelaxedDataset, answers, uniform_weights
 from dprap.relaxed.jax import projection as projection_module
 from dprap.relaxed.jax.families import FamilyTarget, FamilyTargets, fit_families
 from dprap.relaxed.jax.projection import DivergedError, ProjectionSettings, QueryTargets, fit_queries
 from dprap.relaxed.jax.start import initialise
 
-FAST = ProjectionSettings(learning_rate=0.03, max_steps=400, window=20)
+FAST = ProjectionSettings(max_steps=400, window=20)
+# Thresholds take long to compile: what has nothing to do with them does without.
+PRODUCTS = [query for query in all_queries() if not isinstance(query.family, Threshold)][::4]
 
 
 def fit(
@@ -53,7 +55,7 @@ def test_projection_reaches_answers_that_can_be_reached(normalisation: str) -> N
 
 
 def test_projection_stops_at_its_floor_and_never_gets_worse() -> None:
-    queries = all_queries()[::4]
+    queries = PRODUCTS
     loss, steps, relaxed = fit(queries, relaxed_rows(3), FAST, floor=0.1)
     assert loss <= 0.1
     assert steps < 400
@@ -63,7 +65,7 @@ def test_projection_stops_at_its_floor_and_never_gets_worse() -> None:
 
 def test_any_optax_optimizer_is_accepted() -> None:
     settings = ProjectionSettings(optimizer=optax.sgd(5.0, momentum=0.9), max_steps=400, window=20)
-    assert fit(all_queries()[::4], relaxed_rows(3), settings)[0] < 0.02
+    assert fit(PRODUCTS, relaxed_rows(3), settings)[0] < 0.02
 
 
 def test_growing_query_sets_are_compiled_few_times() -> None:
@@ -85,7 +87,7 @@ def test_a_projection_that_diverges_says_so() -> None:
 
     hopeless = optax.GradientTransformation(lambda _: optax.EmptyState(), explode)
     with pytest.raises(DivergedError, match=r"Lower the learning rate"):
-        fit(all_queries()[::4], relaxed_rows(3), ProjectionSettings(optimizer=hopeless, max_steps=10, window=5))
+        fit(PRODUCTS, relaxed_rows(3), ProjectionSettings(optimizer=hopeless, max_steps=10, window=5))
 
 
 def test_a_gradient_that_is_not_finite_is_met_with_smaller_steps() -> None:

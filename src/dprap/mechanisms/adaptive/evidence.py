@@ -30,7 +30,8 @@ _LEAST_EXPECTED = 1e-2
 # Sampling alone gives a dispersion of 1; the grid goes from a tenth of that to cells that have nothing
 # to do with what was expected.
 _DISPERSIONS = np.geomspace(0.1, 1e5, 20)
-# After these the shares move by less than a thousandth.
+# An early stop: one round more would still move a share by about 0.003, and the mixture stays broad.
+# All figures of the mechanism were made with this number.
 _EXPECTATION_MAXIMISATIONS = 40
 # Cells with nearly the same expected count and nearly the same surprise share a bin, which makes a
 # million of them cheap.

@@ -19,7 +19,8 @@ from dprap.mechanisms.adaptive.shrinkage import fit_shares, posterior
 
 # Variances of true differences, in units of the noise's: exactly zero, and from a quarter to far above.
 _VARIANCES = np.concatenate([[0.0], 2.0 ** np.arange(-2, 14)])
-# After these the shares move by less than a thousandth.
+# An early stop: one round more would still move a share by about 0.004, and the mixture stays broad.
+# All figures of the mechanism were made with this number.
 _EXPECTATION_MAXIMISATIONS = 60
 # Without evidence, believe in smoothness: two differences of zero are taken to have been seen.
 _IMAGINED = np.concatenate([[2.0], np.zeros(len(_VARIANCES) - 1)])

@@ -126,10 +126,16 @@ def fit_queries(start: RelaxedDataset, targets: QueryTargets, settings: Projecti
     probabilities, row_weights = on_devices(start)
     fractions, weights = (jnp.asarray(numbers, jnp.float32) for numbers in (targets.fractions, targets.weights))
     problem = _Problem(targets.batch, fractions, weights, row_weights)
-    shape = _Shape(layout, optimizer, settings.normalisation, settings.max_steps, settings.window, settings.tolerance)
+    shape = _Shape(layout, optimizer, settings.normalisation)
+    limits = _Limits(
+        jnp.int32(settings.max_steps),
+        jnp.int32(settings.window),
+        jnp.float32(1 - settings.tolerance),
+        jnp.float32(targets.floor),
+    )
 
     def attempt(packed: Packed, scale: float) -> Attempt[Packed]:
-        end = _fit(packed, problem, jnp.float32(targets.floor), jnp.float32(scale), shape)
+        end = _fit(packed, problem, limits, jnp.float32(scale), shape)
         return Attempt(end.best, float(end.best_loss), int(end.step), bool(end.finite))
 
     end = with_shorter_steps(layout.pack(probabilities), attempt)
@@ -193,9 +199,15 @@ class _Shape(NamedTuple):
     layout: ColumnLayout
     optimizer: optax.GradientTransformation
     normalisation: Normalisation
-    max_steps: int
-    window: int
-    tolerance: float
+
+
+class _Limits(NamedTuple):
+    """When a fit ends. These are traced, so that other limits need no other program."""
+
+    max_steps: jax.Array
+    window: jax.Array
+    kept: jax.Array
+    floor: jax.Array
 
 
 class _State(NamedTuple):
@@ -213,7 +225,7 @@ _Step = Callable[[Packed, Any, jax.Array], tuple[Packed, Any]]
 
 
 @partial(jax.jit, static_argnums=4)
-def _fit(packed: Packed, problem: _Problem, floor: jax.Array, scale: jax.Array, shape: _Shape) -> _State:
+def _fit(packed: Packed, problem: _Problem, limits: _Limits, scale: jax.Array, shape: _Shape) -> _State:
     layout = shape.layout
     # Padding lies beyond the last slot: read as zero, dropped on writing.
     slots = jnp.asarray(np.append(layout.slots, layout.size))[problem.batch.coordinates]
@@ -256,18 +268,18 @@ def _fit(packed: Packed, problem: _Problem, floor: jax.Array, scale: jax.Array, 
             return iterate
 
     def unfinished(state: _State) -> jax.Array:
-        more = (state.plateaus <= HALVINGS) & (state.step < shape.max_steps) & (state.best_loss > floor)
+        more = (state.plateaus <= HALVINGS) & (state.step < limits.max_steps) & (state.best_loss > limits.floor)
         return more & state.finite
 
     def advance(state: _State) -> _State:
-        window = jnp.minimum(shape.window, shape.max_steps - state.step)
+        window = jnp.minimum(limits.window, limits.max_steps - state.step)
         iterate, memory = lax.fori_loop(
             0, window, lambda _, pair: step(pair[0], pair[1], state.scale), (state.iterate, state.memory)
         )
         reached = normalised(iterate)
         reached_loss = loss(read(reached))
         better = reached_loss < state.best_loss
-        plateau = reached_loss >= (1 - shape.tolerance) * state.best_loss
+        plateau = reached_loss >= limits.kept * state.best_loss
         return _State(
             iterate,
             memory,
