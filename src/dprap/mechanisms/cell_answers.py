@@ -25,8 +25,8 @@ def distribution_of(measurement: Measurement, records: float) -> Distribution:
 def family_answers(domain: Domain, family: CellFamily, fractions: Float[np.ndarray, "cells"]) -> Answers:
     """Answers of a family from unbiased estimates of its cells.
 
-    Cells of a marginal are made a distribution. Sums of many cells are not: pushing the noise of empty
-    cells above zero would add up to far more than the noise itself.
+    Cells of a marginal are made a distribution. Sums of many cells are not: pushing the noise of
+    empty cells above zero would add up to far more than the noise itself.
     """
     if isinstance(family, Marginal):
         return project_simplex(fractions)

@@ -1,7 +1,8 @@
-"""The Gaussian mechanism on every marginal (or every query) of the workload: answers only, no synthetic table.
+"""The Gaussian mechanism on every marginal or query of the workload: answers, no table.
 
-Each measured marginal is projected onto the simplex, which is free and removes most of the noise on empty cells; prefixes and
-thresholds are summed from the cells before that. Marginals are not made consistent with each other, and the noise grows with the square root of their number.
+Each measured marginal is projected onto the simplex, which is free and removes most of the noise on
+empty cells; prefixes and thresholds are summed from the cells before that. Marginals are not made
+consistent with each other, and the noise grows with the square root of their number.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from dprap.workload import Workload
 class GaussianSettings:
     """How the budget is paid out.
 
-    `per` = "marginal" pays once for all cells of a marginal; "query" pays for every query, as the paper's T = 1 does.
-    `records_share` is spent on the number of records where that is private.
+    `per` = "marginal" pays once for all cells of a marginal; "query" pays for every query, as the
+    paper's T = 1 does. `records_share` is spent on the number of records where that is private.
     """
 
     per: Literal["marginal", "query"] = "marginal"

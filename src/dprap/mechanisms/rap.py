@@ -1,8 +1,8 @@
 """Relaxed adaptive projection: the paper's Algorithm 2.
 
-T rounds; in each, the K worst-answered queries are selected and measured, with ρ/(2TK) for each selection and each
-measurement, and the relaxed data set is projected on all answers so far. With T = 1 all m queries are measured once, with ρ/m
-each.
+T rounds; in each, the K worst-answered queries are selected and measured, with ρ/(2TK) for each
+selection and each measurement, and the relaxed data set is projected on all answers so far. With T
+= 1 all m queries are measured once, with ρ/m each.
 """
 
 from __future__ import annotations
@@ -38,11 +38,12 @@ _TOTAL_SHARE = Fraction(1, 100)
 class RapSettings:
     """Settings of the paper's Algorithm 2, by the paper's letters.
 
-    `rounds` is T, `queries_per_round` K, `synthetic_rows` n'. `noise_floor` ends a projection early, once its root mean
-    square residual is this fraction of the noise of the answers it is fitted to; 0 never does. Rows start as random numbers
-    within ±`initial_spread`, normalised. The paper's spread is 1; without one it is 1 here too for marginals of up to three
-    columns, and 1/(k − 2)³ for k: a product over more columns is zero on most rows that start sparse, and such a row has no
-    slope to follow.
+    `rounds` is T, `queries_per_round` K, `synthetic_rows` n'. `noise_floor` ends a projection
+    early, once its root mean square residual is this fraction of the noise of the answers it is
+    fitted to; 0 never does. Rows start as random numbers within ±`initial_spread`, normalised. The
+    paper's spread is 1; without one it is 1 here too for marginals of up to three columns, and 1/(k
+    − 2)³ for k: a product over more columns is zero on most rows that start sparse, and such a row
+    has no slope to follow.
     """
 
     rounds: int = 10

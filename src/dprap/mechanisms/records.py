@@ -26,7 +26,7 @@ class Records:
 
 
 def count_records(curator: Curator, share: float | Fraction) -> Records:
-    """The public n under replacement; otherwise a noisy total, for a share of what the curator has left.
+    """The public n under replacement; otherwise a noisy total, for a share of what is left.
 
     Args:
         curator: Who knows n, or measures it.
@@ -47,8 +47,8 @@ def count_records(curator: Curator, share: float | Fraction) -> Records:
 def estimate_records(measured: Sequence[Measurement]) -> float:
     """The inverse-variance mean of what each measured marginal adds up to, and at least one.
 
-    A marginal of c cells with noise σ adds up to n with variance c·σ², and marginals have independent
-    noise. This is post-processing: it costs nothing.
+    A marginal of c cells with noise σ adds up to n with variance c·σ², and marginals have
+    independent noise. This is post-processing: it costs nothing.
 
     >>> total = Measurement(Marginal(()), np.array([104]), stddev_counts=2.0, rho=0.1)
     >>> column = Measurement(Marginal(("sex",)), np.array([60, 34]), stddev_counts=2.0, rho=0.1)

@@ -33,7 +33,7 @@ class MechanismResult:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is. Holds public quantities only: settings, and what follows from noisy measurements."""
+    """How far a run is, in public quantities: settings, and what noisy measurements say."""
 
     stage: str
     done: int

@@ -44,7 +44,7 @@ _Settings = TypeVar("_Settings", contravariant=True)
 
 
 class Fit(Protocol[_Targets, _Settings]):
-    """The form of every fit: `fit` here, `fit_queries` and `fit_families` of `dprap.relaxed.jax`."""
+    """The form of every fit: `fit` here, `fit_queries` and `fit_families` in `jax`."""
 
     def __call__(self, start: RelaxedDataset, targets: _Targets, settings: _Settings, /) -> FitResult:
         """Move rows from `start` towards the targets; `start` stays as it is."""
@@ -53,9 +53,10 @@ class Fit(Protocol[_Targets, _Settings]):
 
 @dataclass(frozen=True)
 class Target:
-    """What the rows should say about a marginal: shares of all records, and how much each cell counts.
+    """What rows should say about a marginal, in shares, and how much each cell counts.
 
-    `weights` are inverse variances of the shares, so that the weighted squared distance is a chi-square.
+    `weights` are inverse variances of the shares, so that the weighted squared distance is a
+    chi-square.
     """
 
     marginal: Partition
@@ -84,7 +85,7 @@ class FitSettings:
 
 
 def fit(start: RelaxedDataset, targets: Sequence[Target], settings: FitSettings) -> FitResult:
-    """Minimise ½ chi-square + kl_weight · mean over rows of KL(row ‖ its prior) by Adam on the logits.
+    """Minimise ½ chi-square + kl_weight · mean of KL(row ‖ its prior) by Adam on logits.
 
     Args:
         start: Rows of equal weight, with logits.
@@ -140,7 +141,7 @@ class Descent:
         normalise_logits(self.blocks.slices, self.logits, self.probabilities)
 
     def add_gradient(self, target: Target, gradient: Relaxed) -> float:
-        """Add the gradient of ½ Σ w·(marginal − target)² to `gradient`, and return Σ w·(marginal − target)².
+        """Add the gradient of ½ Σ w·(marginal − target)², and return the sum without ½.
 
         The gradient is with respect to the probabilities, times the number of rows. That of grouped
         columns is kept aside: call `to_logits` after the last target.
@@ -162,7 +163,7 @@ class Descent:
         return float(np.vdot(weighted, residual))
 
     def to_logits(self, gradient: Relaxed) -> None:
-        """Turn a gradient with respect to probabilities into one with respect to logits, in place."""
+        """Turn a gradient by probabilities into one by logits, in place."""
         self.add_grouped(gradient)
         gradient *= self.probabilities
         for block in self.blocks.slices.values():

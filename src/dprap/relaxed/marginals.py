@@ -98,7 +98,8 @@ class Fold:
             return domain.size_of(left) + domain.size_of(right)
 
         best: frozenset[str] = frozenset()
-        # Moving one column at a time to the right is within a small factor of the best of all splits.
+        # Moving one column at a time to the right is within a small factor of the best of all
+        # splits.
         for name in sorted(columns, key=domain.size, reverse=True):
             best = min(best, best | {name}, key=cost)
         left = tuple(name for name in columns if name not in best)
@@ -107,7 +108,7 @@ class Fold:
 
 
 def _chunk(rows: int, memory_bytes: int) -> int:
-    """Cells of a factor to make at once: two factors with a working copy each, and their product, must fit."""
+    """Cells of a factor to make at once: two factors, their copies and product must fit."""
     by_factors = memory_bytes // (4 * 4 * rows)
     by_product = math.isqrt(memory_bytes // (4 * 4))
     return max(min(by_factors, by_product), 1)
@@ -116,7 +117,7 @@ def _chunk(rows: int, memory_bytes: int) -> int:
 def _factor(
     probabilities: Relaxed, domain: Domain, columns: tuple[str, ...], cells: range
 ) -> Float32[np.ndarray, "cells rows"]:
-    """Probabilities of some cells over the columns in every row; the range may reach beyond the last cell."""
+    """Probabilities of some cells in every row; the range may reach beyond the last cell."""
     size = domain.size_of(columns)
     if not columns:
         return np.ones((1, probabilities.shape[1]), dtype=probabilities.dtype)

@@ -72,7 +72,7 @@ def column_slices(domain: Domain) -> dict[str, slice]:
 
 
 def normalise_logits(slices: Mapping[str, slice], logits: Relaxed, probabilities: Relaxed) -> None:
-    """Write the softmax of every column block into `probabilities`, and its logarithm into `logits`."""
+    """Make `probabilities` the softmax of every block of `logits`, and these its logarithm."""
     for block in slices.values():
         part = logits[block]
         part -= part.max(axis=0)

@@ -24,10 +24,10 @@ def choose(
     step: Choose,
     settings: AdaptiveSettings,
 ) -> list[int]:
-    """Positions of the round's picks, one by one: no two have a pair of columns in common, while there are others.
+    """Positions of the round's picks: no two share a pair of columns, while there are others.
 
-    What two have in common the first measures, and only the next fit will say what is left of the error
-    of the second. Broad marginals take part in the first part of a round alone.
+    What two have in common the first measures, and only the next fit will say what is left of the
+    error of the second. Broad marginals take part in the first part of a round alone.
     """
     rules = settings.rules
     stddev_counts = curator.stddev_of_marginal(step.measure_rho_each)
@@ -57,11 +57,11 @@ def score_of(
 ) -> Score:
     """What makes a marginal worth measuring, by the objective.
 
-    A relation of two columns shows in four cells at least, two with too many records and two with too
-    few. Their sum is four times the error of each and moves by 2 between neighbours where a single count
-    moves by 1, so it stands twice as far above the noise of selection as the largest error does. Of a
-    broad marginal all errors count: it is there to add up what several columns have to do with each
-    other.
+    A relation of two columns shows in four cells at least, two with too many records and two with
+    too few. Their sum is four times the error of each and moves by 2 between neighbours where a
+    single count moves by 1, so it stands twice as far above the noise of selection as the largest
+    error does. Of a broad marginal all errors count: it is there to add up what several columns
+    have to do with each other.
 
     Args:
         candidates: What may be chosen.

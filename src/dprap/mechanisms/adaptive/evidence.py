@@ -1,14 +1,15 @@
 """What has been measured of one marginal, and how much to trust each cell of it.
 
 A large marginal at small ε is mostly noise, and a fit that follows it cell by cell fits the noise.
-Model: truth − prediction ~ N(0, c·x) for a prediction of x records, as counts vary; noise adds σ². A
-cell's weight in the fit is E[c·x/(c·x + σ²) | residual]/σ².
+Model: truth − prediction ~ N(0, c·x) for a prediction of x records, as counts vary; noise adds σ².
+A cell's weight in the fit is E[c·x/(c·x + σ²) | residual]/σ².
 
-Most cells of a table depart little and a few depart wildly, so the dispersion c is not one number. Each
-cell has its own, drawn from a mixture over a grid of dispersions (`shrinkage`). Where cells are many,
-there is one mixture for each band of expected counts: large cells are often off by a share of
-themselves, which says nothing of small ones. The mixtures are fitted to the marginal itself and, with
-the same weight, to all that were measured together with it: one marginal alone says little.
+Most cells of a table depart little and a few depart wildly, so the dispersion c is not one number.
+Each cell has its own, drawn from a mixture over a grid of dispersions (`shrinkage`). Where cells
+are many, there is one mixture for each band of expected counts: large cells are often off by a
+share of themselves, which says nothing of small ones. The mixtures are fitted to the marginal
+itself and, with the same weight, to all that were measured together with it: one marginal alone
+says little.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from dprap.relaxed.fit import Target
 
 # In counts. An empty cell may turn out not to be empty.
 _LEAST_EXPECTED = 1e-2
-# Sampling alone gives a dispersion of 1; the grid goes from a tenth of that to cells that have nothing
-# to do with what was expected.
+# Sampling alone gives a dispersion of 1; the grid goes from a tenth of that to cells that have
+# nothing to do with what was expected.
 _DISPERSIONS = np.geomspace(0.1, 1e5, 20)
-# An early stop: one round more would still move a share by about 0.003, and the mixture stays broad.
-# All figures of the mechanism were made with this number.
+# An early stop: one round more would still move a share by about 0.003, and the mixture stays
+# broad. All figures of the mechanism were made with this number.
 _EXPECTATION_MAXIMISATIONS = 40
 # Cells with nearly the same expected count and nearly the same surprise share a bin, which makes a
 # million of them cheap.
@@ -53,7 +54,9 @@ Mixtures = Float64[np.ndarray, "bands dispersions"]
 
 @dataclass(frozen=True)
 class Evidence:
-    """Noisy counts of a marginal, repeated measurements combined by inverse variance, and what the model said before.
+    """Noisy counts of a marginal, and what the model said before.
+
+    Repeated measurements are combined by inverse variance.
 
     `mixtures` are the shares of cells with each of the dispersions, in each band.
     """
@@ -71,7 +74,7 @@ class Evidence:
         return Evidence(self.marginal, counts, (old + new) ** -0.5, self.expected_counts, self.mixtures)
 
     def target(self, records: float, *, shrink: bool = True) -> Target:
-        """What the rows should fit, as shares; without `shrink` all cells count alike, by the noise."""
+        """What the rows should fit, as shares; without `shrink` all cells count alike."""
         full = (records / self.stddev_counts) ** 2
         weights = (self._reliability() if shrink else np.ones(len(self.counts))) * full
         return Target(self.marginal, (self.counts / records).astype(np.float32), weights.astype(np.float32))
@@ -121,7 +124,7 @@ def first_evidence(measured: Sequence[Measurement], expected_counts: Sequence[An
 
 
 def _bin_of(counts: Answers, expected: Answers, stddev: float) -> Int64[np.ndarray, "cells"]:
-    """The bin of every cell: level of its expected count in units of the variance, and of its residual in units of σ."""
+    """The bin of every cell, by expected count in units of σ² and residual in units of σ."""
     levels = np.rint(_LEVELS_PER_OCTAVE * np.log2(expected / stddev**2)).astype(np.int64)
     surprises = np.minimum(np.abs(counts - expected) / stddev, _LARGEST_SURPRISE)
     bins: Int64[np.ndarray, "cells"] = levels * _SURPRISES + np.rint(_SURPRISES_PER_STDDEV * surprises).astype(np.int64)
@@ -129,7 +132,7 @@ def _bin_of(counts: Answers, expected: Answers, stddev: float) -> Int64[np.ndarr
 
 
 def _likelihoods(bins: Bins) -> tuple[Float64[np.ndarray, "bins dispersions"], Float64[np.ndarray, "bins dispersions"]]:
-    """Of each dispersion in each bin: the likelihood up to a factor for each bin, and the variance c·x in units of σ²."""
+    """The likelihood of each dispersion in each bin, up to a factor, and c·x in units of σ²."""
     levels, surprises = bins // _SURPRISES, (bins % _SURPRISES) / _SURPRISES_PER_STDDEV
     departures = 2.0 ** (levels / _LEVELS_PER_OCTAVE)[:, None] * _DISPERSIONS
     logarithms = -0.5 * (np.log1p(departures) + surprises[:, None] ** 2 / (1 + departures))
@@ -145,7 +148,7 @@ def _bands(bins: Bins) -> Bins:
 def _fit_mixtures(
     likelihoods: Float64[np.ndarray, "bins dispersions"], cells: Float64[np.ndarray, "bins"], bands: Bins | None
 ) -> Mixtures:
-    """Shares of the dispersions by expectation maximisation, as if one cell more had been spread over all of them."""
+    """Shares of the dispersions, as if one cell more had been spread over all of them."""
     if bands is None:
         alike = _fit_mixtures(likelihoods, cells, np.zeros(len(cells), np.int64))[:1]
         return np.repeat(alike, _BANDS, axis=0)

@@ -2,10 +2,10 @@
 
 At small ε most cells of age × income hold fewer records than the noise, so measuring them teaches
 nothing. Merging neighbouring codes until every cell holds about as many records as noise makes the
-marginal worth measuring. The groups follow from the noisy columns, which are paid for. A code that is
-common by itself stays alone, such as the zero of an amount that most people do not have, and ends the
-group before it. The marginals by code remain candidates: groups show what is broad, codes what is
-sharp (an amount and its double).
+marginal worth measuring. The groups follow from the noisy columns, which are paid for. A code that
+is common by itself stays alone, such as the zero of an amount that most people do not have, and
+ends the group before it. The marginals by code remain candidates: groups show what is broad, codes
+what is sharp (an amount and its double).
 
 With σ the noise of a pick, two kinds are made:
 
@@ -14,9 +14,9 @@ long    all of the downward closure  those of many codes       √(σ/n) of the 
 broad   the workload's own, of k ≥ 4  all                       (σ/2n)^(1/k) of the records
 
 A cell of two long columns then has about as many records as noise. A broad marginal has two to four
-groups for each column at small ε. One of five columns costs as much as a pair and shows ten pairs at
-once, roughly. That suits the cells with the largest errors, which are of common codes as a rule, but
-hides what two rare codes have to do with each other.
+groups for each column at small ε. One of five columns costs as much as a pair and shows ten pairs
+at once, roughly. That suits the cells with the largest errors, which are of common codes as a rule,
+but hides what two rare codes have to do with each other.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from dprap.workload import Workload
 def with_groups(
     pool: Pool, workload: Workload, rules: Rules, one_way_shares: Sequence[np.ndarray]
 ) -> tuple[Partition, ...]:
-    """The candidates of a pool and, of the workload's downward closure, what groups make coarse enough."""
+    """The candidates of a pool, and what groups make coarse enough to be one."""
     coarse = _coarsened(pool, workload, rules, dict(zip(workload.domain, one_way_shares, strict=True)))
     return tuple(dict.fromkeys((*pool.candidates, *coarse)))
 
@@ -68,7 +68,7 @@ def _coarsened(pool: Pool, workload: Workload, rules: Rules, shares_of: dict[str
 
 
 def is_broad(candidate: Partition, rules: Rules) -> bool:
-    """Whether it shows what several columns have to do with each other, but only in groups of codes."""
+    """Whether it shows how several columns are related, but only in groups of codes."""
     several = rules.broad_from_columns
     return several is not None and isinstance(candidate, Coarse) and len(candidate.columns) >= several
 

@@ -1,7 +1,8 @@
-"""Adaptive whole-marginal projection: choose the marginals the rows answer worst, measure them whole, fit, repeat.
+"""Adaptive projection: choose the marginals that rows answer worst, measure them, fit, repeat.
 
-Privacy: everything comes from the curator's verbs, each charged; the rest is post-processing. `spending`
-lists what is bought, in exact fractions of ρ that add up to the whole budget; here each step is carried out.
+Privacy: everything comes from the curator's verbs, each charged; the rest is post-processing.
+`spending` lists what is bought, in exact fractions of ρ that add up to the whole budget; here each
+step is carried out.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ class _Run:
             self._records = estimate_records(self._measurements)
 
     def _measure_columns(self, step: MeasureColumns) -> None:
-        """Measure the columns one by one, and say where rows should start and what they should fit."""
+        """Measure the columns one by one; rows will start at them and be fitted to them."""
         rules = self._settings.rules
         columns = [Marginal((name,)) for name in self._workload.domain]
         self._columns = self._curator.measure(columns, step.rho, step.shares)
@@ -138,7 +139,8 @@ class _Run:
             least = rules.least_start * measurement.stddev_counts / self._records
             share = project_simplex(counts / self._records) + least
             self._one_way_shares.append(share / share.sum())
-            # The fit may see negative counts: what a projection cuts off here, other marginals may yet correct.
+            # The fit may see negative counts: what a projection cuts off here, other marginals may
+            # yet correct.
             weight = (self._records / measurement.stddev_counts) ** 2
             wanted = (counts / self._records).astype(np.float32)
             self._column_targets.append(Target(measurement.marginal, wanted, np.full(len(wanted), weight, np.float32)))
@@ -162,7 +164,7 @@ class _Run:
         self._column_departures: list[Evidence] = []
 
     def _start_at_public(self, public: PublicTable) -> None:
-        """Fit the rows to a public table and then to the measured columns, each as far as it is believed."""
+        """Fit the rows to a public table, then to the columns as far as these are believed."""
         start = fit_to_public(self._rows, self._prior, public, self._settings)
         self._fit_steps += start.steps
         if start.rows.logits is not None:
@@ -196,7 +198,7 @@ class _Run:
         self._fit_to_all(measured, step)
 
     def _drop_public_if_it_misleads(self, measured: Sequence[Measurement], expected: list[Answers]) -> list[Answers]:
-        """What is expected of the measured marginals: by the rows, or by the columns if these are nearer."""
+        """What is expected of the measured marginals, by the rows or by the columns alone."""
         followed = (self._rows, self._prior, self._origin, self._first_targets, self._column_departures)
         self._start_at_columns()
         plainly = self._estimates([item.marginal for item in measured])

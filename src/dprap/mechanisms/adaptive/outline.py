@@ -33,9 +33,9 @@ def outline(
 ) -> list[PlannedStep]:
     """Columns one by one, then rounds of choosing and measuring, then the workload where that pays.
 
-    Which marginals are measured is chosen from noisy scores, so the cells assume candidates of mean size,
-    by code: those over groups have fewer. How many there are follows from the number of records; where
-    that is unknown, the plan is for the fewest.
+    Which marginals are measured is chosen from noisy scores, so the cells assume candidates of mean
+    size, by code: those over groups have fewer. How many there are follows from the number of
+    records; where that is unknown, the plan is for the fewest.
     """
     domain = workload.domain
     steps = _walked(workload, settings, budget_rho=budget_rho, neighbors=neighbors, records=float(rows or 1))

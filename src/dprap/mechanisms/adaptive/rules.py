@@ -11,19 +11,22 @@ from dataclasses import dataclass, fields
 
 from dprap.errors import SettingsError
 
+# Rules that None switches off.
+_MAY_BE_NONE = ("smooth_from_codes", "group_from_codes", "broad_from_columns")
+
 
 @dataclass(frozen=True)
 class Rules:
     """How the mechanism decides, where the settings leave it to decide."""
 
     # --- What the one-way marginals get -------------------------------------------------------
-    # Of ρ they get a third where noise rules, and less as n/σ for each of their codes grows, down to
-    # a twentieth. At small ε their noise is most of the error, and the more so the more codes there
-    # are; at large ε the relations of pairs of columns are.
+    # Of ρ they get a third where noise rules, and less as n/σ for each of their codes grows, down
+    # to a twentieth. At small ε their noise is most of the error, and the more so the more codes
+    # there are; at large ε the relations of pairs of columns are.
     most_for_columns: float = 1 / 3
     least_for_columns: float = 1 / 20
-    # This part of it is spread equally, the rest by size. By size alone, a column of two codes would
-    # have noise that spoils the largest cells of every marginal with it.
+    # This part of it is spread equally, the rest by size. By size alone, a column of two codes
+    # would have noise that spoils the largest cells of every marginal with it.
     columns_spread_equally: float = 0.6
 
     # --- What columns of many codes are taken for ---------------------------------------------
@@ -36,9 +39,9 @@ class Rules:
 
     # --- How many marginals are chosen ---------------------------------------------------------
     # In all 1.9 · (n/σ√c)^(2/3), with σ the noise of one marginal that got all of ρ and c the cells
-    # of a typical pair of columns. With J picks each has noise of norm σ√(Jc), so J grows as long as
-    # a further marginal removes more error than its share of the budget adds noise to the others:
-    # many pairs of short columns are worth as much as few of long ones.
+    # of a typical pair of columns. With J picks each has noise of norm σ√(Jc), so J grows as long
+    # as a further marginal removes more error than its share of the budget adds noise to the
+    # others: many pairs of short columns are worth as much as few of long ones.
     pick_factor: float = 1.9
     # Tables of more than 14 columns have more to say, in proportion, unless a sweep says it.
     usual_columns: int = 14
@@ -77,9 +80,9 @@ class Rules:
     error_threshold_of_mean: float = 0.25
 
     # --- When the whole workload is measured at the end ----------------------------------------
-    # With r = n/σ√m, the resolution if all m marginals of the workload were measured: below 180 there
-    # is no sweep. Above, it gets 1 − 80/r of what the columns left, and at least 80%: half a sweep is
-    # worse than none.
+    # With r = n/σ√m, the resolution if all m marginals of the workload were measured: below 180
+    # there is no sweep. Above, it gets 1 − 80/r of what the columns left, and at least 80%: half a
+    # sweep is worse than none.
     sweep_from_resolution: float = 180
     sweep_rest: float = 80
     least_sweep: float = 0.8
@@ -90,10 +93,10 @@ class Rules:
     # Whether a cell of a noisy marginal counts by how reliable its departure from the model is; if
     # not, all cells of a marginal count alike.
     shrink_cells: bool = True
-    # Up to so many marginals, of columns with so many codes on average, are fitted afresh at the end,
-    # by rows that start far apart: rows that were fitted to less before remember its noise. More
-    # marginals, and those of short columns, ask for a closer fit, to which rows get in time only if
-    # they start alike and go on from round to round. With 0 marginals no fit is afresh.
+    # Up to so many marginals, of columns with so many codes on average, are fitted afresh at the
+    # end, by rows that start far apart: rows that were fitted to less before remember its noise.
+    # More marginals, and those of short columns, ask for a closer fit, to which rows get in time
+    # only if they start alike and go on from round to round. With 0 marginals no fit is afresh.
     afresh_up_to_picks: int = 40
     afresh_from_codes: float = 8
     # How far apart rows start, as a factor of Gumbel noise on the logits.
@@ -105,7 +108,9 @@ class Rules:
     def __post_init__(self) -> None:
         for each in fields(self):
             value = getattr(self, each.name)
-            if value is not None and not 0 <= value < math.inf:
+            if value is None and each.name in _MAY_BE_NONE:
+                continue
+            if not isinstance(value, int | float) or not 0 <= value < math.inf:
                 raise SettingsError(f"the rule {each.name} must be a finite number, not negative; it is {value}.")
         for name in ("most_rounds", "most_picks", "most_picks_before_sweep", "usual_columns", "pick_factor"):
             if not getattr(self, name) > 0:

@@ -23,20 +23,18 @@ class AdaptiveSettings:
         objective: What makes a marginal worth choosing: `largest_errors` sums its sixteen largest
             errors above half the noise, `max` takes the worst cell, `mean` sums all errors above a
             quarter of the noise.
-        synthetic_rows: The number of relaxed rows.
-        rounds: In how many rounds marginals are chosen, at most; by default it follows from public facts.
-        picks: How many marginals are chosen in all; by default it follows from public facts.
-        one_way_share: The share of ρ for the one-way marginals; by default it follows from public facts.
-        total_share: The share of ρ for the number of records, where that is private.
-        sweep_share: Of what the columns leave, the share that measures the whole workload once at the
+        synthetic_rows: The number of relaxed rows. rounds: In how many rounds marginals are chosen,
+        at most; by default it follows from public facts. picks: How many marginals are chosen in
+        all; by default it follows from public facts. one_way_share: The share of ρ for the one-way
+        marginals; by default it follows from public facts. total_share: The share of ρ for the
+        number of records, where that is private. sweep_share: Of what the columns leave, the share
+        that measures the whole workload once at the
             end; by default it follows from public facts.
-        selection_share: Of what then remains, the share that chooses marginals; the rest measures them.
-        steps: The steps of a fit after a round.
-        final_steps: The steps of the last fit.
-        learning_rate: About how far a logit moves in a step.
-        jitter: How far apart rows start; by default the rules say.
-        kl: The weight of the pull towards independent columns, in units of n/σ.
-        rules: Everything else that was chosen by experiment; a mapping changes some of them.
+        selection_share: Of what then remains, the share that chooses marginals; the rest measures
+        them. steps: The steps of a fit after a round. final_steps: The steps of the last fit.
+        learning_rate: About how far a logit moves in a step. jitter: How far apart rows start; by
+        default the rules say. kl: The weight of the pull towards independent columns, in units of
+        n/σ. rules: Everything else that was chosen by experiment; a mapping changes some of them.
 
     Raises:
         SettingsError: for a value that makes no sense.
@@ -83,9 +81,11 @@ class AdaptiveSettings:
 
 
 def _rules(given: Rules | Mapping[str, object]) -> Rules:
-    """Rules as they are, or the default ones with some changed, as plain data from a job file has them."""
+    """Rules as they are, or the default ones with those changed that a mapping names."""
     if isinstance(given, Rules):
         return given
+    if not isinstance(given, Mapping):
+        raise SettingsError("rules must be a mapping from the name of a rule to its value.")
     known = {each.name for each in fields(Rules)}
     if unknown := [name for name in given if name not in known]:
         raise SettingsError(f"adaptive has no rule {unknown[0]!r}. Its rules are: {', '.join(sorted(known))}.")

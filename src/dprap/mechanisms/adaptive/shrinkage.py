@@ -1,8 +1,9 @@
 """Empirical Bayes: how much of a noisy number to believe, learned from many such numbers.
 
 Model: a true difference is normal around zero with one of a few variances, noise adds its own, and
-which variances occur how often is learned by expectation maximisation. `smoothing` shrinks differences
-between neighbouring codes of one column, `evidence` departures of a marginal from the model before it.
+which variances occur how often is learned by expectation maximisation. `smoothing` shrinks
+differences between neighbouring codes of one column, `evidence` departures of a marginal from the
+model before it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Shares = Float64[np.ndarray, "... variances"]
 
 
 def posterior(likelihoods: Likelihoods, shares: Shares) -> Likelihoods:
-    """The probability of each variance for each number; `shares` are of one mixture, or one for each number."""
+    """The probability of each variance for each number, by one mixture or one for each."""
     belongs: Likelihoods = likelihoods * shares
     belongs /= belongs.sum(axis=1, keepdims=True)
     return belongs

@@ -1,10 +1,11 @@
-"""Noise taken out of long one-way marginals: ages, hours and amounts change slowly from code to code.
+"""Noise taken out of long one-way marginals: ages and amounts change slowly by code.
 
-Haar wavelets at every shift: level j holds half the difference between the means of two neighbouring
-stretches of 2^j codes. Where codes have an order these are small next to their noise, except at spikes.
-How large they are is learned for each level from the noisy differences themselves, and every difference
-is replaced by its posterior mean (`shrinkage`). Where the order of codes means nothing, differences are
-large on all levels and hardly anything is taken out. All of it is post-processing of noisy counts.
+Haar wavelets at every shift: level j holds half the difference between the means of two
+neighbouring stretches of 2^j codes. Where codes have an order these are small next to their noise,
+except at spikes. How large they are is learned for each level from the noisy differences
+themselves, and every difference is replaced by its posterior mean (`shrinkage`). Where the order of
+codes means nothing, differences are large on all levels and hardly anything is taken out. All of it
+is post-processing of noisy counts.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from jaxtyping import Float64
 from dprap.array_types import Answers
 from dprap.mechanisms.adaptive.shrinkage import fit_shares, posterior
 
-# Variances of true differences, in units of the noise's: exactly zero, and from a quarter to far above.
+# Variances of true differences, in units of the noise's: exactly zero, and from a quarter to far
+# above.
 _VARIANCES = np.concatenate([[0.0], 2.0 ** np.arange(-2, 14)])
-# An early stop: one round more would still move a share by about 0.004, and the mixture stays broad.
-# All figures of the mechanism were made with this number.
+# An early stop: one round more would still move a share by about 0.004, and the mixture stays
+# broad. All figures of the mechanism were made with this number.
 _EXPECTATION_MAXIMISATIONS = 60
 # Without evidence, believe in smoothness: two differences of zero are taken to have been seen.
 _IMAGINED = np.concatenate([[2.0], np.zeros(len(_VARIANCES) - 1)])
@@ -38,7 +40,8 @@ def smooth(counts: Answers, variance: float) -> Answers:
         mean = (mean + mean[later]) / 2
     for level, (later, difference) in reversed(list(enumerate(levels))):
         difference = difference * _reliability(difference, variance / 2 ** (level + 1))
-        # Every code but those at the start is in two pairs, once as the earlier and once as the later one.
+        # Every code but those at the start is in two pairs, once as the earlier and once as the
+        # later one.
         total, pairs = mean + difference, np.ones(size)
         np.add.at(total, later, mean - difference)
         np.add.at(pairs, later, 1.0)

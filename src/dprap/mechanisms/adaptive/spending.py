@@ -37,7 +37,7 @@ class MeasureColumns:
 
 @dataclass(frozen=True)
 class StartRows:
-    """Make the rows. They start far apart if the last fit is to be afresh; a public table moves them."""
+    """Make the rows, far apart if the last fit is to be afresh; a public table moves them."""
 
     afresh: bool
     public: bool
@@ -48,8 +48,8 @@ class StartRows:
 class Pool:
     """Which marginals may be chosen after the columns.
 
-    `candidates` are of the workload's downward `closure`. `pick_resolution` is the number of records
-    over the noise of one pick.
+    `candidates` are of the workload's downward `closure`. `pick_resolution` is the number of
+    records over the noise of one pick.
     """
 
     candidates: tuple[Marginal, ...]
@@ -59,7 +59,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class Choose:
-    """Choose the marginals of a round, one by one; `measure_rho_each` is what each will be measured with."""
+    """Choose the marginals of a round; each will be measured with `measure_rho_each`."""
 
     pool: Pool
     picks: int
@@ -106,8 +106,8 @@ def spending(
 ) -> Spending:
     """Yield the steps that spend exactly ρ.
 
-    `walk` answers every step with the best estimate of n so far, on which the following steps depend.
-    Where n is public, a first step without cost asks for it.
+    `walk` answers every step with the best estimate of n so far, on which the following steps
+    depend. Where n is public, a first step without cost asks for it.
     """
     records_rho = Fraction(0) if neighbors.rows_are_public else rho * Fraction(settings.total_share)
     records = yield CountRecords(records_rho)
@@ -169,7 +169,7 @@ def after_columns(
     records: float,
     neighbors: Neighbors,
 ) -> tuple[Choose | MeasureChosen | MeasureWorkload, ...]:
-    """Rounds of choosing and measuring, and the sweep where it pays: they spend exactly `left` of ρ."""
+    """Rounds of choosing and measuring, and the sweep where it pays: exactly `left` of ρ."""
     if left <= 0 or not has_pairs(workload):
         return ()
     rules = settings.rules
@@ -245,10 +245,10 @@ def _rounds(settings: AdaptiveSettings, *, picks: int, candidates: int, sweeps: 
 def _candidates(
     closure: tuple[Marginal, ...], domain: Domain, rules: Rules, pick_resolution: float
 ) -> tuple[Marginal, ...]:
-    """Of the downward closure, all pairs of columns, and larger marginals whose cells rise above the noise.
+    """All pairs of columns, and larger marginals whose cells rise above the noise.
 
-    Every candidate makes selection noisier (by the logarithm of their number), so hopeless ones must
-    not take part.
+    Every candidate makes selection noisier (by the logarithm of their number), so hopeless ones
+    must not take part.
     """
     limit = min(rules.cells_per_resolution * pick_resolution, rules.most_cells)
     return tuple(

@@ -1,4 +1,4 @@
-"""What is compiled by JAX: the fits of the method rap, and custom functions. Import it only when used.
+"""What JAX compiles: the fits of the method rap, and custom functions. Import when used.
 
 start       random rows, and rows spread over devices
 layout      column blocks of different sizes, laid out for one loop

@@ -11,7 +11,7 @@ from dprap.relaxed.rows import RelaxedDataset
 
 
 def mean_values(relaxed: RelaxedDataset, family: Custom, *, memory_bytes: int) -> Answers:
-    """Weighted means over rows of a function's values, of as many rows at a time as memory allows."""
+    """Weighted means over rows of a function's values, some rows at a time."""
     size = family.size(relaxed.domain)
     chunk = max(memory_bytes // (16 * (relaxed.domain.onehot_size + size)), 1)
     total = np.zeros(size)

@@ -1,7 +1,7 @@
-"""Rows fitted to all answers of whole families, one family at a time, for workloads measured in full.
+"""Rows fitted to all answers of whole families, for workloads measured in full.
 
-The gradient of a family is two matrix products, like its cell table. Families are taken one by one, so
-memory holds the targets and one family's table and factors.
+The gradient of a family is two matrix products, like its cell table. Families are taken one by one,
+so memory holds the targets and one family's table and factors.
 """
 
 from __future__ import annotations

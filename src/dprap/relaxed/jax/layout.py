@@ -42,8 +42,9 @@ class Bucket:
 class ColumnLayout:
     """The columns of a domain in buckets of similar size, each padded to its largest.
 
-    Sums over the codes of a column then are sums over a bucket's leading axis, done by a short loop whose body
-    handles all columns of the bucket and all rows as one vector. Sorting columns by size keeps padding below 25%.
+    Sums over the codes of a column then are sums over a bucket's leading axis, done by a short loop
+    whose body handles all columns of the bucket and all rows as one vector. Sorting columns by size
+    keeps padding below 25%.
     """
 
     domain: Domain
@@ -129,7 +130,8 @@ class ColumnLayout:
     def excess(self, packed: Packed, thresholds: PerColumn) -> tuple[PerColumn, PerColumn]:
         """For each column: the sum of what exceeds its threshold, and the number of codes that do.
 
-        One pass in one loop: twice as fast on CPUs as two reductions, which the compiler does not fuse.
+        One pass in one loop: twice as fast on CPUs as two reductions, which the compiler does not
+        fuse.
         """
         rows = packed.shape[1]
         sums, counts = [], []

@@ -1,8 +1,9 @@
-r"""Relaxed projection (the paper's Algorithm 1): relaxed rows whose answers come closest to noisy ones.
+r"""Relaxed projection (the paper's Algorithm 1): rows whose answers come closest to noisy ones.
 
-Minimises \(\sum_i w_i (q_i(D') - \hat a_i)^2\) over relaxed rows. With sparsemax, as in the paper, the
-optimiser moves the probabilities themselves and every step ends with the projection onto the simplex,
-from which the next one starts; with softmax it moves logits. The whole loop is one compiled program.
+Minimises \(\sum_i w_i (q_i(D') - \hat a_i)^2\) over relaxed rows. With sparsemax, as in the paper,
+the optimiser moves the probabilities themselves and every step ends with the projection onto the
+simplex, from which the next one starts; with softmax it moves logits. The whole loop is one
+compiled program.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ Normalisation = Literal["sparsemax", "softmax"]
 _STEP_TOLERANCE = 1e-4
 # A logit below this is as good as minus infinity, but can still come back.
 _SMALLEST_LOGIT = -12.0
-# How often a fit whose loss is not finite starts again, and by what its steps are shortened each time.
+# How often a fit whose loss is not finite starts again, and by what its steps are shortened each
+# time.
 RETRIES = 3
 RETRY_SCALE = 0.1
 # How often steps are halved where the loss no longer falls, before a projection ends.
@@ -49,10 +51,10 @@ class ProjectionSettings:
     """How to project.
 
     `optimizer` may be any optax gradient transformation, such as the paper's `optax.adam(1e-3)`.
-    Without one it is `shared_scale_momentum(learning_rate)` (Adam with softmax), which leaves smaller
-    errors on ADULT's unselected queries than Adam did. The loss is looked at every `window` steps.
-    Whenever it has not fallen by the fraction `tolerance` below the best, steps are halved, and the
-    sixth time the projection ends. It also ends at the floor that comes with the targets.
+    Without one it is `shared_scale_momentum(learning_rate)` (Adam with softmax), which leaves
+    smaller errors on ADULT's unselected queries than Adam did. The loss is looked at every `window`
+    steps. Whenever it has not fallen by the fraction `tolerance` below the best, steps are halved,
+    and the sixth time the projection ends. It also ends at the floor that comes with the targets.
     """
 
     optimizer: optax.GradientTransformation | None = None
@@ -139,7 +141,8 @@ def fit_queries(start: RelaxedDataset, targets: QueryTargets, settings: Projecti
         return Attempt(end.best, float(end.best_loss), int(end.step), bool(end.finite))
 
     end = with_shorter_steps(layout.pack(probabilities), attempt)
-    # Between steps, rows are distributions up to a small tolerance; the result is one up to rounding.
+    # Between steps, rows are distributions up to a small tolerance; the result is one up to
+    # rounding.
     fitted = _normalised(layout.unpack(end.best), start.domain, settings.normalisation)
     return FitResult(RelaxedDataset(start.domain, np.asarray(fitted), start.weights), end.loss, end.steps)
 
@@ -149,7 +152,7 @@ _Iterate = TypeVar("_Iterate")
 
 @dataclass(frozen=True)
 class Attempt(Generic[_Iterate]):
-    """How an attempt to fit ended: the best met, its loss, the steps, and whether all losses were finite."""
+    """How an attempt ended: the best met, its loss, the steps, whether losses were finite."""
 
     best: _Iterate
     loss: float
@@ -158,7 +161,7 @@ class Attempt(Generic[_Iterate]):
 
 
 def with_shorter_steps(start: _Iterate, attempt: Callable[[_Iterate, float], Attempt[_Iterate]]) -> Attempt[_Iterate]:
-    """Try a fit; if its loss stops being finite, try again from the best so far with steps a tenth as long."""
+    """Try a fit; if its loss is not finite, go on from the best with steps a tenth as long."""
     best, loss, steps, scale = start, float("inf"), 0, 1.0
     for _ in range(RETRIES + 1):
         end = attempt(best, scale)

@@ -1,8 +1,9 @@
 r"""Sparsemax and softmax of every column block of relaxed rows.
 
-Sparsemax is the Euclidean projection onto the probability simplex, \(\max(x_i - \tau, 0)\) with \(\tau\) such that the
-sum is one. The threshold is the root of the convex, piecewise linear \(f(\tau) = \sum_i \max(x_i - \tau, 0) - 1\);
-Newton's method reaches it exactly after finitely many passes, without a sort.
+Sparsemax is the Euclidean projection onto the probability simplex, \(\max(x_i - \tau, 0)\) with
+\(\tau\) such that the sum is one. The threshold is the root of the convex, piecewise linear
+\(f(\tau) = \sum_i \max(x_i - \tau, 0) - 1\); Newton's method reaches it exactly after finitely many
+passes, without a sort.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ _MOST_PASSES = 64
 def thresholds(packed: Packed, layout: ColumnLayout, start: PerColumn, tolerance: float = EXACT) -> PerColumn:
     """Return the sparsemax threshold of every column and row, by Newton's method from `start`.
 
-    Passes end with a Newton step taken where all sums are within `tolerance` of one, so the result is better than that.
+    Passes end with a Newton step taken where all sums are within `tolerance` of one, so the result
+    is better than that.
     """
 
     def unfinished(carry: tuple[PerColumn, jax.Array, jax.Array]) -> jax.Array:
@@ -35,7 +37,8 @@ def thresholds(packed: Packed, layout: ColumnLayout, start: PerColumn, tolerance
     def newton(carry: tuple[PerColumn, jax.Array, jax.Array]) -> tuple[PerColumn, jax.Array, jax.Array]:
         threshold, _, passes = carry
         total, count = layout.excess(packed, threshold)
-        # A column with nothing above the threshold has no slope; one unit down there always is something.
+        # A column with nothing above the threshold has no slope; one unit down there always is
+        # something.
         return threshold + (total - 1) / jnp.maximum(count, 1), jnp.max(jnp.abs(total - 1)), passes + 1
 
     result, _, _ = lax.while_loop(unfinished, newton, (start, jnp.asarray(jnp.inf, packed.dtype), jnp.asarray(0)))
