@@ -26,10 +26,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import jax
-
 import dprap.mechanisms.adaptive
-import dprap.relaxed.soft_rows
+import dprap.relaxed.fit
 from dprap.bench.results import machine
 from dprap.bench.seeded import seeded_curator
 from dprap.bench.workloads import named_workload
@@ -38,7 +36,7 @@ from dprap.encoding import Codes
 from dprap.evaluate import Errors, evaluate
 from dprap.mechanisms.adaptive import AdaptiveSettings, run
 from dprap.privacy import Accounting
-from dprap.relaxed import round_rows
+from dprap.relaxed import random_key, round_rows
 from dprap.sources import MemorySource
 
 FIRST_SEED = 600  # smaller seeds were used while the mechanism was made
@@ -100,7 +98,7 @@ def measure(case: Case, seed: int, data: Path) -> dict[str, Any]:
     assert result.relaxed is not None
     assert curator.remaining == 0
     relaxed = evaluate(source, workload, result)
-    drawn = round_rows(result.relaxed, jax.random.key(seed), rows=codes.rows, method="systematic")
+    drawn = round_rows(result.relaxed, random_key(seed), rows=codes.rows, method="systematic")
     rounded = evaluate(source, workload, Codes(codes.domain, drawn))
     return {
         "seed": seed,
@@ -119,7 +117,7 @@ def measure(case: Case, seed: int, data: Path) -> dict[str, Any]:
 def mechanism_digest() -> str:
     """Which version of the mechanism's and the fit's code ran."""
     package = Path(dprap.mechanisms.adaptive.__file__).parent
-    files = [*sorted(package.glob("*.py")), Path(dprap.relaxed.soft_rows.__file__)]
+    files = [*sorted(package.glob("*.py")), Path(dprap.relaxed.fit.__file__)]
     return hashlib.blake2b(b"".join(file.read_bytes() for file in files), digest_size=6).hexdigest()
 
 

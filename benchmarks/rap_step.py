@@ -22,11 +22,11 @@ import numpy as np
 from jax import lax
 
 from dprap.queries import Query
-from dprap.relaxed import ProjectionSettings, initialise, project
-from dprap.relaxed.batch import compile_queries
-from dprap.relaxed.layout import layout_of
-from dprap.relaxed.projection import default_optimizer
-from dprap.relaxed.simplex import shrink, softmax_packed, thresholds
+from dprap.relaxed.jax.layout import layout_of
+from dprap.relaxed.jax.projection import ProjectionSettings, QueryTargets, default_optimizer, fit_queries
+from dprap.relaxed.jax.queries import compile_queries
+from dprap.relaxed.jax.sparsemax import shrink, softmax_packed, thresholds
+from dprap.relaxed.jax.start import initialise
 from rap_data import keep, load, paper_workload
 
 REPEATS = 50
@@ -51,7 +51,7 @@ def main() -> None:
     options = parser.parse_args()
     codes = load(options.data, "adult")
     workload = paper_workload(codes, 3, 64)
-    relaxed = initialise(codes.domain, 1000, jax.random.key(0))
+    relaxed = initialise(codes.domain, 1000, 0)
     layout = layout_of(codes.domain)
     rng = np.random.default_rng(0)
     results = {}
@@ -89,7 +89,7 @@ def main() -> None:
             times = []
             for _ in range(3):
                 start = time.process_time()
-                result = project(relaxed, batch, targets, weights, settings)
+                result = fit_queries(relaxed, QueryTargets(batch, targets, weights), settings)
                 times.append((time.process_time() - start) / result.steps)
             return round(min(times) * 1e3, 3)
 

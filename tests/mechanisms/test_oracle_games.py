@@ -16,7 +16,7 @@ from dprap.mechanisms.oracle import Oracle
 from dprap.mechanisms.signed import as_relaxed, cell_fractions, select_signed
 from dprap.privacy import Relation
 from dprap.queries import Marginal, Query, Threshold
-from dprap.relaxed.evaluate import answers
+from dprap.relaxed.marginals import answers
 from dprap.sources import MemorySource
 from dprap.workload import Workload, all_kway
 

@@ -15,7 +15,7 @@ from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.errors import BudgetError
 from dprap.forecast import forecast
-from dprap.mechanisms.adaptive.schedule import MOST_CELLS
+from dprap.mechanisms.adaptive.rules import Rules
 from dprap.mechanisms.registry import METHODS
 from dprap.mechanisms.result import MechanismResult
 from dprap.plan import WorkloadChoice, make_plan
@@ -86,7 +86,7 @@ def test_every_release_has_spent_its_budget(method, relation):
 def test_columns_whose_pairs_are_too_large_get_the_whole_budget(relation):
     """Two columns of 1,100 codes have more cells than adaptive measures: nothing but the columns is left to pay for."""
     sizes = {"a": 1_100, "b": 1_100, "c": 1_100}
-    assert MOST_CELLS < 1_100**2
+    assert Rules().most_cells < 1_100**2
     plan, source = plan_and_source("adaptive", sizes, relation)
     steps = forecast(plan, 300).steps
     assert sum(step.rho for step in steps) == plan.budget.rho

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import resource
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import jax
 import numpy as np
 
 from dprap.bench.cell import Cell
@@ -21,15 +19,14 @@ from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.evaluate import evaluate, exact_answers, published_answers
-from dprap.mechanisms.result import MechanismResult, Progress
-from dprap.relaxed.rounding import round_rows
+from dprap.mechanisms.result import MechanismResult
+from dprap.relaxed import random_key, round_rows
 from dprap.sources import MemorySource
 from dprap.workload import Workload
 
 Metrics = dict[str, float]
 
 OVERSAMPLING = (1, 2, 5, 10, 20, 48)
-_STEPS = re.compile(r"after (\d+) steps")
 _ADULT_TRAIN = 32_561
 _LABEL = "income>50K"
 
@@ -55,22 +52,13 @@ def measure_cell(cell: Cell, data_dir: Path) -> Metrics:
     method = bench_method(cell.method)
     draws = private.rows if {"downstream", "unseen", "rounding"} & set(cell.extras) else 0
     settings = method.settings(cell.settings, synthetic_rows=draws)
-    steps = 0
-
-    def progress(report: Progress) -> None:
-        nonlocal steps
-        if found := _STEPS.search(report.detail):
-            steps += int(found[1])
-
     wall, cpu = time.perf_counter(), time.process_time()
     curator = seeded_curator(source, epsilon=cell.epsilon, seed=cell.seed, relation=cell.relation)
-    result = method.run(curator, workload, settings, seed=cell.seed, progress=progress)
-    if result.relaxed is not None:
-        result.relaxed.probabilities.block_until_ready()
+    result = method.run(curator, workload, settings, seed=cell.seed)
     metrics = {"wall_seconds": time.perf_counter() - wall, "cpu_seconds": time.process_time() - cpu}
     metrics["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    if steps:
-        metrics |= {"steps": float(steps), "cpu_seconds_per_step": metrics["cpu_seconds"] / steps}
+    if result.steps:
+        metrics |= {"steps": float(result.steps), "cpu_seconds_per_step": metrics["cpu_seconds"] / result.steps}
     errors = evaluate(source, workload, result)
     metrics |= {"queries": float(errors.queries), "max": errors.max, "mean": errors.mean, "rmse": errors.rmse}
     metrics |= {} if errors.tv is None else {"tv": errors.tv}
@@ -97,9 +85,7 @@ def _records(outcome: Outcome, *, rows: int | None = None, oversample: int | Non
     relaxed = outcome.result.relaxed
     if relaxed is None:
         raise SettingsError(f"method {outcome.cell.method} makes no synthetic data to measure.")
-    columns = round_rows(
-        relaxed, jax.random.key(outcome.cell.seed), rows=rows, oversample=oversample, method="independent"
-    )
+    columns = round_rows(relaxed, random_key(outcome.cell.seed), rows=rows, oversample=oversample, method="independent")
     return Codes(relaxed.domain, columns)
 
 

@@ -32,7 +32,7 @@ class BenchMethod:
         settings_class = getattr(importlib.import_module(f"dprap.mechanisms.{self.module}"), self.settings_class)
         chosen = {**self.fixed, **given}
         if "max_steps" in chosen:
-            from dprap.relaxed.projection import ProjectionSettings
+            from dprap.relaxed.jax.projection import ProjectionSettings
 
             chosen["projection"] = ProjectionSettings(max_steps=chosen.pop("max_steps"))
         if self.models and synthetic_rows:

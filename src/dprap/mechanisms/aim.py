@@ -15,10 +15,11 @@ from fractions import Fraction
 import numpy as np
 
 from dprap.errors import SettingsError
+from dprap.mechanisms.cell_answers import cell_families
 from dprap.mechanisms.graphical import fit_model, model_megabytes
 from dprap.mechanisms.modelled import ModelOutput, modelled_result
+from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.mechanisms.shared import cell_families, count_records
 from dprap.privacy import Curator, Measurement, Score
 from dprap.queries import Marginal
 from dprap.workload import Workload

@@ -17,8 +17,8 @@ import numpy as np
 
 from dprap.errors import SettingsError
 from dprap.mechanisms.oracle import Oracle
+from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.mechanisms.shared import count_records
 from dprap.mechanisms.signed import SignedQuery, as_relaxed, select_signed
 from dprap.privacy import Curator
 from dprap.queries import Marginal, Query

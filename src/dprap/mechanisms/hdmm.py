@@ -18,10 +18,11 @@ import numpy as np
 
 from dprap.domain import Domain
 from dprap.errors import SettingsError
+from dprap.mechanisms.cell_answers import cell_families, family_answers
 from dprap.mechanisms.graphical import check_model_size, fit_model
 from dprap.mechanisms.junction import Table
+from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.mechanisms.shared import cell_families, count_records, family_answers
 from dprap.mechanisms.strategy import best_strategy
 from dprap.privacy import Curator, Measurement
 from dprap.queries import Marginal

@@ -11,9 +11,9 @@ from jaxtyping import Int
 
 from dprap.array_types import Answers
 from dprap.domain import Domain
+from dprap.mechanisms.cell_answers import cell_families
 from dprap.mechanisms.graphical import GraphicalModel
 from dprap.mechanisms.result import MechanismResult
-from dprap.mechanisms.shared import cell_families
 from dprap.mechanisms.signed import as_relaxed
 from dprap.privacy import CodeMap, Measurement
 from dprap.queries import Marginal

@@ -13,10 +13,11 @@ from itertools import combinations
 import numpy as np
 
 from dprap.errors import SettingsError
+from dprap.mechanisms.cell_answers import cell_families
 from dprap.mechanisms.graphical import NoisyTable, fit_model
 from dprap.mechanisms.modelled import MergedModel, ModelOutput, modelled_result
+from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.mechanisms.shared import cell_families, count_records
 from dprap.privacy import CodeMap, Curator, Measurement, Score
 from dprap.queries import Marginal
 from dprap.workload import Workload

@@ -18,8 +18,8 @@ from jaxtyping import Float
 from dprap.array_types import Answers
 from dprap.domain import Domain
 from dprap.errors import SettingsError
+from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.mechanisms.shared import count_records
 from dprap.privacy import Curator, QueryMeasurement
 from dprap.queries import Family, Marginal
 from dprap.workload import Workload

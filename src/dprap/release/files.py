@@ -19,7 +19,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-import jax.numpy as jnp
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
@@ -225,7 +224,7 @@ def _load_relaxed(path: Path, schema: Schema) -> RelaxedDataset | None:
     good = np.abs(sums - 1).max() < _ROUNDING and abs(weights.sum(dtype=np.float64) - 1) < _ROUNDING
     if not (good and probabilities.min() >= 0 and weights.min() >= 0):
         raise ValueError("relaxed.npz does not hold distributions")
-    return RelaxedDataset(schema.domain, jnp.asarray(probabilities), jnp.asarray(weights))
+    return RelaxedDataset(schema.domain, np.asarray(probabilities, np.float32), np.asarray(weights, np.float32))
 
 
 def _load_answers(path: Path, workload: Workload) -> tuple[np.ndarray, ...] | None:

@@ -122,8 +122,9 @@ class Integer(_Numeric):
             raise ValueError("storage: whole decimals have at most 18 digits. Use decimal128(18, 0) or int64")
         if self.storage != "string":
             try:
-                for bound in (int(self.bin_edges[0]), int(self.bin_edges[-1] - 1)):
-                    pa.scalar(bound, pa.int64()).cast(self.arrow_type)
+                # From a buffer: a scalar or an array of Python numbers would load pandas, where it is installed.
+                bounds = np.array([int(self.bin_edges[0]), int(self.bin_edges[-1] - 1)], dtype=np.int64)
+                pa.Array.from_buffers(pa.int64(), 2, [None, pa.py_buffer(bounds)]).cast(self.arrow_type)
             except pa.ArrowInvalid:
                 raise ValueError("storage is too small for the declared bounds. Choose a wider type") from None
         return self

@@ -8,8 +8,8 @@ import optax
 from tests.relaxed.cases import DOMAIN, relaxed_rows
 
 from dprap.queries import Marginal
-from dprap.relaxed import ProjectionSettings
-from dprap.relaxed.whole import FamilyTargets, project_families
+from dprap.relaxed.jax.families import FamilyTarget, FamilyTargets, fit_families
+from dprap.relaxed.jax.projection import ProjectionSettings
 
 
 def test_a_fit_that_overflows_starts_again_with_smaller_steps() -> None:
@@ -20,7 +20,7 @@ def test_a_fit_that_overflows_starts_again_with_smaller_steps() -> None:
     )
     settings = ProjectionSettings(optimizer=push, max_steps=5, window=5, normalisation="softmax")
     family = Marginal(DOMAIN.names[:2])
-    targets = [FamilyTargets(family, np.zeros(family.size(DOMAIN), dtype=np.float32))]
-    result = project_families(relaxed_rows(3), targets, settings)
-    assert math.isfinite(result.loss)
+    targets = FamilyTargets([FamilyTarget(family, np.zeros(family.size(DOMAIN), dtype=np.float32))])
+    result = fit_families(relaxed_rows(3), targets, settings)
+    assert math.isfinite(result.misfit)
     assert result.steps > settings.max_steps

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.reference import relaxed as reference
 
 from dprap.domain import Domain
-from dprap.relaxed import softmax, sparsemax
-from dprap.relaxed.layout import layout_of
+from dprap.relaxed.jax.layout import layout_of
+from dprap.relaxed.jax.sparsemax import softmax, sparsemax
 
 DOMAIN = Domain.of({"a": 5, "b": 1, "c": 40, "d": 5, "e": 36, "f": 2})
 SPARSEMAX = jax.jit(sparsemax, static_argnums=1)

@@ -1,7 +1,7 @@
-"""Projection on all answers of whole families, one family at a time, for workloads measured in full.
+"""Rows fitted to all answers of whole families, for workloads measured in full.
 
-The gradient of a family is two matrix products, like its cell table; families are taken one by one, so memory holds the
-targets and one family's table and factors.
+The gradient of a family is two matrix products, like its cell table. Families are taken one by one,
+so memory holds the targets and one family's table and factors.
 """
 
 from __future__ import annotations
@@ -10,90 +10,100 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jaxtyping import Float32
 
-from dprap.array_types import Answers, Relaxed
+from dprap.array_types import Answers
 from dprap.domain import Domain
 from dprap.queries import Custom, Family
-from dprap.relaxed.dataset import RelaxedDataset
-from dprap.relaxed.evaluate import Fold
-from dprap.relaxed.projection import (
+from dprap.relaxed.fit import FitResult
+from dprap.relaxed.jax.layout import JaxRows
+from dprap.relaxed.jax.projection import (
     HALVINGS,
-    RETRIES,
-    RETRY_SCALE,
-    DivergedError,
-    ProjectionResult,
+    Attempt,
     ProjectionSettings,
     default_optimizer,
+    with_shorter_steps,
 )
-from dprap.relaxed.simplex import softmax, sparsemax
+from dprap.relaxed.jax.sparsemax import softmax, sparsemax
+from dprap.relaxed.jax.start import on_devices
+from dprap.relaxed.marginals import Fold
+from dprap.relaxed.rows import RelaxedDataset
 
+# What a probability of zero becomes where its logarithm is needed.
 _SMALLEST_PROBABILITY = 1e-6
 
 
 @dataclass(frozen=True)
-class FamilyTargets:
+class FamilyTarget:
     """A family with target answers, as fractions."""
 
     family: Family
     fractions: Answers
 
 
-def project_families(
-    start: RelaxedDataset, targets: Sequence[FamilyTargets], settings: ProjectionSettings, *, floor: float = 0.0
-) -> ProjectionResult:
-    """Fit relaxed rows to target answers of whole families; settings and retries are those of `project`."""
-    best, best_loss, steps, scale = start, math.inf, 0, 1.0
-    for _ in range(RETRIES + 1):
-        end = _fit(best, targets, settings, floor, scale)
-        steps += end.steps
-        if end.loss < best_loss:
-            best, best_loss = end.relaxed, end.loss
-        if end.finite:
-            return ProjectionResult(best, best_loss, steps)
-        scale *= RETRY_SCALE
-    raise DivergedError(
-        f"the projection diverged: its loss is not finite after {steps} steps, the last of them with a "
-        f"{scale / RETRY_SCALE:g} times smaller step. Lower the learning rate or choose another optimizer."
-    )
+@dataclass(frozen=True)
+class FamilyTargets:
+    """Families with target answers; a fit ends once its loss is at most `floor`."""
+
+    families: Sequence[FamilyTarget]
+    floor: float = 0.0
 
 
-class _End(NamedTuple):
-    relaxed: RelaxedDataset
-    loss: float
-    steps: int
-    finite: bool
+def fit_families(start: RelaxedDataset, targets: FamilyTargets, settings: ProjectionSettings) -> FitResult:
+    """Fit relaxed rows to target answers of whole families.
+
+    Args:
+        start: Where the rows begin; their weights stay.
+        targets: Families, wanted answers and the loss at which it is enough.
+        settings: As for `fit_queries`.
+
+    Returns:
+        The best rows met.
+
+    Raises:
+        DivergedError: if the loss is not finite, also after three starts with ever shorter steps.
+
+    """
+    probabilities, weights = on_devices(start)
+
+    def attempt(rows: JaxRows, scale: float) -> Attempt[JaxRows]:
+        return _fit(rows, weights, start.domain, targets, settings, scale)
+
+    end = with_shorter_steps(probabilities, attempt)
+    return FitResult(RelaxedDataset(start.domain, np.asarray(end.best), start.weights), end.loss, end.steps)
 
 
 def _fit(
-    start: RelaxedDataset,
-    targets: Sequence[FamilyTargets],
+    start: JaxRows,
+    weights: jax.Array,
+    domain: Domain,
+    targets: FamilyTargets,
     settings: ProjectionSettings,
-    floor: float,
     scale: float,
-) -> _End:
+) -> Attempt[JaxRows]:
     optimizer = settings.optimizer or default_optimizer(settings.learning_rate, settings.normalisation)
     softmaxed = settings.normalisation == "softmax"
-    iterate = jnp.log(start.probabilities.clip(_SMALLEST_PROBABILITY)) if softmaxed else start.probabilities
+    iterate = jnp.log(start.clip(_SMALLEST_PROBABILITY)) if softmaxed else start
     memory = optimizer.init(iterate)
     best, best_loss, last_loss = start, math.inf, math.inf
     steps, plateaus = 0, 0
     while steps < settings.max_steps:
-        rows = _softmax(iterate, start.domain) if softmaxed else iterate
+        rows = _softmax(iterate, domain) if softmaxed else iterate
         loss, gradient = 0.0, jnp.zeros_like(rows)
-        for target in targets:
-            part, slope = _family_loss(rows, start.weights, target.fractions, start.domain, target.family)
+        for target in targets.families:
+            part, slope = _family_loss(rows, weights, target.fractions, domain, target.family)
             loss, gradient = loss + float(part), gradient + slope
         if not math.isfinite(loss):
-            return _End(best, best_loss, steps, finite=False)
+            return Attempt(best, best_loss, steps, finite=False)
         if loss < best_loss:
-            best, best_loss = RelaxedDataset(start.domain, rows, start.weights), loss
-        if best_loss <= floor:
+            best, best_loss = rows, loss
+        if best_loss <= targets.floor:
             break
         if steps % settings.window == 0:
             if best_loss >= (1 - settings.tolerance) * last_loss:
@@ -101,9 +111,9 @@ def _fit(
                 if plateaus > HALVINGS:
                     break
             last_loss = best_loss
-        iterate, memory = _step(iterate, gradient, memory, jnp.float32(scale), start.domain, optimizer, softmaxed)
+        iterate, memory = _step(iterate, gradient, memory, jnp.float32(scale), domain, optimizer, softmaxed)
         steps += 1
-    return _End(best, best_loss, steps, finite=True)
+    return Attempt(best, best_loss, steps, finite=True)
 
 
 _softmax = jax.jit(softmax, static_argnums=1)
@@ -111,14 +121,14 @@ _softmax = jax.jit(softmax, static_argnums=1)
 
 @partial(jax.jit, static_argnums=(4, 5, 6))
 def _step(
-    iterate: Relaxed,
-    gradient: Relaxed,
+    iterate: JaxRows,
+    gradient: JaxRows,
     memory: optax.OptState,
     scale: jax.Array,
     domain: Domain,
     optimizer: optax.GradientTransformation,
     softmaxed: bool,
-) -> tuple[Relaxed, optax.OptState]:
+) -> tuple[JaxRows, optax.OptState]:
     if softmaxed:
         _, pull = jax.vjp(lambda logits: softmax(logits, domain), iterate)
         (gradient,) = pull(gradient)
@@ -130,7 +140,7 @@ def _step(
 @partial(jax.jit, static_argnums=(3, 4))
 @partial(jax.value_and_grad, argnums=0)
 def _family_loss(
-    rows: Relaxed, weights: jax.Array, fractions: Float32[jax.Array, "queries"], domain: Domain, family: Family
+    rows: JaxRows, weights: jax.Array, fractions: Float32[jax.Array, "queries"], domain: Domain, family: Family
 ) -> jax.Array:
     if isinstance(family, Custom):
         answered = family.values(domain, rows) @ weights
@@ -141,7 +151,7 @@ def _family_loss(
     return jnp.sum((answered - fractions) ** 2)
 
 
-def _table(rows: Relaxed, weights: jax.Array, domain: Domain, columns: tuple[str, ...]) -> jax.Array:
+def _table(rows: JaxRows, weights: jax.Array, domain: Domain, columns: tuple[str, ...]) -> jax.Array:
     """Cell table of some columns as one matrix product of two factors; differentiable."""
     fold = Fold.of(domain, columns)
 

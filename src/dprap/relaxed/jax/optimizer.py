@@ -1,10 +1,11 @@
 r"""The default optimiser of projections: momentum whose step follows the largest gradient.
 
-Adam divides the momentum of each coordinate by the size of that coordinate's own gradients, so every coordinate that a
-query reads moves about as far, whether it explains one answer or twenty. A few selected queries leave most of the rows
-undetermined, and such moves spoil the answers that nobody selected. Here one size serves all coordinates, that of
-the largest gradient: coordinates move in proportion to what they explain, so the fit stays near its start wherever the
-answers do not ask for more.
+Adam divides the momentum of each coordinate by the size of that coordinate's own gradients, so
+every coordinate that a query reads moves about as far, whether it explains one answer or twenty. A
+few selected queries leave most of the rows undetermined, and such moves spoil the answers that
+nobody selected. Here one size serves all coordinates, that of the largest gradient: coordinates
+move in proportion to what they explain, so the fit stays near its start wherever the answers do not
+ask for more.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Selected single queries, compiled to index arrays that answer and differentiate them on relaxed rows.
 
-A query of a marginal, threshold or prefix family is a function of k *literals*, one a column: the probability of one
-code, or of a run of codes for a cumulative column. Products of literals (marginals, prefixes) and tails of their
-Poisson-binomial counts (thresholds) are evaluated for all queries at once, with derivatives written by hand. Arrays are
-padded to a few sizes, so that a query set that grows every round is not compiled every round.
+A query of a marginal, threshold or prefix family is a function of k *literals*, one a column: the
+probability of one code, or of a run of codes for a cumulative column. Products of literals
+(marginals, prefixes) and tails of their Poisson-binomial counts (thresholds) are evaluated for all
+queries at once, with derivatives written by hand. Arrays are padded to a few sizes, so that a query
+set that grows every round is not compiled every round.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ _SMALLEST = 32
 class QueryBatch:
     """Index arrays of selected queries; answers come as products, then thresholds, then custom queries, each padded.
 
-    `coordinates` are the one-hot coordinates that the queries read (padded beyond the last); the rows of `sums`, if
-    there are any, say which of them make up each literal (a literal is one coordinate otherwise). The two literals after
-    the last are always one and always zero.
+    `coordinates` are the one-hot coordinates that the queries read (padded beyond the last); the
+    rows of `sums`, if there are any, say which of them make up each literal (a literal is one
+    coordinate otherwise). The two literals after the last are always one and always zero.
     """
 
     coordinates: Int32[jax.Array, "touched"]
@@ -77,8 +78,8 @@ def compile_queries(
 ) -> tuple[QueryBatch, Int[np.ndarray, "queries"]]:
     """Compile queries; returns the batch and the position of each query's answer in its answers.
 
-    `custom` names the custom families that may occur, so that a batch does not change shape when the first of their
-    queries is selected; those of the queries themselves need not be named.
+    `custom` names the custom families that may occur, so that a batch does not change shape when
+    the first of their queries is selected; those of the queries themselves need not be named.
     """
     runs: dict[tuple[int, int], int] = {}
     products: list[list[int]] = []
@@ -183,7 +184,8 @@ def _product_forward(literals: Literals, index: LiteralIndex, weights: jax.Array
 def _product_backward(saved: _ProductSaved, cotangent: Answered) -> tuple[Literals, None, None]:
     literals, index, weights = saved
     factors = [literals[index[:, column]] for column in range(index.shape[1])]
-    # Products of all factors but one, from products of those before and those after: no division, so zeros are fine.
+    # Products of all factors but one, from products of those before and those after: no division,
+    # so zeros are fine.
     after = [jnp.ones_like(factors[0])]
     for factor in factors[:0:-1]:
         after.append(after[-1] * factor)
@@ -231,7 +233,8 @@ def _threshold_backward(saved: _ThresholdSaved, cotangent: Answered) -> tuple[Li
     gradient = jnp.zeros_like(literals)
     scale = cotangent[:, None] * weights
     for column in range(width):
-        # A literal decides exactly when one match is missing among the others: d tail / d p = P(others = t - 1).
+        # A literal decides exactly when one match is missing among the others: d tail / d p =
+        # P(others = t - 1).
         left, right = before[column], after[width - 1 - column]
         pivotal = sum(
             jnp.where((at_least == i + j + 1)[:, None], left[i] * right[j], 0)

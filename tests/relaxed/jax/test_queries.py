@@ -11,7 +11,7 @@ from tests.relaxed.cases import DOMAIN, all_queries, onehot_rows, relaxed_rows
 
 from dprap.queries import Custom, Query
 from dprap.relaxed import RelaxedDataset
-from dprap.relaxed.batch import QueryBatch, compile_queries, padded_size, product_means, threshold_means
+from dprap.relaxed.jax.queries import QueryBatch, compile_queries, padded_size, product_means, threshold_means
 
 INDEX_ROWS = [[0, 1, 2], [3, 3, 4], [5, 0, 5], [2, 4, 1]]
 THRESHOLDS = (1, 2, 3, 2)

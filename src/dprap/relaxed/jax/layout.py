@@ -11,8 +11,10 @@ import numpy as np
 from jax import lax
 from jaxtyping import Bool, Float, Int
 
-from dprap.array_types import Relaxed
 from dprap.domain import Domain
+
+JaxRows = Float[jax.Array, "onehot rows"]
+"""Relaxed rows in the order of the domain."""
 
 Packed = Float[jax.Array, "slots rows"]
 """Relaxed rows in a ColumnLayout's order, with padding."""
@@ -40,8 +42,9 @@ class Bucket:
 class ColumnLayout:
     """The columns of a domain in buckets of similar size, each padded to its largest.
 
-    Sums over the codes of a column then are sums over a bucket's leading axis, done by a short loop whose body
-    handles all columns of the bucket and all rows as one vector. Sorting columns by size keeps padding below 25%.
+    Sums over the codes of a column then are sums over a bucket's leading axis, done by a short loop
+    whose body handles all columns of the bucket and all rows as one vector. Sorting columns by size
+    keeps padding below 25%.
     """
 
     domain: Domain
@@ -89,11 +92,11 @@ class ColumnLayout:
         padding[self.slots] = False
         return padding
 
-    def pack(self, rows: Relaxed, padding: float = PADDING) -> Packed:
+    def pack(self, rows: JaxRows, padding: float = PADDING) -> Packed:
         """Relaxed rows in this layout."""
         return jnp.full((self.size, rows.shape[1]), padding, rows.dtype).at[self.slots].set(rows)
 
-    def unpack(self, packed: Packed) -> Relaxed:
+    def unpack(self, packed: Packed) -> JaxRows:
         """Relaxed rows in the domain's order."""
         return packed[self.slots]
 
@@ -127,7 +130,8 @@ class ColumnLayout:
     def excess(self, packed: Packed, thresholds: PerColumn) -> tuple[PerColumn, PerColumn]:
         """For each column: the sum of what exceeds its threshold, and the number of codes that do.
 
-        One pass in one loop: twice as fast on CPUs as two reductions, which the compiler does not fuse.
+        One pass in one loop: twice as fast on CPUs as two reductions, which the compiler does not
+        fuse.
         """
         rows = packed.shape[1]
         sums, counts = [], []
