@@ -238,7 +238,7 @@ def test_an_answer_says_whether_the_table_is_covered() -> None:
     saved = table_bound(release, release.codes(50))
     assert saved.bound_counts is not None
     assert remark(replace(release, saved=saved)) == (
-        f"; the count in the synthetic table of 50 rows, scaled to 1,000 records, is within {rounded_up(saved.bound_counts, 1):,.1f}"
+        f"; the count in the synthetic table of 50 rows (scaled to 1,000 records) is within {rounded_up(saved.bound_counts, 1):,.1f}"
     )
     assert remark(replace(release, saved=replace(saved, bound_counts=None))).startswith("; this does not cover")
 
