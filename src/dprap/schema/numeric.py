@@ -15,6 +15,8 @@ from pydantic import Field, FiniteFloat, StrictInt, field_validator, model_valid
 from dprap.schema import bins
 from dprap.schema.binned import BinnedColumn, Edges, Steps
 from dprap.schema.column import INTEGER_STORAGE, Part
+from dprap.schema.texts import read_number, read_whole
+from dprap.schema.values import Plain, float_number, is_number_type, whole_number
 
 Int64Bound = Annotated[StrictInt, Field(ge=-(2**62), le=2**62)]
 _MAX_STEPS = 2**53
@@ -59,6 +61,10 @@ class _Numeric(BinnedColumn):
             raise ValueError("min is above max. Swap them")
         if spacing == "log" and (count is None or low is None or low <= 0):
             raise ValueError("spacing: log needs bins and a min above 0. Give edges where the column has zeros")
+
+    def takes(self, kind: pa.DataType) -> bool:
+        """Numbers of every type."""
+        return super().takes(kind) or is_number_type(kind)
 
     def cells_of(self, histogram: Histogram) -> Cells:
         """The bins cut at the histogram's edges, weighted by it; a bin where it has no weight is uniform."""
@@ -139,6 +145,10 @@ class Integer(_Numeric):
     def representative_values(self) -> Num[np.ndarray, "bins"]:
         """Declared representatives, else the middle of each bin."""
         return self.middle_steps() if self.representatives is None else np.array(self.representatives, dtype=np.int64)
+
+    def read(self, value: Plain) -> int | None:
+        """Whole numbers, of whatever type or as text."""
+        return read_whole(value) if isinstance(value, str) else whole_number(value)
 
     def regular_label(self, code: int) -> str:
         """The integer, or the first and last integer of the bin."""
@@ -223,6 +233,10 @@ class Number(_Numeric):
         if self.lattice_decimals is not None:
             return self.middle_steps() / 10.0**self.lattice_decimals
         return self.bin_edges[:-1] + np.diff(self.bin_edges) / 2
+
+    def read(self, value: Plain) -> float | None:
+        """Numbers, of whatever type or as text, as the nearest float64."""
+        return read_number(value) if isinstance(value, str) else float_number(value)
 
     def regular_label(self, code: int) -> str:
         """The bin as an interval; only the last one is closed."""

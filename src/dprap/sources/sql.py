@@ -13,11 +13,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from dprap.domain import Domain
-from dprap.encoding.policy import missing_code, outside_code, unreadable_code
+from dprap.encoding.policy import unplaced_code
 from dprap.errors import DataError, SchemaError
 from dprap.queries.marginal import Marginal
 from dprap.schema import Boolean, Categorical, Column, Date, Datetime, Integer, Number, Schema
 from dprap.schema.binned import BinnedColumn
+from dprap.schema.values import Unplaced
 
 Kind: TypeAlias = Literal["boolean", "integer", "float", "decimal", "text", "date", "timestamp", "timestamptz"]
 """What a database column holds, whatever the database calls it."""
@@ -28,9 +29,6 @@ _SHORT_LIST = 32
 _ARGUMENTS = 64
 
 _CELLS_IN_A_ROW = 1 << 24
-
-# In the order in which encoding reports them; the least one wins.
-_REFUSALS = {-3: missing_code, -2: unreadable_code, -1: outside_code}
 
 
 def codes_sql(table: str, schema: Schema, kinds: Mapping[str, Kind], columns: Sequence[str]) -> str:
@@ -135,14 +133,14 @@ def cell_sql(domain: Domain, marginal: Marginal) -> str:
 def refuse(least_codes: Sequence[int], schema: Schema) -> None:
     """Raise DataError for the first column that holds what its policy does not place."""
     for (name, column), least in zip(schema.columns.items(), least_codes, strict=True):
-        if least < 0:
-            _REFUSALS[least](name, column)
+        if least < 0:  # the least one wins, as in memory
+            unplaced_code(name, column, Unplaced(least))
 
 
 def code_sql(name: str, column: Column, kind: Kind) -> str:
     """The code of one column as an expression that is never null."""
     raw = identifier(name)
-    missing, unreadable, outside = (_code_or(refusal, name, column) for refusal in (-3, -2, -1))
+    missing, unreadable, outside = (_code_or(reason, name, column) for reason in Unplaced)
     if isinstance(column, Boolean):
         if kind == "boolean":
             return f"CASE WHEN {raw} IS NULL THEN {missing} ELSE {raw}::int END"
@@ -278,12 +276,12 @@ def _labels(column: Categorical) -> dict[str, int]:
     return codes
 
 
-def _code_or(refusal: int, name: str, column: Column) -> int:
-    """The code that the policy gives, or the refusal itself."""
+def _code_or(reason: Unplaced, name: str, column: Column) -> int:
+    """The code that the policy gives, or the reason itself."""
     try:
-        return _REFUSALS[refusal](name, column)
+        return unplaced_code(name, column, reason)
     except DataError:
-        return refusal
+        return int(reason)
 
 
 def _type(column: BinnedColumn) -> str:
