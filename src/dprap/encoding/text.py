@@ -8,6 +8,7 @@ texts are read one by one. Both ways give the same value, so it does not matter 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,6 @@ from jaxtyping import Bool, Int64, Num
 
 from dprap.schema import Column, Date, Datetime, Integer, Number
 from dprap.schema.texts import read_moment
-from dprap.schema.values import MICROSECONDS_PER_DAY
 
 Parsed = tuple[Num[np.ndarray, "values"], Bool[np.ndarray, "values"]]
 
@@ -77,16 +77,50 @@ def _cast(texts: pa.Array, kind: pa.DataType) -> Parsed:
     return texts.cast(kind).to_numpy(zero_copy_only=False), np.ones(len(texts), dtype=bool)
 
 
+@dataclass(frozen=True)
+class _Digits:
+    """The bytes of ASCII texts, for numbers that stand at the same place in each."""
+
+    starts: Int64[np.ndarray, "values"]
+    data: np.ndarray
+
+    @classmethod
+    def of(cls, texts: pa.Array) -> _Digits:
+        _, offsets, data = texts.buffers()
+        width = np.int64 if pa.types.is_large_string(texts.type) else np.int32
+        starts = np.frombuffer(offsets, dtype=width)[texts.offset : texts.offset + len(texts)]
+        return cls(starts.astype(np.int64), np.frombuffer(data or b"", dtype=np.uint8))
+
+    def number(self, first: int, last: int) -> Int64[np.ndarray, "values"]:
+        """The number that the digits from one place to another are."""
+        number = np.zeros(len(self.starts), dtype=np.int32)
+        for place in range(first, last + 1):
+            number *= 10
+            number += self.data[self.starts + place]
+            number -= ord("0")
+        return number.astype(np.int64)
+
+    def days(self) -> tuple[Int64[np.ndarray, "values"], Bool[np.ndarray, "values"]]:
+        """Days since 1970 of texts that start with YYYY-MM-DD, and which of these days exist."""
+        year, month, day = self.number(0, 3), self.number(5, 6), self.number(8, 9)
+        readable = (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1)
+        index = np.where(readable, (year - 1970) * 12 + month - 1, 0)
+        # the first days of all months, once: the months of ten thousand years are few
+        months = np.arange(-1970 * 12, (9999 - 1970) * 12 + 14).astype("datetime64[M]")
+        firsts = months.astype("datetime64[D]").astype(np.int64)
+        first, after = firsts[index + 1970 * 12], firsts[index + 1970 * 12 + 1]
+        return first + day - 1, readable & (day <= after - first)
+
+
 def _days(_: Column, texts: pa.Array) -> Parsed:
-    characters = _first_bytes(texts, 10)
-    return _calendar_days(characters)
+    return _Digits.of(texts).days()
 
 
 def _moments(column: Column, texts: pa.Array) -> Parsed:
-    characters = _first_bytes(texts, _WHOLE_SECONDS)
-    days, readable = _calendar_days(characters)
-    hour, minute, second = (_number(characters, start, start + 2) for start in (11, 14, 17))
-    readable = readable & (hour <= 23) & (minute <= 59) & (second <= 59)
+    digits = _Digits.of(texts)
+    days, readable = digits.days()
+    hour, minute, second = digits.number(11, 12), digits.number(14, 15), digits.number(17, 18)
+    readable &= (hour <= 23) & (minute <= 59) & (second <= 59)
     # the pattern leaves ASCII only, so that a character is a byte; there are few different ends
     ends = pc.utf8_slice_codeunits(texts, _WHOLE_SECONDS).dictionary_encode()
     read = [read_moment("1970-01-01T00:00:00" + end) for end in ends.dictionary.to_pylist()]
@@ -94,33 +128,5 @@ def _moments(column: Column, texts: pa.Array) -> Parsed:
     fits = np.array([each is not None and each.is_zoned == has_zone for each in read], dtype=bool)
     added = np.array([0 if each is None else each.microseconds for each in read], dtype=np.int64)
     which = ends.indices.to_numpy(zero_copy_only=False)
-    seconds = hour * 3600 + minute * 60 + second
-    return days * MICROSECONDS_PER_DAY + seconds * 10**6 + added[which], readable & fits[which]
-
-
-def _first_bytes(texts: pa.Array, count: int) -> np.ndarray:
-    """The first bytes of each text as digits 0 to 9 (whatever else stands between them); none is shorter."""
-    _, offsets, data = texts.buffers()
-    width = np.int64 if pa.types.is_large_string(texts.type) else np.int32
-    starts = np.frombuffer(offsets, dtype=width)[texts.offset : texts.offset + len(texts)].astype(np.int64)
-    if len(starts) == 0:
-        return np.zeros((0, count), dtype=np.uint8)
-    return np.frombuffer(data, dtype=np.uint8)[starts[:, None] + np.arange(count)] - np.uint8(ord("0"))
-
-
-def _number(characters: np.ndarray, start: int, stop: int) -> Int64[np.ndarray, "values"]:
-    number = np.zeros(len(characters), dtype=np.int64)
-    for position in range(start, stop):
-        number = number * 10 + characters[:, position]
-    return number
-
-
-def _calendar_days(characters: np.ndarray) -> tuple[Int64[np.ndarray, "values"], Bool[np.ndarray, "values"]]:
-    """Days since 1970 of dates YYYY-MM-DD, and which of these exist."""
-    year, month, day = (_number(characters, *part) for part in ((0, 4), (5, 7), (8, 10)))
-    readable = (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1)
-    index = np.where(readable, (year - 1970) * 12 + month - 1, 0)
-    first, after = (
-        each.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64) for each in (index, index + 1)
-    )
-    return first + day - 1, readable & (day <= after - first)
+    seconds = days * 86_400 + hour * 3600 + minute * 60 + second
+    return seconds * 10**6 + added[which], readable & fits[which]

@@ -77,6 +77,13 @@ def plain(value: Any) -> Plain | Unplaced:
     >>> plain(np.int8(3)), plain(float("nan")), plain(b"3").name
     (3, <Unplaced.MISSING: -3>, 'UNREADABLE')
     """
+    try:
+        return _kind_and_content(value)
+    except Exception:  # noqa: BLE001 - objects run foreign code, such as a time zone's, which must not stop a run
+        return Unplaced.UNREADABLE
+
+
+def _kind_and_content(value: Any) -> Plain | Unplaced:
     if value is None:
         return Unplaced.MISSING
     if isinstance(value, bool | np.bool_):
@@ -151,10 +158,7 @@ def _from_date(value: date) -> Day | Moment | Unplaced:
     if hasattr(value, "to_datetime64"):  # a pandas Timestamp reaches beyond the years of Python's fields
         found = _from_numpy_time(value.to_datetime64())
         return Moment(found.microseconds, value.tzinfo is not None) if isinstance(found, Moment) else found
-    try:
-        offset = value.utcoffset()
-    except Exception:  # noqa: BLE001 - a tzinfo is foreign code, and one broken zone must not stop the others
-        return Unplaced.UNREADABLE
+    offset = value.utcoffset()
     seconds = (value.toordinal() - _EPOCH_ORDINAL) * 86_400 + value.hour * 3600 + value.minute * 60 + value.second
     wall = seconds * 10**6 + value.microsecond
     return Moment(wall, is_zoned=False) if offset is None else Moment(wall - offset // _MICROSECOND, is_zoned=True)
