@@ -89,11 +89,13 @@ DECIMALS = [
         "9223372036854775808", "99999999999999999999999999999999999999", "0.30000000000000004441", "1.10",
     )
 ]  # fmt: skip
-WIDE_DECIMALS = [Decimal(text) for text in ("1E+400", "-1E+400", "1E-400", "1E+999999", "1E-999999", "Infinity", "-Infinity")]
+WIDE_DECIMALS = [
+    Decimal(text) for text in ("1E+400", "-1E+400", "1E-400", "1E+999999", "1E-999999", "Infinity", "-Infinity")
+]
 NO_DECIMALS = [Decimal("NaN"), Decimal("sNaN"), Decimal("-NaN123")]
 DAYS = [dt.date(1, 1, 1), dt.date(9999, 12, 31), dt.date(2024, 2, 29), dt.date(1970, 1, 1), dt.date(2024, 12, 31)]
 WALL_TIMES = [
-    dt.datetime.min, dt.datetime.max, dt.datetime(2024, 2, 29, 23, 59, 59, 999_999), dt.datetime(1969, 12, 31, 23, 59),  # noqa: DTZ001
+    dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59, 59, 999_999), dt.datetime(2024, 2, 29, 23, 59, 59, 999_999), dt.datetime(1969, 12, 31, 23, 59),  # noqa: DTZ001
     dt.datetime(2024, 10, 27, 2, 30, fold=1),  # noqa: DTZ001
 ]  # fmt: skip
 INSTANTS = [
@@ -107,7 +109,7 @@ INSTANTS = [
     dt.datetime(1890, 1, 1, tzinfo=BERLIN),
 ]
 NUMPY = [
-    np.bool_(True), np.int8(-1), np.int16(7), np.int32(7), np.int64(2**62), np.uint8(7), np.uint64(2**64 - 1), np.float16(2.5),
+    np.bool_(1), np.int8(-1), np.int16(7), np.int32(7), np.int64(2**62), np.uint8(7), np.uint64(2**64 - 1), np.float16(2.5),
     np.float32(0.1), np.float64(7.0), np.longdouble("1e400"), np.longdouble(7), np.float32("nan"), np.float32("inf"),
     np.str_("Rome"), np.str_("7"), np.bytes_(b"7"), np.complex128(7), np.datetime64("NaT"), np.timedelta64("NaT"),
     np.timedelta64(7, "s"), np.datetime64("2024-03-01"), np.datetime64("2024-03"), np.datetime64("2024"),
@@ -123,7 +125,7 @@ PANDAS = [
 ARROW = [
     pa.scalar(7), pa.scalar(None), pa.scalar(None, pa.string()), pa.scalar("Rome", pa.string_view()), pa.scalar(b"7"),
     pa.scalar(2**62, pa.timestamp("s")), pa.scalar(2**62, pa.timestamp("ns", "UTC")), pa.scalar(-(2**31), pa.date32()),
-    pa.scalar(Decimal("7.0")), pa.scalar([7]), pa.array(["7"]).dictionary_encode()[0], pa.scalar(True),
+    pa.scalar(Decimal("7.0")), pa.scalar([7]), pa.array(["7"]).dictionary_encode()[0], pa.scalar(value=True),
 ]  # fmt: skip
 OBJECTS = [
     None, True, False, b"7", b"Rome", bytearray(b"7"), memoryview(b"7"), [7], (7,), {"a": 7}, {7}, frozenset({7}), object(), int,

@@ -53,7 +53,9 @@ def guessed(values: Iterable[Any]) -> pa.Array:
     try:
         return pa.array(objects, from_pandas=True)
     except (pa.ArrowException, OverflowError, ValueError, TypeError):
-        texts = [None if plain(value) is Unplaced.MISSING else str(value).encode("utf-8", "replace") for value in objects]
+        texts = [
+            None if plain(value) is Unplaced.MISSING else str(value).encode("utf-8", "replace") for value in objects
+        ]
         return pa.array(texts, pa.binary()).cast(pa.string())
 
 

@@ -25,7 +25,7 @@ from dprap.schema.values import Unplaced, plain
 _EQUAL_MEANS_SAME = (str, int, float, bool, date, type(None))
 
 
-class PlacedType(pa.ExtensionType):
+class PlacedType(pa.ExtensionType):  # type: ignore[misc]
     """The type of an Arrow column that holds positions and `Unplaced` numbers in place of values."""
 
     def __init__(self) -> None:

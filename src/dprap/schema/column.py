@@ -135,6 +135,7 @@ class BaseColumn(Part):
 
         Returns:
             A position from 0 on, or `Unplaced.MISSING`, `UNREADABLE` or `OUTSIDE`, which are negative.
+
         """
         found = plain(value)
         return found if isinstance(found, Unplaced) else self.place_plain(found)

@@ -76,10 +76,11 @@ def plain(value: Any) -> Plain | Unplaced:
     >>> import numpy as np
     >>> plain(np.int8(3)), plain(float("nan")), plain(b"3").name
     (3, <Unplaced.MISSING: -3>, 'UNREADABLE')
+
     """
     try:
         return _kind_and_content(value)
-    except Exception:  # noqa: BLE001 - objects run foreign code, such as a time zone's, which must not stop a run
+    except Exception:  # objects run foreign code, such as a time zone's, which must not stop a run
         return Unplaced.UNREADABLE
 
 
@@ -191,7 +192,7 @@ def _from_arrow(value: pa.Scalar) -> Plain | Unplaced:
         return Day(value.value // 86_400_000)
     if is_text_type(kind):
         # bytes that are no UTF-8 keep surrogates in their place: such a text is no number, no date and no label
-        return value.as_buffer().to_pybytes().decode("utf-8", "surrogateescape")
+        return str(value.as_buffer().to_pybytes(), "utf-8", "surrogateescape")
     if pa.types.is_boolean(kind) or is_number_type(kind):
         return plain(value.as_py())
     return Unplaced.UNREADABLE
