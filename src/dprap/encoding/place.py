@@ -109,8 +109,8 @@ def _place_texts(column: Column, array: pa.Array, null_texts: tuple[str, ...]) -
     encoded = array.dictionary_encode()
     distinct = encoded.dictionary
     if null_texts and len(distinct):
-        listed = pa.array([each for each in null_texts if _is_utf8(each)], distinct.type)
-        distinct = pc.if_else(pc.is_in(distinct, value_set=listed), pa.scalar(None, distinct.type), distinct)
+        is_null = pc.is_in(distinct, value_set=pa.array(null_texts, distinct.type))
+        distinct = pc.if_else(is_null, pa.scalar(None, distinct.type), distinct)
     if isinstance(column, Categorical | Boolean):
         return _looked_up(_place_labels(column, distinct), encoded.indices)
     values, readable = text.parse(column, distinct)
@@ -121,17 +121,12 @@ def _place_texts(column: Column, array: pa.Array, null_texts: tuple[str, ...]) -
 def _place_labels(column: Categorical | Boolean, texts: pa.Array) -> Positions:
     """Look texts up in the column's list."""
     not_found = Unplaced.UNREADABLE if isinstance(column, Boolean) else Unplaced.OUTSIDE
-    labels = {label: position for label, position in column.label_texts.items() if _is_utf8(label)}
+    labels = column.label_texts
     found = pc.index_in(texts, value_set=pa.array(list(labels), texts.type))
     listed = np.array([*labels.values(), not_found], dtype=np.int64)
     positions = listed[pc.fill_null(found, len(labels)).to_numpy(zero_copy_only=False)]
     missing = _nulls(texts)
     return np.where(missing, Unplaced.MISSING, positions) if missing.any() else positions
-
-
-def _is_utf8(label: str) -> bool:
-    """Whether a text of an Arrow array can be equal to this one: lone surrogates cannot occur there."""
-    return label.isascii() or label == label.encode("utf-8", "ignore").decode()
 
 
 def _place_numbers(column: Categorical | Integer | Number, array: pa.Array, missing: Mask) -> Positions:

@@ -6,6 +6,7 @@ Codes of a column: its ordinary values first, then the catch-all `other` if ther
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -42,6 +43,12 @@ _DECIMAL = re.compile(r"decimal128\((\d{1,2}), ?(\d{1,2})\)")
 INTEGER_STORAGE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
 
+def require_texts(values: Iterable[str | int | None]) -> None:
+    """Raise ValueError for a text that no file can hold: one with half a character, a lone surrogate."""
+    if any(isinstance(value, str) and value != value.encode("utf-8", "ignore").decode() for value in values):
+        raise ValueError("has a text with half a character (a lone surrogate), which no table can hold. Remove it")
+
+
 class Part(BaseModel):
     """Base of everything in a schema file: immutable, and an unknown key is an error."""
 
@@ -75,6 +82,7 @@ class BaseColumn(Part):
 
     @model_validator(mode="after")
     def _check_common(self) -> Self:
+        require_texts(self.null_values or ())
         if self.policy not in self.policies:
             raise ValueError(
                 f"out_of_domain: {self.policy} does not fit this column. Choose one of: {', '.join(self.policies)}"
@@ -208,6 +216,7 @@ class Categorical(BaseColumn):
         members = self.members
         if len(set(members)) != len(members):
             raise ValueError("lists a value twice. Remove the second one")
+        require_texts((*members, self.other))
         if len({type(member) for member in members}) > 1:
             raise ValueError("mixes text and integers in its values. Quote all of them or none")
         if any(len(group) == 0 for group in self.member_groups):
@@ -316,6 +325,7 @@ class Boolean(BaseColumn):
     def _check(self) -> Self:
         if not self.false_values or not self.true_values or set(self.false_values) & set(self.true_values):
             raise ValueError("false_values and true_values must be non-empty and have no text in common")
+        require_texts(self.label_texts)
         return self
 
     @property

@@ -19,13 +19,15 @@ from dprap.schema.texts import read_number, read_whole
 from dprap.schema.values import Plain, float_number, is_number_type, whole_number
 
 Int64Bound = Annotated[StrictInt, Field(ge=-(2**62), le=2**62)]
+# the distance of two bounds must be a float64 too
+Float64Bound = Annotated[FiniteFloat, Field(ge=-8e307, le=8e307)]
 _MAX_STEPS = 2**53
 
 
 class Histogram(Part):
     """A public, finer picture of a column: where inside its bins the values lie."""
 
-    edges: Annotated[tuple[FiniteFloat, ...], Field(min_length=2)]
+    edges: Annotated[tuple[Float64Bound, ...], Field(min_length=2)]
     weights: Annotated[tuple[Annotated[FiniteFloat, Field(ge=0)], ...], Field(min_length=1)]
 
 
@@ -69,7 +71,7 @@ class _Numeric(BinnedColumn):
     def cells_of(self, histogram: Histogram) -> Cells:
         """The bins cut at the histogram's edges, weighted by it; a bin where it has no weight is uniform."""
         at = np.asarray(histogram.edges)
-        cuts = at if self.bin_edges.dtype == np.float64 else np.ceil(at).astype(np.int64)
+        cuts = at if self.bin_edges.dtype == np.float64 else np.ceil(np.clip(at, -(2.0**62), 2.0**62)).astype(np.int64)
         inside = cuts[(cuts > self.bin_edges[0]) & (cuts < self.bin_edges[-1])]
         edges = np.union1d(self.bin_edges, inside)
         widths = np.diff(edges).astype(np.float64)
@@ -114,7 +116,7 @@ class Integer(_Numeric):
     bins: StrictInt | None = None
     edges: tuple[Int64Bound, ...] | None = None
     spacing: Literal["equal", "log"] = "equal"
-    representatives: tuple[StrictInt, ...] | None = None
+    representatives: tuple[Int64Bound, ...] | None = None
     histogram: Histogram | None = None
 
     storages = ("int64", *INTEGER_STORAGE, "float64", "float32", "decimal128", "string")
@@ -164,11 +166,11 @@ class Number(_Numeric):
     """
 
     type: Literal["number"]
-    min: FiniteFloat | None = None
-    max: FiniteFloat | None = None
-    width: FiniteFloat | None = None
+    min: Float64Bound | None = None
+    max: Float64Bound | None = None
+    width: Float64Bound | None = None
     bins: StrictInt | None = None
-    edges: tuple[FiniteFloat, ...] | None = None
+    edges: tuple[Float64Bound, ...] | None = None
     spacing: Literal["equal", "log"] = "equal"
     decimals: Annotated[StrictInt, Field(ge=0, le=15)] | None = None
     representatives: tuple[FiniteFloat, ...] | None = None
