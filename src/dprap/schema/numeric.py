@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Float64, Num
-from pydantic import Field, FiniteFloat, StrictInt, field_validator, model_validator
+from pydantic import AfterValidator, Field, FiniteFloat, StrictInt, field_validator, model_validator
 
 from dprap.schema import bins
 from dprap.schema.binned import BinnedColumn, Edges, Steps
@@ -19,9 +19,18 @@ from dprap.schema.texts import read_number, read_whole
 from dprap.schema.values import Plain, float_number, is_number_type, whole_number
 
 Int64Bound = Annotated[StrictInt, Field(ge=-(2**62), le=2**62)]
-# the distance of two bounds must be a float64 too
-Float64Bound = Annotated[FiniteFloat, Field(ge=-8e307, le=8e307)]
+# The distance of two bounds must be a float64 too.
+_MAX_NUMBER = 8e307
 _MAX_STEPS = 2**53
+
+
+def _not_too_large(value: float) -> float:
+    if abs(value) > _MAX_NUMBER:
+        raise ValueError(f"lies beyond {_MAX_NUMBER:g}. Choose bounds that are nearer to zero")
+    return value
+
+
+Float64Bound = Annotated[FiniteFloat, AfterValidator(_not_too_large)]
 
 
 class Histogram(Part):

@@ -105,14 +105,17 @@ def read_by_format(text: str, form: str) -> datetime | None:
 
 
 def format_problem(form: str, bounds: tuple[date | datetime, ...]) -> str | None:
-    """Why a format cannot stand in a schema: it must write each bound so that reading gives the same day back."""
-    for bound in bounds:
+    """Why a format cannot stand in a schema: it must write days so that reading gives the same day back.
+
+    The days are the bounds and one whose month and day are no defaults.
+    """
+    for bound in (*bounds, *(each.replace(month=11, day=23) for each in bounds)):
         try:
             again = datetime.strptime(bound.strftime(form), form)  # noqa: DTZ007 - compared by its fields
         except (ValueError, OverflowError, re.error, IndexError, KeyError, TypeError):
             return "format: cannot be read. Use the directives of Python's strptime, each at most once"
         if (again.year, again.month, again.day) != (bound.year, bound.month, bound.day):
-            return "format: loses the day of min or max. Give year, month and day, such as %d.%m.%Y"
+            return "format: loses a part of the date. Give year, month and day, such as %d.%m.%Y"
         has_offset = isinstance(bound, datetime) and bound.tzinfo is not None
         if has_offset != (again.tzinfo is not None):
             wanted = "%z, because the column has a timezone" if has_offset else "no %z, or declare a timezone"
