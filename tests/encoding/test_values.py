@@ -143,6 +143,11 @@ class TestIds:
             with pytest.raises(DataError, match="column 'who': person ids must be integers or text"):
                 self.ids(["a", odd])
 
+    def test_types_that_are_no_ids(self) -> None:
+        for kind in (pa.float64(), pa.decimal32(5, 2), pa.bool_(), pa.list_(pa.int8())):
+            with pytest.raises(DataError, match="person ids must be integers or text, and the table has"):
+                records_within_bound(pa.nulls(2, kind), 1)
+
     def test_every_text_type(self) -> None:
         for kind in (pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())):
             assert records_within_bound(pa.array(["a", "b", "a"]).cast(kind), 1).tolist() == [True, True, False]

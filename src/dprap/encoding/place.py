@@ -166,7 +166,8 @@ def _place_decimals(column: Categorical | Integer | Number, array: pa.Array, mis
     positions = np.zeros(len(array), dtype=np.int64)
     is_small = np.zeros(len(array), dtype=bool)
     if not pa.types.is_decimal256(array.type) and 0 <= scale <= _MAX_SCALE:
-        array = array.cast(pa.decimal128(38, scale))
+        if not pa.types.is_decimal128(array.type):
+            array = array.cast(pa.decimal128(38, scale))  # from 32 or 64 bits, which always fit
         # Arrow keeps each as 128 bits, low half first
         words = np.frombuffer(array.buffers()[1], dtype=np.int64).reshape(-1, 2)
         low, high = words[array.offset : array.offset + len(array)].T
