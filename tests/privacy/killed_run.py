@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-import dprap.privacy.chain as chain
+import dprap.privacy.ledger.chain as chain
 import dprap.privacy.curator as curator_module
 from dprap.domain import Domain
 from dprap.encoding import Codes

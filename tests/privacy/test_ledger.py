@@ -10,8 +10,9 @@ import pytest
 from tests.privacy.tables import ADD_REMOVE, DOMAIN, REPLACE, curator_of, random_rows
 
 from dprap.errors import BudgetError, LedgerError
-from dprap.privacy import Ledger, Neighbors, Relation, chain, read_ledger
-from dprap.privacy.chain import ChainedFile
+from dprap.privacy import Ledger, Neighbors, Relation, read_ledger
+from dprap.privacy.ledger import chain
+from dprap.privacy.ledger.chain import ChainedFile
 from dprap.queries import Marginal
 
 ROWS = random_rows(np.random.default_rng(0), DOMAIN, 60)
@@ -416,7 +417,7 @@ def test_reading_while_a_run_writes(path):
         "with Ledger(sys.argv[1], neighbors=Neighbors()) as ledger:\n"
         "    ledger.begin('r', Fraction(1), '', {})\n"
         "    print('open', flush=True)\n"
-        "    for step in range(100): ledger.charge('r', step, 'verb', 'd', Fraction(1, 100))\n"
+        "    for step in range(100): ledger.charge('r', step, 'verb', 'd', Fraction(1, 100), {})\n"
     )
     with subprocess.Popen([sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout.readline() == "open\n"
