@@ -46,11 +46,11 @@ def test_the_whole_job(run: Run, inputs: Path) -> None:
     assert as_data["NOT PRIVATE"] is True
     assert (inputs / "eval.html").exists()
 
-    shown = json.loads(run("ledger", "show", "out.private/ledger.jsonl", "--json").out)
+    shown = json.loads(run("ledger", "show", "table.parquet.dprap/ledger.jsonl", "--json").out)
     assert shown["spent_rho"] == pytest.approx(load(inputs / "out").privacy.rho_spent)
     assert shown["runs"][0]["done"] is True
-    assert "done" in run("ledger", "show", "out.private/ledger.jsonl").out
-    assert "intact; 1 run" in run("ledger", "verify", "out.private/ledger.jsonl").out
+    assert "done" in run("ledger", "show", "table.parquet.dprap/ledger.jsonl").out
+    assert "intact; 1 run" in run("ledger", "verify", "table.parquet.dprap/ledger.jsonl").out
     assert "nothing to resume" in run("resume", "out").err
 
 
@@ -179,7 +179,7 @@ def test_a_second_run_over_the_cap_is_refused_before_it_spends(run: Run, inputs:
 
 def test_an_edited_ledger_is_noticed(run: Run, inputs: Path) -> None:
     run(*SYNTH, "--out", "out")
-    ledger = inputs / "out.private" / "ledger.jsonl"
+    ledger = inputs / "table.parquet.dprap" / "ledger.jsonl"
     ledger.write_text(ledger.read_text().replace('"step": 0', '"step": 9'))
     done = run("ledger", "verify", str(ledger))
     assert done.code == 4

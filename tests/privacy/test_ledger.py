@@ -206,8 +206,9 @@ def test_changed_or_missing_result_is_refused(path):
             result.write_bytes(change)
         with pytest.raises(LedgerError, match=r"changed|cannot be read"):
             read_ledger(path)
-        with Ledger(path, neighbors=REPLACE) as ledger, pytest.raises(LedgerError, match=r"changed|cannot be read"):
-            curator_of(ROWS, ledger=ledger, run="one").measure([FIRST], 0.125)
+        for use in ("resume the run", "start another"):
+            with pytest.raises(LedgerError, match=r"changed|cannot be read"), Ledger(path, neighbors=REPLACE) as ledger:
+                curator_of(ROWS, ledger=ledger, run="one" if use == "resume the run" else "two").measure([FIRST], 0.125)
 
 
 @pytest.mark.parametrize("content", [b"my notes", b"{}", b"a,b\n1,2\n", b'{"body": 1}', b'{"kind": "open"}\n'])
@@ -230,8 +231,8 @@ def test_torn_last_line_never_took_effect(path):
 
 def test_newer_version_is_refused(path):
     with contextlib.closing(ChainedFile.open(path)) as opened:
-        opened.append("open", {"version": 2, "cap_rho": None, "relation": "replace", "max_rows_per_person": 1})
-    with pytest.raises(LedgerError, match="version 2"):
+        opened.append("open", {"version": 3, "cap_rho": None, "relation": "replace", "max_rows_per_person": 1})
+    with pytest.raises(LedgerError, match="version 3"):
         read_ledger(path)
 
 

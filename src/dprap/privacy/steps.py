@@ -60,6 +60,7 @@ class Steps:
             draw: Makes the noisy result of it.
             terms: Further public facts by name, such as the number of picks. A replay must repeat them too.
             stddev_counts: The noise, where it is Gaussian, for the ledger.
+
         """
         if not self._busy.acquire(blocking=False):
             # Two steps at once would share a number, and one of them its charge.

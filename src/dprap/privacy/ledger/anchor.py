@@ -37,6 +37,7 @@ class Anchor:
 
     Raises:
         LedgerError: If the place is in the ledger's folder or is no command line.
+
     """
 
     def __init__(self, place: str | Path, ledger: Path) -> None:
@@ -74,7 +75,9 @@ class Anchor:
             return None
         line = _LINE.fullmatch(content)
         if line is None:
-            raise LedgerError(f"the anchor {self.place} holds something else than a line of a ledger. It was not touched.")
+            raise LedgerError(
+                f"the anchor {self.place} holds something else than a line of a ledger. It was not touched."
+            )
         return int(line[1]), line[2].decode()
 
     def write(self, head: Head) -> None:

@@ -42,10 +42,12 @@ def caution_lines(budget: Budget) -> list[str]:
     """
     if budget.epsilon <= LARGE_EPSILON:
         return []
-    return [
-        f"ε = {budget.epsilon:g} protects hardly anybody: what is released may be 10^{budget.epsilon / math.log(10):.0f} "
-        "times as likely with a person's record as without it. Usual values lie between 0.1 and 3."
-    ]
+    times = f"10^{budget.epsilon / math.log(10):.0f}"
+    meaning = (
+        f"ε = {budget.epsilon:g} protects hardly anybody: a release may be {times} times as likely with a person's record "
+        "as without it. Usual values lie between 0.1 and 3."
+    )
+    return [meaning]
 
 
 def _stated(rho: Fraction, budget: Budget) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from dprap.errors import BudgetError, LedgerError
 from dprap.privacy.ledger.records import check_record
 
+
 @dataclass
 class RunState:
     """What the books know of one run."""

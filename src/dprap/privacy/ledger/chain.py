@@ -28,7 +28,9 @@ _LINE_START = b'{"body": {'
 _READ_ATTEMPTS = 100
 
 # Said wherever a user is told to restore a ledger.
-RESTORE = "Restore the newest copy of all its files: an older one goes unnoticed without an anchor, and forgets charges."
+RESTORE = (
+    "Restore the newest copy of all its files: an older one goes unnoticed without an anchor, and forgets charges."
+)
 
 Head = tuple[int, str]
 """How many lines a chain has, and the hash of the last one."""
@@ -56,6 +58,7 @@ class ChainedFile:
         Args:
             path: The file of the chain.
             create: Whether to create the file, and its folder, if it is absent.
+
         """
         try:
             is_new = not path.exists()

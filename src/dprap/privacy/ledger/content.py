@@ -77,7 +77,9 @@ def _hashes(values: Any) -> UInt64[np.ndarray, "records"]:
 def _plain(values: Any) -> np.ndarray:
     """A column as floats, or as an array of texts; a missing value is NaN or the empty text."""
     try:
-        column = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([pa.array(values, from_pandas=True)])
+        column = (
+            values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([pa.array(values, from_pandas=True)])
+        )
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
         if pa.types.is_date(column.type):
@@ -100,4 +102,4 @@ def _plain(values: Any) -> np.ndarray:
 
 
 def _text(item: Any) -> str:
-    return "" if item is None or item is pd.NA or item is pd.NaT or item != item else str(item)  # noqa: PLR0124
+    return "" if item is None or item is pd.NA or item is pd.NaT or item != item else str(item)

@@ -88,6 +88,7 @@ class Ledger:
     Raises:
         LedgerError: If the ledger is damaged, in use, of another relation, or not the one its anchor has seen.
         BudgetError: If the cap means nothing.
+
     """
 
     def __init__(
@@ -317,12 +318,15 @@ class Ledger:
 
         Raises:
             LedgerError: If there is no such run, or it is closed already.
+
         """
         found = [name for name in self._state.runs if name == run] or [
             name for name in self._state.runs if run and name.startswith(run)
         ]
         if len(found) != 1:
-            raise LedgerError(f"ledger {self.path} has no run {run!r}, or several that begin so. See dprap ledger show.")
+            raise LedgerError(
+                f"ledger {self.path} has no run {run!r}, or several that begin so. See dprap ledger show."
+            )
         state = self._state.runs[found[0]]
         if state.done:
             raise LedgerError(f"run {found[0]} is closed: it holds nothing beyond its charges.")

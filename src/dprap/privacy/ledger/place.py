@@ -42,6 +42,7 @@ def default_ledger(table: Any, *, engine: str | None = None) -> Path:
 
     Raises:
         LedgerError: If a database or Spark holds the table, or the user's folder cannot be used.
+
     """
     if isinstance(table, str | Path) and "://" not in str(table) and engine not in ("postgres", "spark"):
         return ledger_beside(table)

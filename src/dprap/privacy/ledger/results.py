@@ -49,7 +49,7 @@ def check_results(path: Path, state: LedgerState) -> None:
 
 def read_result(path: Path, result: dict[str, Any]) -> bytes:
     """The content of a result, if it is the one that the chain sealed."""
-    file = results_folder(path) / result["file"]
+    file = results_folder(path) / str(result["file"])
     try:
         content = file.read_bytes()
     except OSError as error:
