@@ -13,7 +13,6 @@ from dprap.cli.options import AnchorOption, Json
 
 # What fits on a screen of each event; `--json` gives all.
 _SHOWN = 6
-_LONGEST = 60
 
 app = typer.Typer(help="Look into a ledger.", no_args_is_help=True)
 LedgerFile = Annotated[
@@ -108,14 +107,26 @@ def abandon(
 
 def _event(charge: dict[str, Any]) -> dict[str, Any]:
     """A charge as plain data: what was released, at which cost, with which noise."""
-    return {"verb": charge["verb"], "rho": float(Fraction(charge["rho"])), **charge.get("event", {})}
+    return dict(charge.get("event", {})) | {"verb": charge["verb"], "rho": float(Fraction(charge["rho"]))}
 
 
 def _line(event: dict[str, Any]) -> str:
-    """A charge in a line; its text comes from a file, so control characters do not reach the terminal."""
+    """A charge in a line. The event comes from a file that anybody may have written, so every part may be anything."""
     named = event.get("of")
-    shown = [json.dumps(name) for name in named[:_SHOWN]] if isinstance(named, list) else ["not told (version 1)"]
-    more = "" if event.get("count") in (None, len(shown)) else f", … {event['count']} in all"
+    shown = [_name(each) for each in named[:_SHOWN]] if isinstance(named, list) else ["not told, by version 1"]
+    more = f", … {event.get('count')!r:.12} in all" if isinstance(named, list) and len(named) > _SHOWN else ""
     noise = event.get("stddev_counts")
-    spread = f", σ = {json.dumps(noise)[:_LONGEST]}" if noise is not None else ""
-    return f"{event['verb']} ρ = {event['rho']:.4g}{spread}: {', '.join(shown)}{more}"
+    several = sorted({json.dumps(each)[:6] for each in noise}) if isinstance(noise, list) else [json.dumps(noise)[:6]]
+    spread = (
+        "" if noise is None or not several else f", σ = {several[0]}" + ("" if len(several) == 1 else " and others")
+    )
+    return f"{event['verb']}, ρ = {event['rho']:.4g}{spread}: {', '.join(shown)}{more}"
+
+
+def _name(described: Any) -> str:
+    """A marginal or query by its columns; what has another form, as it is."""
+    try:
+        label = described[0] if isinstance(described[0], list) else described
+        return f"{str(label[0]).lower()} " + " × ".join(json.dumps(name, ensure_ascii=False)[:40] for name in label[-1])
+    except (TypeError, KeyError, IndexError):
+        return json.dumps(described)[:60]

@@ -83,7 +83,10 @@ def stopping() -> Iterator[Stop]:
     try:
         yield stop
         stop.check()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Exception) as error:
+        # A library that was interrupted may say so by an error of its own.
+        if not stop.asked and not isinstance(error, KeyboardInterrupt):
+            raise
         note(stop.advice)
         raise SystemExit(STOPPED) from None
     finally:

@@ -8,6 +8,7 @@ kinds are one. Such coarseness errs on the safe side: tables that it confuses sh
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -54,7 +55,7 @@ def _columns(table: Any) -> Iterator[tuple[str, Any]]:
         return
     if isinstance(table, Mapping):
         for name, values in table.items():
-            yield str(name), pd.Series(values)
+            yield str(name), pd.Series(values, dtype=object)
         return
     arrow = table.to_arrow() if library == "polars" and hasattr(table, "to_arrow") else table
     if isinstance(arrow, pa.RecordBatch):
@@ -67,15 +68,17 @@ def _columns(table: Any) -> Iterator[tuple[str, Any]]:
 
 def _hashes(values: Any) -> UInt64[np.ndarray, "records"]:
     found = _plain(values)
-    if found.dtype == np.float64:
+    if isinstance(found, np.ndarray):
         found = found + 0.0  # -0.0 becomes 0.0
         found[np.isnan(found)] = np.nan  # one NaN of the many
-    hashed: UInt64[np.ndarray, "records"] = pd.util.hash_array(found)
-    return hashed
+        return np.asarray(pd.util.hash_array(found))
+    different = pc.dictionary_encode(found)
+    hashed = pd.util.hash_array(np.asarray(different.dictionary.to_pylist(), dtype=object))
+    return np.asarray(hashed[np.asarray(different.indices)])
 
 
-def _plain(values: Any) -> np.ndarray:
-    """A column as floats, or as an array of texts; a missing value is NaN or the empty text."""
+def _plain(values: Any) -> np.ndarray | pa.Array:
+    """A column as floats, or as an Arrow array of texts; a missing value is NaN or the empty text."""
     try:
         column = (
             values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([pa.array(values, from_pandas=True)])
@@ -94,12 +97,14 @@ def _plain(values: Any) -> np.ndarray:
         if pa.types.is_null(column.type):
             return np.full(len(column), np.nan)
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            return np.asarray(pc.fill_null(column, "").to_numpy(), dtype=object)
+            return pa.concat_arrays(pc.fill_null(column, "").cast(pa.large_string()).chunks)
         items = column.to_pylist()
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         items = list(values)  # objects of several kinds
-    return np.array([_text(item) for item in items] + [""], dtype=object)[:-1]
+    return pa.array([_text(item) for item in items], pa.large_string())
 
 
 def _text(item: Any) -> str:
-    return "" if item is None or item is pd.NA or item is pd.NaT or item != item else str(item)
+    if item is None or item is pd.NA or item is pd.NaT or (isinstance(item, float) and math.isnan(item)):
+        return ""
+    return str(item).encode("utf-8", "backslashreplace").decode()  # lone surrogates are no text
