@@ -28,6 +28,8 @@ class Stop:
 
     def __init__(self) -> None:
         self.asked = False
+        self.over = False
+        """Whether the exception has arrived, so that it need not be raised again."""
         self.advice = "stopped. Nothing was spent."
 
     def check(self) -> None:
@@ -54,7 +56,8 @@ class Stop:
 
     def on_alarm(self, _: int, __: object) -> None:
         """Raise again what was dropped."""
-        self.check()
+        if not self.over:
+            self.check()
 
     def on_dropped(self, dropped: Any) -> None:
         """Take notice of an exception that Python could not raise."""
@@ -85,11 +88,13 @@ def stopping() -> Iterator[Stop]:
         stop.check()
     except (KeyboardInterrupt, Exception) as error:
         # A library that was interrupted may say so by an error of its own.
+        stop.over = True
         if not stop.asked and not isinstance(error, KeyboardInterrupt):
             raise
         note(stop.advice)
         raise SystemExit(STOPPED) from None
     finally:
+        stop.over = True
         signal.setitimer(signal.ITIMER_REAL, 0)
         sys.unraisablehook = previous_hook
         for number, handler in previous.items():

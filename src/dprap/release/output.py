@@ -60,9 +60,13 @@ def check_rows(rows: int, schema: Schema) -> None:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > memory:
         raise SettingsError(
-            f"a table of {rows:,} rows takes about {needed / 2**30:,.0f} GB of memory, and this machine has "
-            f"{memory / 2**30:,.0f}. Ask for fewer rows."
+            f"a table of {_shown(rows)} rows takes about {_shown(needed >> 30)} GB of memory, and this machine has "
+            f"{memory >> 30}. Ask for fewer rows."
         )
+
+
+def _shown(number: int) -> str:
+    return f"{number:,}" if number < 10**15 else "more than 10^15"
 
 
 def _check_format(schema: Schema, table_format: str) -> None:
