@@ -193,6 +193,13 @@ def test_the_demo_does_not_replace_what_is_not_a_demo(run: Run, inputs: Path) ->
         assert done.code == 3
         assert "is not an earlier demo" in done.err
     assert load(inputs / "precious").rows == 1000
+    assert run("demo", "--out", "shown", "--rows", "300", "--quiet").code == 0
+    (inputs / "shown" / "notes.txt").write_text("mine")
+    assert run("demo", "--out", "shown").code == 3
+    assert (inputs / "shown" / "notes.txt").read_text() == "mine"
+    (inputs / "shown" / "notes.txt").unlink()
+    (inputs / "file").write_text("mine")
+    assert run("demo", "--out", "file").code == 3
 
 
 def test_every_command_and_option_has_help() -> None:

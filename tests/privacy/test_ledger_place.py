@@ -61,9 +61,10 @@ def test_a_database_is_asked_for_a_place(table):
 
 def test_spark_is_asked_for_a_place(tmp_path):
     frame = type("DataFrame", (), {"__module__": "pyspark.sql.dataframe"})()
-    for table, engine in ((frame, None), (str(tmp_path), "spark")):
+    for table, engine in ((frame, None), ("/hdfs/only/people.parquet", "spark"), (str(tmp_path), "postgres")):
         with pytest.raises(LedgerError, match="--ledger FILE"):
             default_ledger(table, engine=engine)
+    assert default_ledger(tmp_path, engine="spark") == default_ledger(tmp_path), "one table, one ledger"
 
 
 def test_the_root_has_no_place_beside_it():

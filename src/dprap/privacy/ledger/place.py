@@ -8,7 +8,8 @@ folder, the schema or the method.
 * A table in memory: a folder of the user's own (`$DPRAP_STATE`, else `$XDG_STATE_HOME/dprap`, else
   `~/.local/state/dprap`), under a digest of the table's content: column names and values, in any order. Schema, row
   order, and whether pandas, polars or Arrow holds the values do not matter. An edited table is another table.
-* A database or Spark: nobody knows a place that everybody would meet, so the user is asked for one.
+* A database, a Spark data frame, or a path that this machine does not see: nobody knows a place that everybody would
+  meet, so the user is asked for one.
 
 The digest is keyed with a secret in the user's folder: a plain one would let whoever lists the folder test guesses.
 """
@@ -19,6 +20,7 @@ import hashlib
 import hmac
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +46,8 @@ def default_ledger(table: Any, *, engine: str | None = None) -> Path:
         LedgerError: If a database or Spark holds the table, or the user's folder cannot be used.
 
     """
-    if isinstance(table, str | Path) and "://" not in str(table) and engine not in ("postgres", "spark"):
+    is_path = isinstance(table, str | Path) and "://" not in str(table) and engine != "postgres"
+    if is_path and (engine != "spark" or table_root(table).exists()):
         return ledger_beside(table)
     if isinstance(table, str | Path) or type(table).__module__.startswith("pyspark."):
         raise LedgerError(
@@ -82,10 +85,21 @@ def _in_state_folder(digest: bytes) -> Path:
                     "name the ledger: ledger= in Python."
                 )
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_durably(key_file, secrets.token_hex(32).encode())
+            _create(key_file, secrets.token_hex(32).encode())
         key = key_file.read_bytes()
     except OSError as error:
         raise LedgerError(
             f"cannot keep a ledger in {folder}: {error.strerror}. Name a file for it: ledger= in Python."
         ) from error
     return tables / hmac.new(key, digest, hashlib.sha256).hexdigest()[:32] / _NAME
+
+
+def _create(file: Path, content: bytes) -> None:
+    """Create a file whole, unless another process was faster: then its content stands."""
+    mine = file.with_name(f"{file.name}.{secrets.token_hex(8)}")
+    write_durably(mine, content)
+    try:
+        with suppress(FileExistsError):
+            os.link(mine, file)
+    finally:
+        mine.unlink()
