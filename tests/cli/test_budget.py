@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,8 +16,8 @@ import pytest
 import yaml
 from tests.cli.driving import ROWS, Done, in_process
 
-from dprap.errors import DataError
-from dprap.privacy import read_ledger
+from dprap.errors import DataError, WorkloadError
+from dprap.privacy import Curator, read_ledger
 from dprap.release import files, load
 
 Run = Callable[..., Done]
@@ -201,9 +203,6 @@ def test_a_job_of_another_version_is_refused_in_a_line(run: Run, inputs: Path) -
 
 
 def test_an_unfinished_run_is_abandoned(run: Run, inputs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dprap.errors import WorkloadError
-    from dprap.privacy import Curator
-
     with monkeypatch.context() as patch:
 
         def fail(*_: object, **__: object) -> None:
@@ -244,3 +243,20 @@ def test_what_was_released_is_shown(run: Run) -> None:
     assert 'marginal "age"' in shown
     events = json.loads(run("ledger", "show", "table.parquet", "--events", "--json").out)["runs"][0]["events"]
     assert [event["verb"] for event in events] == ["measure", "certify"]
+
+
+def test_a_stop_before_the_first_charge_leaves_nothing_and_strands_nothing(
+    run: Run, inputs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = set(inputs.iterdir())
+    with monkeypatch.context() as patch:
+
+        def stop(*_: object) -> None:
+            assert (inputs / "out.private" / "job.json").exists()
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        patch.setattr(Curator, "prepare", stop)
+        done = run(*SYNTH, "--out", "out", "--quiet")
+    assert (done.code, done.err) == (130, "stopped. Nothing was spent.\n")
+    assert set(inputs.iterdir()) == before
+    assert run(*SYNTH, "--out", "out", "--quiet").code == 0

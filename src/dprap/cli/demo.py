@@ -10,7 +10,6 @@ import typer
 from dprap.cli import options as o
 from dprap.mechanisms import DEFAULT_METHOD
 
-
 # A folder with anything else in it is somebody's own, and is not replaced.
 _FILES_OF_A_DEMO = frozenset(
     ("release.json", "schema.yaml", "synthetic.parquet", "relaxed.npz", "measurements.parquet", "report.html")

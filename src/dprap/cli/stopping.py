@@ -23,6 +23,9 @@ from dprap.cli.exits import STOPPED
 _AGAIN_SECONDS = 0.05
 
 
+NOTHING_SPENT = "stopped. Nothing was spent."
+
+
 class Stop:
     """Whether the user asked for an end, and what to tell them when it has come."""
 
@@ -30,7 +33,7 @@ class Stop:
         self.asked = False
         self.over = False
         """Whether the exception has arrived, so that it need not be raised again."""
-        self.advice = "stopped. Nothing was spent."
+        self.advice = NOTHING_SPENT
 
     def check(self) -> None:
         """Raise KeyboardInterrupt if the user asked for an end and the exception was lost."""

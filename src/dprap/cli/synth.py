@@ -137,8 +137,8 @@ def _spend(
 ) -> None:
     from dprap.cli.job import carry_out, forget, open_job, refuse_if_begun, save_job
     from dprap.cli.output import note
+    from dprap.cli.stopping import NOTHING_SPENT
     from dprap.cli.summary import ledger_lines, plan_lines, show_release
-    from dprap.errors import DprapError
     from dprap.privacy import Ledger
 
     refuse_if_begun(job)
@@ -168,8 +168,9 @@ def _spend(
             )
         try:
             release = carry_out(job, source, plan, ledger, stop, quiet=quiet)
-        except DprapError:
+        except BaseException:
             if ledger is not None and not ledger.may_hold(job.run):
                 forget(job)
+                stop.advice = NOTHING_SPENT
             raise
     show_release(release, str(job.out), time.monotonic() - started, quiet=quiet, as_json=as_json)

@@ -61,11 +61,10 @@ class ChainedFile:
 
         """
         try:
-            is_new = not path.exists()
             folder_is_new = create and not path.parent.exists()
             if folder_is_new:
                 path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            file = _locked(path, create=create)
+            file, is_new = _locked(path, create=create)
         except OSError as error:
             raise LedgerError(
                 f"cannot open ledger {path}: {error.strerror}. Name a file in a place that can be written to, with "
@@ -74,6 +73,7 @@ class ChainedFile:
         try:
             head = _read_head(path)
             content = file.read()
+            is_new = is_new and not content  # another process may have been faster with its first lines
             records, intact_bytes = _verified(path, content, head)
             file.truncate(intact_bytes)
             file.seek(intact_bytes)
@@ -82,7 +82,7 @@ class ChainedFile:
                 # A crash came between a line and its head. Left behind, the head would lag by two after the next one.
                 write_durably(_head_path(path), _head(records[-1]))
         except BaseException:
-            if is_new:
+            if is_new and os.fstat(file.fileno()).st_size == 0:
                 path.unlink(missing_ok=True)
             file.close()
             raise
@@ -165,11 +165,21 @@ class ChainedFile:
         self._file.close()
 
 
-def _locked(path: Path, *, create: bool) -> BinaryIO:
-    """The file, open and locked. One that was removed between opening and locking is opened again."""
-    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK | (os.O_CREAT if create else 0)
+def _locked(path: Path, *, create: bool) -> tuple[BinaryIO, bool]:
+    """The file, open and locked, and whether it was created. One that was removed meanwhile is opened again."""
+    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK
     while True:
-        file = os.fdopen(os.open(path, flags, 0o600), "r+b", buffering=0)
+        is_new = False
+        try:
+            descriptor = os.open(path, flags)
+        except FileNotFoundError:
+            if not create:
+                raise
+            with contextlib.suppress(FileExistsError):
+                os.close(os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o600))
+                is_new = True
+            descriptor = os.open(path, flags)
+        file = os.fdopen(descriptor, "r+b", buffering=0)
         ours = os.fstat(file.fileno())
         if not stat.S_ISREG(ours.st_mode):
             file.close()
@@ -181,7 +191,7 @@ def _locked(path: Path, *, create: bool) -> BinaryIO:
             raise LedgerError(f"ledger {path} is in use by another process. Wait for it to finish.") from None
         with contextlib.suppress(FileNotFoundError):
             if path.stat().st_ino == ours.st_ino:
-                return file
+                return file, is_new
         file.close()
 
 
