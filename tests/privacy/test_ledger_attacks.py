@@ -1,6 +1,7 @@
 """Ledgers that somebody removed, replaced, rolled back or forged, and the anchor that notices what files cannot."""
 
 import contextlib
+import hashlib
 import json
 import os
 import shutil
@@ -377,6 +378,33 @@ def test_forged_lines_are_refused(path, case):
     records[at] = (records[at][0], records[at][1] | change)
     write(path, records)
     for use in (read_ledger, lambda path: Ledger(path, neighbors=REPLACE), lambda path: Ledger(path, neighbors=None)):
+        with pytest.raises(LedgerError):
+            use(path)
+
+
+LINE = '{"body": {"event": EVENT}, "hash": "HASH", "index": 3, "kind": "done", "previous": "PREVIOUS"}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(LINE.replace("EVENT", event) for event in ("NaN", "1e999", "[" * 5000 + "]" * 5000, "1" * 5000)),
+        LINE.replace('{"event": EVENT}', "[]"),
+        LINE.replace("EVENT", "1").replace('"done"', '["done"]'),
+        LINE.replace("EVENT", "1").replace('"kind": "done", ', ""),
+        LINE.replace("EVENT", "1").replace('"hash"', '"extra": 1, "hash"'),
+    ],
+    ids=lambda text: text[:30],
+)
+def test_lines_that_json_takes_and_we_do_not_write(path, text):
+    write(path, good_records()[:3])
+    previous = json.loads(path.read_text().splitlines()[-1])["hash"]
+    text = text.replace("PREVIOUS", previous)
+    with contextlib.suppress(ValueError, RecursionError):
+        sealed = {name: value for name, value in json.loads(text).items() if name != "hash"}
+        text = text.replace("HASH", hashlib.sha256(json.dumps(sealed, sort_keys=True).encode()).hexdigest())
+    path.write_text(path.read_text() + text + "\n")
+    for use in (read_ledger, lambda path: Ledger(path, neighbors=None)):
         with pytest.raises(LedgerError):
             use(path)
 

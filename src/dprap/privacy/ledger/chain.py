@@ -25,6 +25,8 @@ _GENESIS = "0" * 64
 _LINE_START = b'{"body": {'
 # Every line begins like this (keys are sorted). A last line that does not is no torn line of ours.
 
+_KEYS = {"index", "kind", "body", "previous", "hash"}
+
 _READ_ATTEMPTS = 100
 
 # Said wherever a user is told to restore a ledger.
@@ -231,13 +233,7 @@ def _verified(path: Path, content: bytes, head: bytes | None) -> tuple[list[dict
     last_hash = _GENESIS
     for number, line in enumerate(intact.split(b"\n") if newline else []):
         record = _record(line)
-        if (
-            record is None
-            or record.get("index") != number
-            or record.get("previous") != last_hash
-            or record.get("hash") != _hash(record)
-            or line != _canonical(record)
-        ):
+        if record is None or record["index"] != number or record["previous"] != last_hash:
             raise LedgerError(
                 f"ledger {path} is damaged at line {number + 1}: it was edited or corrupted. Nothing more will be spent "
                 f"from it. {RESTORE}"
@@ -274,10 +270,11 @@ def _read_head(path: Path) -> bytes | None:
 
 
 def _record(line: bytes) -> dict[str, Any] | None:
+    """The record of a line; None unless it is written as we write, sealed by its own hash."""
     with contextlib.suppress(ValueError, RecursionError):
         record = json.loads(line)
-        if isinstance(record, dict):
-            return record
+        if isinstance(record, dict) and record.keys() == _KEYS and line == _canonical(record):
+            return record if record["hash"] == _hash(record) else None
     return None
 
 
