@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, Protocol
 
-from dprap.privacy.books import RunState
-from dprap.privacy.ledger import Arrays
+from dprap.privacy.ledger.books import RunState
+from dprap.privacy.ledger.results import Arrays
 
 
 class Journal(Protocol):
@@ -16,8 +16,8 @@ class Journal(Protocol):
         """Start a run or go on with one; `data` is the private digest of the table."""
         ...
 
-    def charge(self, run: str, step: int, verb: str, digest: str, rho: Fraction) -> None:
-        """Record a charge, or refuse it."""
+    def charge(self, run: str, step: int, verb: str, digest: str, rho: Fraction, event: dict[str, Any]) -> None:
+        """Record a charge, or refuse it; `event` says in plain data what is released for it."""
         ...
 
     def adopt(self, run: str, step: int) -> bool:
@@ -49,9 +49,9 @@ class MemoryJournal:
         self._state = RunState(planned_rho, facts)
         return self._state
 
-    def charge(self, run: str, step: int, verb: str, digest: str, rho: Fraction) -> None:  # noqa: ARG002
+    def charge(self, run: str, step: int, verb: str, digest: str, rho: Fraction, event: dict[str, Any]) -> None:  # noqa: ARG002
         """Record a charge, or refuse it."""
-        self._state.add_charge(step, {"verb": verb, "digest": digest, "rho": str(rho)})
+        self._state.add_charge(step, {"verb": verb, "digest": digest, "rho": str(rho), "event": event})
 
     def adopt(self, run: str, step: int) -> bool:  # noqa: ARG002
         """Nothing outlives a crash."""

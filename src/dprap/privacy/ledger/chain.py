@@ -14,6 +14,7 @@ import fcntl
 import hashlib
 import json
 import os
+import stat
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,46 +25,93 @@ _GENESIS = "0" * 64
 _LINE_START = b'{"body": {'
 # Every line begins like this (keys are sorted). A last line that does not is no torn line of ours.
 
+_KEYS = {"index", "kind", "body", "previous", "hash"}
+
 _READ_ATTEMPTS = 100
+
+# Said wherever a user is told to restore a ledger.
+RESTORE = (
+    "Restore the newest copy of all its files: an older one goes unnoticed without an anchor, and forgets charges."
+)
+
+Head = tuple[int, str]
+"""How many lines a chain has, and the hash of the last one."""
 
 
 class ChainedFile:
     """One locked, open chain of records. Readers use `read_chain`."""
 
-    def __init__(self, path: Path, file: BinaryIO, records: list[dict[str, Any]], last_hash: str) -> None:
+    def __init__(
+        self, path: Path, file: BinaryIO, records: list[dict[str, Any]], size: int, *, is_new: bool, folder_is_new: bool
+    ) -> None:
         self.path = path
         self.records = records
+        self.is_new = is_new
+        """Whether this opening created the file."""
         self._file = file
-        self._last_hash = last_hash
+        self._size = size
+        self._folder_is_new = folder_is_new
         self._usable = True
 
     @classmethod
-    def open(cls, path: Path) -> ChainedFile:
-        """Open for appending, creating the file if it is absent; refuse a damaged file or one that is in use."""
+    def open(cls, path: Path, *, create: bool = True) -> ChainedFile:
+        """Open for appending; refuse a damaged file or one that is in use.
+
+        Args:
+            path: The file of the chain.
+            create: Whether to create the file, and its folder, if it is absent.
+
+        """
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            folder_is_new = create and not path.parent.exists()
+            if folder_is_new:
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            file, is_new = _locked(path, create=create)
         except OSError as error:
-            raise LedgerError(f"cannot open ledger {path}: {error.strerror}.") from error
-        file = os.fdopen(descriptor, "r+b", buffering=0)
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            file.close()
-            raise LedgerError(f"ledger {path} is in use by another process. Wait for it to finish.") from None
+            raise LedgerError(
+                f"cannot open ledger {path}: {error.strerror}. Name a file in a place that can be written to, with "
+                "--ledger, or ledger= in Python."
+            ) from error
         try:
             head = _read_head(path)
-            records, last_hash, intact_bytes = _verified(path, file.read(), head)
+            content = file.read()
+            is_new = is_new and not content  # another process may have been faster with its first lines
+            records, intact_bytes = _verified(path, content, head)
             file.truncate(intact_bytes)
             file.seek(intact_bytes)
-            _sync_folder(path.parent)
+            sync_folder(path.parent)
             if records and head != _head(records[-1]):
                 # A crash came between a line and its head. Left behind, the head would lag by two after the next one.
                 write_durably(_head_path(path), _head(records[-1]))
         except BaseException:
+            if is_new and os.fstat(file.fileno()).st_size == 0:
+                path.unlink(missing_ok=True)
             file.close()
             raise
-        return cls(path, file, records, last_hash)
+        return cls(path, file, records, intact_bytes, is_new=is_new, folder_is_new=folder_is_new)
+
+    @property
+    def head(self) -> Head:
+        """The number of lines and the hash of the last one."""
+        return len(self.records), self.records[-1]["hash"] if self.records else _GENESIS
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the last line was written whole, so that the file and the records agree."""
+        return self._usable
+
+    def holds(self, head: Head) -> bool:
+        """Whether the chain had this head at some time."""
+        count, last_hash = head
+        return count == 0 or (count <= len(self.records) and self.records[count - 1]["hash"] == last_hash)
+
+    def remove(self) -> None:
+        """Delete the file, its head and, if this opening created it, its folder. For a chain that says nothing yet."""
+        self.path.unlink(missing_ok=True)
+        _head_path(self.path).unlink(missing_ok=True)
+        if self._folder_is_new:
+            with contextlib.suppress(OSError):  # something of somebody else's is in it
+                self.path.parent.rmdir()
 
     def append(self, kind: str, body: dict[str, Any]) -> dict[str, Any]:
         """Write one record and return it only when it is durable.
@@ -73,9 +121,11 @@ class ChainedFile:
         """
         if not self._usable:
             raise LedgerError(f"ledger {self.path} is closed or could not be written to before. Open it again.")
-        record: dict[str, Any] = {"index": len(self.records), "kind": kind, "body": body, "previous": self._last_hash}
+        self._require_in_place()
+        record: dict[str, Any] = {"index": len(self.records), "kind": kind, "body": body, "previous": self.head[1]}
         record["hash"] = _hash(record)
         line = _canonical(record) + b"\n"
+        size = self._size + len(line)
         self._usable = False
         try:
             while line:  # an unbuffered write may take a part only
@@ -84,10 +134,32 @@ class ChainedFile:
             write_durably(_head_path(self.path), _head(record))
         except OSError as error:
             raise LedgerError(f"cannot write ledger {self.path}: {error.strerror}. Nothing was drawn.") from error
-        self._usable = True
         self.records.append(record)
-        self._last_hash = record["hash"]
+        self._size = size
+        self._require_in_place()  # else the line went into a file that nobody will read again
+        self._usable = True
         return record
+
+    def _require_in_place(self) -> None:
+        """Refuse to go on with a file that was removed, replaced or written to by somebody else meanwhile.
+
+        The lock keeps other processes of dprap out, not `rm`, `mv`, an editor or a restored backup.
+        """
+        ours = os.fstat(self._file.fileno())
+        try:
+            there = self.path.stat()
+        except OSError:
+            there = None
+        expected = _head(self.records[-1]) if self.records else None
+        if (
+            there is None
+            or (there.st_dev, there.st_ino, ours.st_size) != (ours.st_dev, ours.st_ino, self._size)
+            or _read_head(self.path) != expected
+        ):
+            self._usable = False
+            raise LedgerError(
+                f"ledger {self.path} was removed, replaced or changed while it was in use. Nothing more is spent. {RESTORE}"
+            )
 
     def close(self) -> None:
         """Release the lock."""
@@ -95,11 +167,43 @@ class ChainedFile:
         self._file.close()
 
 
+def _locked(path: Path, *, create: bool) -> tuple[BinaryIO, bool]:
+    """The file, open and locked, and whether it was created. One that was removed meanwhile is opened again."""
+    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK
+    while True:
+        is_new = False
+        try:
+            descriptor = os.open(path, flags)
+        except FileNotFoundError:
+            if not create:
+                raise
+            with contextlib.suppress(FileExistsError):
+                os.close(os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o600))
+                is_new = True
+            descriptor = os.open(path, flags)
+        file = os.fdopen(descriptor, "r+b", buffering=0)
+        ours = os.fstat(file.fileno())
+        if not stat.S_ISREG(ours.st_mode):
+            file.close()
+            raise LedgerError(f"cannot open ledger {path}: it is no file.")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.close()
+            raise LedgerError(f"ledger {path} is in use by another process. Wait for it to finish.") from None
+        with contextlib.suppress(FileNotFoundError):
+            if path.stat().st_ino == ours.st_ino:
+                return file, is_new
+        file.close()
+
+
 def read_chain(path: Path) -> list[dict[str, Any]]:
     """Verify a ledger file and return its records, without locking it, also while a run is writing to it."""
     for _ in range(_READ_ATTEMPTS):
         try:
             head = _read_head(path)
+            if path.exists() and not path.is_file():
+                raise LedgerError(f"cannot read ledger {path}: it is no file.")
             content = path.read_bytes()
         except OSError as error:
             raise LedgerError(f"cannot read ledger {path}: {error.strerror}.") from error
@@ -117,11 +221,11 @@ def write_durably(path: Path, content: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     temporary.replace(path)
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
-def _verified(path: Path, content: bytes, head: bytes | None) -> tuple[list[dict[str, Any]], str, int]:
-    """Records, last hash and number of bytes of the intact part; raises where more than a torn last line is wrong."""
+def _verified(path: Path, content: bytes, head: bytes | None) -> tuple[list[dict[str, Any]], int]:
+    """Records and number of bytes of the intact part; raises where more than a torn last line is wrong."""
     intact, newline, torn = content.rpartition(b"\n")
     if torn[: len(_LINE_START)] != _LINE_START[: len(torn)]:
         raise LedgerError(f"{path} is not a ledger, or its end was overwritten. It was left as it is.")
@@ -129,21 +233,15 @@ def _verified(path: Path, content: bytes, head: bytes | None) -> tuple[list[dict
     last_hash = _GENESIS
     for number, line in enumerate(intact.split(b"\n") if newline else []):
         record = _record(line)
-        if (
-            record is None
-            or record.get("index") != number
-            or record.get("previous") != last_hash
-            or record.get("hash") != _hash(record)
-            or line != _canonical(record)
-        ):
+        if record is None or record["index"] != number or record["previous"] != last_hash:
             raise LedgerError(
                 f"ledger {path} is damaged at line {number + 1}: it was edited or corrupted. Nothing more will be spent "
-                "from it; restore it from a backup."
+                f"from it. {RESTORE}"
             )
         records.append(record)
         last_hash = record["hash"]
     _check_head(path, records, head)
-    return records, last_hash, len(intact) + len(newline)
+    return records, len(intact) + len(newline)
 
 
 def _check_head(path: Path, records: list[dict[str, Any]], head: bytes | None) -> None:
@@ -158,7 +256,7 @@ def _check_head(path: Path, records: list[dict[str, Any]], head: bytes | None) -
     if not in_step:
         raise LedgerError(
             f"ledger {path} is shorter than it was or not the one its head file {_head_path(path).name} belongs to. "
-            "Nothing more will be spent from it; restore both from a backup."
+            f"Nothing more will be spent from it. {RESTORE}"
         )
 
 
@@ -172,10 +270,11 @@ def _read_head(path: Path) -> bytes | None:
 
 
 def _record(line: bytes) -> dict[str, Any] | None:
+    """The record of a line; None unless it is written as we write, sealed by its own hash."""
     with contextlib.suppress(ValueError, RecursionError):
         record = json.loads(line)
-        if isinstance(record, dict):
-            return record
+        if isinstance(record, dict) and record.keys() == _KEYS and line == _canonical(record):
+            return record if record["hash"] == _hash(record) else None
     return None
 
 
@@ -196,7 +295,8 @@ def _head_path(path: Path) -> Path:
     return path.with_name(path.name + ".head")
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

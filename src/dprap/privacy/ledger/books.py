@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from dprap.errors import BudgetError, LedgerError
-
-VERSION = 1
-
-_RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
-# Run names become parts of file names.
+from dprap.privacy.ledger.records import check_record
 
 
 @dataclass
@@ -24,6 +19,8 @@ class RunState:
     charges: dict[int, dict[str, Any]] = field(default_factory=dict)
     results: dict[int, dict[str, Any]] = field(default_factory=dict)
     done: bool = False
+    abandoned: bool = False
+    """Whether it was closed unfinished, to give back what it held. It can never go on."""
     spent_rho: Fraction = Fraction(0)
     """Sum of all charges, exactly."""
 
@@ -60,6 +57,8 @@ class LedgerState:
 
     opening: dict[str, Any] | None = None
     runs: dict[str, RunState] = field(default_factory=dict)
+    anchor: str | None = None
+    """The place outside the folder that remembers the head of the chain."""
 
     @property
     def cap_rho(self) -> Fraction | None:
@@ -90,32 +89,38 @@ class LedgerState:
     def apply(self, record: dict[str, Any]) -> None:
         """Take one more record into account; LedgerError or BudgetError if it cannot stand where it stands."""
         kind, body = record["kind"], record["body"]
+        check_record(kind, body)
         if (kind == "open") != (self.opening is None):
             raise LedgerError("the first record, and no other, must open the ledger.")
         if kind == "open":
-            if body["version"] != VERSION:
-                raise LedgerError(
-                    f"its format is version {body['version']}, and this dprap reads version {VERSION}. "
-                    "Use the dprap that wrote it."
-                )
             self.opening = body
+        elif kind == "anchor":
+            self.anchor = body["place"]
         elif kind == "run":
             if body["run"] in self.runs:
                 raise LedgerError("a run begins twice.")
             self.check_cap(Fraction(body["rho"]))
             self.runs[body["run"]] = RunState(Fraction(body["rho"]), body)
+        elif body["run"] not in self.runs:
+            raise LedgerError(f"a record of kind {kind} belongs to no run.")
         elif kind == "charge":
             self.runs[body["run"]].add_charge(body["step"], body | {"seal": record["hash"]})
         elif kind == "result":
-            self.runs[body["run"]].check_result(body["step"])
-            self.runs[body["run"]].results[body["step"]] = body
-        elif kind == "done" and not self.runs[body["run"]].done:
+            self._add_result(body)
+        elif not self.runs[body["run"]].done:
             self.runs[body["run"]].done = True
+            self.runs[body["run"]].abandoned = kind == "abandon"
         else:
-            raise LedgerError(f"a record of kind {kind!r} cannot stand there.")
+            raise LedgerError("a run ends twice.")
+
+    def _add_result(self, body: dict[str, Any]) -> None:
+        run, step = self.runs[body["run"]], body["step"]
+        run.check_result(step)
+        if body["file"] != result_name(body["run"], step, run.charges[step]["seal"]):
+            raise LedgerError("a result is not named after its charge.")
+        run.results[step] = body
 
 
-def check_run_name(run: str) -> None:
-    """Refuse a name that cannot be a part of a file name."""
-    if not _RUN_NAME.fullmatch(run):
-        raise LedgerError("a run's name is made of letters, digits, dots, dashes and underscores, at most 100 of them.")
+def result_name(run: str, step: int, seal: str) -> str:
+    """The file of a result: `seal` is the hash of the charge that paid for it."""
+    return f"{run}-{step:05d}-{seal[:16]}.npz"
