@@ -8,13 +8,16 @@ import sys
 
 def main() -> None:
     """Run the command line; errors meant for the user become one line and an exit code."""
-    from dprap.cli.app import app
     from dprap.cli.exits import exit_code_of
     from dprap.cli.output import complain
+    from dprap.cli.secrets import passwords_taken
     from dprap.errors import DprapError
 
     try:
-        app()
+        with passwords_taken(sys.argv):
+            from dprap.cli.app import app
+
+            app()
     except DprapError as error:
         complain(str(error))
         sys.exit(exit_code_of(error))

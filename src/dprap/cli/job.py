@@ -15,7 +15,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit, urlunsplit
 
 from dprap.cli.output import note, progress_display, reading_display
 from dprap.errors import LedgerError, SettingsError
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from dprap.sources import CountSource
 
 _LEDGER = "ledger.jsonl"
-_SECRETS = ("password", "sslpassword")
 
 
 @dataclass(frozen=True)
@@ -69,6 +67,7 @@ def private_folder(out: Path) -> Path:
 
 def save_job(job: Job) -> None:
     """Keep a job for resuming."""
+    from dprap.address import without_secrets
     from dprap.privacy.chain import write_durably
 
     folder = job.private_folder
@@ -80,24 +79,10 @@ def save_job(job: Job) -> None:
         )
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        kept = asdict(job) | {"table": without_password(job.table)}
+        kept = asdict(job) | {"table": without_secrets(job.table)}
         write_durably(folder / "job.json", (json.dumps(kept, indent=2) + "\n").encode())
     except OSError as error:
         raise SettingsError(f"cannot write to {folder}: {error.strerror}.") from error
-
-
-def without_password(table: str) -> str:
-    """The address of a table without its password, which is never kept; a path as it is.
-
-    >>> without_password("postgresql://ann:s3cret@db:5432,db2/clinic?sslmode=require&password=x")
-    'postgresql://ann@db:5432,db2/clinic?sslmode=require'
-    """
-    if "://" not in table:
-        return table
-    parts = urlsplit(table)
-    user, at, hosts = parts.netloc.rpartition("@")
-    settings = [each for each in parts.query.split("&") if unquote(each.partition("=")[0]) not in _SECRETS]
-    return urlunsplit(parts._replace(netloc=user.partition(":")[0] + at + hosts, query="&".join(settings)))
 
 
 def forget_unless_spent(job: Job) -> None:
