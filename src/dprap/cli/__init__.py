@@ -8,11 +8,12 @@ import sys
 
 def main() -> None:
     """Run the command line; errors meant for the user become one line and an exit code."""
-    from dprap.cli.exits import exit_code_of
-    from dprap.cli.output import complain
+    from dprap.cli.exits import REFUSED_INPUT, exit_code_of
+    from dprap.cli.output import complain, show_every_sign
     from dprap.cli.secrets import passwords_taken
     from dprap.errors import DprapError
 
+    show_every_sign()
     try:
         with passwords_taken(sys.argv):
             from dprap.cli.app import app
@@ -25,3 +26,7 @@ def main() -> None:
         # the reader of our output went away (`| head`): say nothing more, on exit either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:
+        # a path may hold values of records (folders named column=value), so only the system's own words are shown
+        complain(f"the system refused to use a file: {error.strerror or type(error).__name__}. Check the paths.")
+        sys.exit(REFUSED_INPUT)

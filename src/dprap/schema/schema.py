@@ -104,7 +104,7 @@ class Schema(Part):
         """
         if any(size < 1 for size in sizes.values()):
             raise SchemaError("a domain file gives every column a size of at least 1.")
-        return cls(columns={name: Integer(type="integer", min=0, max=size - 1) for name, size in sizes.items()})
+        return cls(columns={name: {"type": "integer", "min": 0, "max": size - 1} for name, size in sizes.items()})
 
     @classmethod
     def load(cls, path: str | Path) -> Schema:
