@@ -20,6 +20,9 @@ MAX_WHOLE_NUMBER = 1 << 1000
 # Counts up to it are exact as floats, in which shares and noisy counts are computed. No table has more records.
 MAX_RECORDS = 1 << 53
 
+# Codes of all columns of a schema together: sixteen columns of the most that one may have, with half a GiB of bin edges.
+MAX_SCHEMA_CODES = 1 << 24
+
 # Numbers of an archive of a release: 250 million probabilities. The largest that the benchmarks made has 16 million.
 MAX_ARCHIVE_BYTES = 1 << 30
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dprap.errors import BudgetError, SettingsError
+from dprap.limits import MAX_ARCHIVE_BYTES, MAX_SEED
 from dprap.mechanisms.registry import METHODS, Method, method_named
 from dprap.privacy import Accounting, Budget, Neighbors, Relation, default_delta
 from dprap.public import PublicTable, read_public
@@ -98,6 +99,12 @@ def make_plan(
         budget.check_against_rows(public_rows)
     if not 0 <= certificate_share < 1:
         raise SettingsError(f"the certificate's share must lie in [0, 1); it is {certificate_share}.")
+    relaxed_rows = (settings or {}).get("synthetic_rows") or 1
+    if 4 * relaxed_rows * schema.domain.onehot_size > MAX_ARCHIVE_BYTES:
+        most = MAX_ARCHIVE_BYTES // 4 // schema.domain.onehot_size
+        raise SettingsError(f"{relaxed_rows:,} relaxed rows make a release that nobody can read. Use at most {most:,}.")
+    if not 0 <= seed <= MAX_SEED:
+        raise SettingsError(f"the seed must lie between 0 and {MAX_SEED}.")
     if not isinstance(workload, Workload):
         workload = _chosen_workload(schema, workload or WorkloadChoice(), public_rows, notes)
     return Plan(

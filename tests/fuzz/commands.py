@@ -100,7 +100,7 @@ def run(words: list[str], work: Path) -> None:
     text = err.buffer.getvalue().decode()  # type: ignore[attr-defined]
     assert code in ALLOWED, (code, text)
     assert "Traceback" not in text, text
-    if code in (3, 4):
-        complaints = [line for line in text.splitlines() if line.startswith("error: ")]
-        assert complaints, text
-        raise DprapError(complaints[-1])
+    if code in (2, 3, 4):
+        complaints = [line for line in text.splitlines() if line.lower().startswith("error: ")]
+        assert complaints or code == 2, text
+        raise DprapError((complaints or ["usage"])[-1])

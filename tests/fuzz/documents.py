@@ -93,7 +93,7 @@ def _written(data: Any, form: str) -> bytes:
 
 
 class _NoAliases(yaml.SafeDumper):
-    def ignore_aliases(self, data: Any) -> bool:
+    def ignore_aliases(self, _: Any) -> bool:
         return True
 
 

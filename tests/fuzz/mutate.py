@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import datetime as dt
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 HOSTILE_NUMBERS: list[Any] = [
@@ -20,7 +20,7 @@ HOSTILE_TEXTS = [
 ]  # fmt: skip
 HOSTILE_VALUES: list[Any] = [
     None, True, False, [], {}, [[]], [None], {"a": 1}, {"": None}, [0, 0], [1, "a"], dt.date(1, 1, 1),
-    dt.date(9999, 12, 31), dt.datetime(9999, 12, 31, 23, 59, 59, 999_999), *HOSTILE_NUMBERS, *HOSTILE_TEXTS,
+    dt.date(9999, 12, 31), dt.datetime.max, dt.datetime.min, *HOSTILE_NUMBERS, *HOSTILE_TEXTS,  # noqa: DTZ901 - wall times
 ]  # fmt: skip
 
 Place = tuple[Any, Any]
@@ -98,14 +98,15 @@ def mutated_bytes(content: bytes, rng: random.Random) -> bytes:
             return rng.randbytes(rng.randint(0, 20))
         at = rng.randrange(len(content))
         length = rng.choice([1, 1, 2, 4, 8, 64])
-        part = content[at : at + length]
-        kinds: list[Callable[[], bytes]] = [
-            lambda at=at: content[:at] + bytes([content[at] ^ (1 << rng.randrange(8))]) + content[at + 1 :],
-            lambda at=at, length=length: content[:at] + rng.randbytes(length) + content[at + length :],
-            lambda at=at, length=length: content[:at] + rng.choice([b"\xff", b"\0", b"\x7f", b"\n", b'"']) * length + content[at + length :],
-            lambda at=at, length=length: content[:at] + content[at + length :],
-            lambda at=at, part=part: content[:at] + part + content[at:],
-            lambda at=at: content[:at],
-        ]  # fmt: skip
-        content = rng.choice(kinds)()
+        before, part, after = content[:at], content[at : at + length], content[at + length :]
+        content = rng.choice(
+            [
+                before + bytes([content[at] ^ (1 << rng.randrange(8))]) + content[at + 1 :],
+                before + rng.randbytes(length) + after,
+                before + rng.choice([b"\xff", b"\0", b"\x7f", b"\n", b'"']) * length + after,
+                before + after,
+                before + part + part + after,
+                before,
+            ]
+        )
     return content

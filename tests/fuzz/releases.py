@@ -38,8 +38,8 @@ def release(rng: random.Random, folder: Path) -> None:
     out = folder / "out"
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(saved(relaxed=rng.random() < 0.7), out)
-    for _ in range(rng.choice([1, 1, 2])):
-        damage(out, rng)
+    for path in rng.sample(sorted(out.iterdir()), rng.choice([1, 1, 2])):
+        damage(path, rng)
     found = load(out)
     for question in ("age in 3..8 and sex = F", "hired is null"):
         ask(found, question, by=["smoker"]).lines()
@@ -49,9 +49,8 @@ def release(rng: random.Random, folder: Path) -> None:
         page(found, directory="out", truth=None)
 
 
-def damage(out: Path, rng: random.Random) -> None:
+def damage(path: Path, rng: random.Random) -> None:
     """Damage one file of a release."""
-    path = rng.choice(sorted(out.iterdir()))
     kind = rng.randrange(10)
     if kind == 0:
         path.unlink()

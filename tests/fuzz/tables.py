@@ -85,10 +85,10 @@ def csv_table(rng: random.Random, folder: Path) -> None:
     rows = [list(COLUMNS), *([*GOOD] for _ in range(rng.choice([0, 1, 5, 40])))]
     for _ in range(rng.choice([0, 1, 3])):
         row = rng.choice(rows)
-        if row:
-            row[rng.randrange(len(row))] = rng.choice(CELLS)
+        # names of columns are public and may be quoted
+        row[rng.randrange(len(row))] = rng.choice(HOSTILE_TEXTS if row is rows[0] else CELLS)
         if rng.random() < 0.2:
-            row.append(SECRET)
+            row.append("x" if row is rows[0] else SECRET)
     text = io.StringIO()
     csv.writer(text).writerows(rows)
     content = text.getvalue()

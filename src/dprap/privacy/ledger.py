@@ -65,6 +65,8 @@ def _state(path: Path, records: list[dict[str, Any]]) -> LedgerState:
 
 
 def _load(path: Path, result: dict[str, Any]) -> Arrays:
+    if not all(isinstance(result.get(key), str) for key in ("file", "sha256")):
+        raise LedgerError(f"ledger {path} is damaged: a result lacks its file. Restore it from a backup.")
     file = _results_folder(path) / result["file"]
     try:
         content = file.read_bytes()

@@ -15,6 +15,8 @@ from pydantic import Field, StrictInt, StrictStr, field_validator, model_validat
 from dprap.schema import bins
 from dprap.schema.binned import BinnedColumn, Edges, Steps
 
+# Clocks differ by less than a day from each other: bounds with this much room exist on all of them.
+_MARGIN = timedelta(days=1)
 _RESOLUTION = {"minute": 60 * 10**6, "second": 10**6, "millisecond": 1000, "microsecond": 1}
 
 
@@ -93,6 +95,12 @@ class Datetime(BinnedColumn):
         instants = (self.min, self.max, *(self.representatives or ()))
         if self.timezone is None and any(each.tzinfo is not None for each in instants):
             raise ValueError("has bounds with a UTC offset and no time zone. Declare timezone or remove the offsets")
+        try:
+            for end in (self.min - _MARGIN, self.max + _MARGIN):
+                end.replace(tzinfo=end.tzinfo or self.zone).astimezone(self.zone or UTC)
+        except OverflowError:
+            if self.timezone is not None:
+                raise ValueError("has bounds at the end of the calendar, where time zones have no place") from None
         if self.microseconds(self.min) > self.microseconds(self.max):
             raise ValueError("min is after max. Swap them")
         if self.step % {"timestamp[s]": 10**6, "timestamp[ms]": 1000}.get(self.storage or "", 1):
