@@ -49,8 +49,10 @@ class _StrictLoader(_Loader):  # type: ignore[misc]
 def read_text(path: Path) -> str:
     """The text of a file, if it is UTF-8 and not too long."""
     try:
+        content = bytearray()
         with path.open("rb") as file:
-            content = file.read(MAX_DOCUMENT_BYTES + 1)
+            while len(content) <= MAX_DOCUMENT_BYTES and (part := file.read(1 << 20)):
+                content += part
     except OSError as error:
         raise DocumentError(f"cannot be read ({error.strerror}). Check the path and its permissions") from None
     except ValueError:  # a path with NUL or a lone surrogate in it
