@@ -7,8 +7,7 @@ STAMP := $(VENV)/.installed
 INSTALL := install --quiet --disable-pip-version-check --require-hashes
 COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --quiet
 
-.PHONY: demo docs test test-audit test-engines lint format setup hooks lock sbom clean
-.PHONY: demo docs fuzz test test-engines lint format setup lock clean
+.PHONY: demo docs fuzz test test-audit test-engines lint format setup hooks lock sbom clean
 
 demo: $(STAMP)  ## the whole job on the embedded example
 	$(BIN)/dprap demo --out demo-release

@@ -45,7 +45,7 @@ TARGETS = {
     "memory": Target(tables.memory_table, 500, 20),
     "release": Target(releases.release, 2500, 40),
     "ledger": Target(ledgers.ledger, 1200, 30),
-    "command": Target(commands.command, 1500, 20),
+    "command": Target(commands.command, 1000, 20),
 }
 # A hostile input may be slow on a busy machine, but not without end.
 SECONDS = 60

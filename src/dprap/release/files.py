@@ -25,8 +25,8 @@ from dprap.documents import DocumentError, parse, read_text, require_finite
 from dprap.encoding import write_table
 from dprap.errors import DprapError, SettingsError
 from dprap.limits import MAX_FAMILY_CELLS, MAX_RECORDS, MAX_SEED
-from dprap.privacy import Relation
 from dprap.privacy.measurement import Certificate
+from dprap.privacy.neighbors import Relation
 from dprap.public import PublicFacts
 from dprap.relaxed import RelaxedDataset
 from dprap.release.archive import read_arrays
