@@ -175,6 +175,7 @@ def _record(line: bytes) -> dict[str, Any] | None:
     with contextlib.suppress(ValueError, RecursionError):
         record = json.loads(line)
         if isinstance(record, dict):
+            _canonical(record)  # raises for numbers that are not finite, which no line of ours has
             return record
     return None
 

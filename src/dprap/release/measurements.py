@@ -17,6 +17,8 @@ from dprap.privacy.measurement import Measurement, QueryMeasurement
 from dprap.queries import Coarse, Family, Marginal, Query
 from dprap.release.stored import entry_of, family_of
 
+# Nothing is free or without noise. Above it, the weight of a measurement, 1/σ², is finite.
+_LEAST_AMOUNT = 1e-30
 _AMOUNTS = ("stddev_counts", "rho")
 SCHEMA = pa.schema(
     {
@@ -91,7 +93,7 @@ def _read_table(path: Path) -> pa.Table:
 
 
 def _is_amount(value: float | None) -> bool:
-    return value is not None and 0 <= value < math.inf
+    return value is not None and _LEAST_AMOUNT <= value < math.inf
 
 
 def _entry(family: Family | Coarse, domain: Domain) -> dict[str, Any]:
