@@ -23,10 +23,11 @@ import numpy as np
 
 from dprap.encoding import Codes
 from dprap.evaluate import exact_answers, published_answers
-from dprap.plan import make_plan
 from dprap.privacy import Neighbors, Relation, gaussian
 from dprap.release import Release
-from dprap.run import execute
+from dprap.runs.execute import execute
+from dprap.runs.options import RunOptions
+from dprap.runs.plan import make_plan
 from dprap.schema import Schema
 from dprap.sources import MemorySource
 from dprap.version import __version__
@@ -91,13 +92,15 @@ def cell(method: str, records: int, epsilon: float, relation: Relation, seeds: r
     source = table(records)
     plan = make_plan(
         schema,
-        epsilon=epsilon,
-        delta=1e-6,
-        rows=records,
-        neighbors=Neighbors(relation),
-        workload=all_kway(schema.domain, 2),
-        method=method,
-        settings=SETTINGS[method],
+        RunOptions(
+            epsilon=epsilon,
+            delta=1e-6,
+            neighbors=Neighbors(relation),
+            workload=all_kway(schema.domain, 2),
+            method=method,
+            settings=SETTINGS[method],
+        ),
+        records=records,
     )
     exact = list(exact_answers(source, plan.workload.families))
     covered = {"larger": 0, "fit": 0, "table": 0}

@@ -16,7 +16,7 @@ from dprap.version import __version__
 
 if TYPE_CHECKING:
     from dprap import datasets, queries
-    from dprap.api import Synthesizer, marginals, synthesize
+    from dprap.api import Synthesizer, marginals, plan, resume, synthesize
     from dprap.privacy import Budget, Curator, Ledger, Neighbors
     from dprap.queries import Marginal
     from dprap.release import Release, load
@@ -36,6 +36,8 @@ _HOMES = {
     "Workload": "dprap.workload",
     "load": "dprap.release",
     "marginals": "dprap.api",
+    "plan": "dprap.api",
+    "resume": "dprap.api",
     "synthesize": "dprap.api",
 }
 
@@ -53,7 +55,9 @@ __all__ = [
     "datasets",
     "load",
     "marginals",
+    "plan",
     "queries",
+    "resume",
     "synthesize",
 ]
 

@@ -2,123 +2,199 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
-from collections.abc import Mapping
-from fractions import Fraction
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, TypeVar
 
 from dprap.domain import Domain
-from dprap.errors import SettingsError
-from dprap.mechanisms import DEFAULT_METHOD
 from dprap.mechanisms.result import ProgressCallback, silent
-from dprap.plan import Plan, WorkloadChoice, make_plan
-from dprap.privacy import (
-    Accounting,
-    Excess,
-    Ledger,
-    Neighbors,
-    PersonColumn,
-    Relation,
-    balance_lines,
-    caution_lines,
-    default_ledger,
-    open_bounded,
-)
-from dprap.public import refuse_same_table
+from dprap.privacy import Ledger, balance_lines, caution_lines
+from dprap.release import load
 from dprap.release.release import Release, TableFormat
-from dprap.run import execute
+from dprap.runs.carry_out import Observer, Running, carry_out
+from dprap.runs.job import is_complete, job_to_resume, new_job
+from dprap.runs.options import ABOUT, DEFAULTS, RunOptions, in_python, worded_for_python
+from dprap.runs.plan import Plan, check_records, make_plan
 from dprap.schema import Schema
 from dprap.workload import MAX_CELLS, Workload, all_kway
 
-_log = logging.getLogger("dprap")
 # Without a handler of the user's, Python shows warnings on stderr: in scripts and notebooks alike.
+_log = logging.getLogger("dprap")
+
+_Made = TypeVar("_Made", bound=Callable[..., Any])
 
 
-def synthesize(
+def _takes_run_options(made: _Made) -> _Made:
+    """Show the options of a run in a signature, in place of `epsilon` and `**options`, and explain them in the docstring."""
+    shown = inspect.signature(made)
+    own = [held for held in shown.parameters.values() if held.kind is not held.VAR_KEYWORD and held.name != "epsilon"]
+    annotations = RunOptions.__annotations__
+    flags = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=DEFAULTS.get(name, inspect.Parameter.empty),
+            annotation=annotations[name],
+        )
+        for name in ABOUT
+    ]
+    positional = [held for held in own if held.kind is not held.KEYWORD_ONLY]
+    named = [held for held in own if held.kind is held.KEYWORD_ONLY]
+    made.__signature__ = shown.replace(parameters=[*positional, *flags, *named])  # type: ignore[attr-defined]
+    lines = "\n".join(f"    {name}: {in_python(about.help)}" for name, about in ABOUT.items())
+    made.__doc__ = inspect.cleandoc(made.__doc__ or "").replace("    **options: The options of a run.", lines)
+    return made
+
+
+class _Logging(Observer):
+    """Says on the log what a run means and what was spent before; hands progress to the caller."""
+
+    def __init__(self, progress: ProgressCallback) -> None:
+        self._progress = progress
+
+    def running(self) -> Running:
+        return nullcontext(self._progress)
+
+    def planned(self, plan: Plan, ledger: Ledger | None, run: str | None) -> None:
+        for line in caution_lines(plan.budget):
+            _log.warning(line)
+        if ledger is not None and ledger.state.runs and run not in ledger.state.runs:
+            for line in balance_lines(ledger.state, plan.budget):
+                _log.warning("%s (ledger %s)", line, ledger.path)
+
+
+@_takes_run_options
+def synthesize(  # noqa: D417 - the decorator explains epsilon with the other options
     table: Any,
     schema: Schema | str | Path | Mapping[str, Any],
     *,
     epsilon: float,
-    delta: float | None = None,
-    neighbors: Neighbors | str = Relation.REPLACE,
-    person_column: str | None = None,
-    excess: Excess | str = Excess.ERROR,
-    accounting: Accounting | str = Accounting.EXACT,
-    kway: int | None = None,
-    marginals: int | None = None,
-    workload: Workload | None = None,
-    workload_seed: int = 0,
-    max_cells: int | None = None,
-    method: str = DEFAULT_METHOD,
-    settings: Mapping[str, Any] | None = None,
-    certificate_share: float = 0.02,
-    seed: int = 0,
-    public: Any = None,
-    rows: int | None = None,
-    ledger: Path | str | Literal[False] | None = None,
-    ledger_cap_rho: float | Fraction | None = None,
-    run: str | None = None,
-    anchor: Path | str | None = None,
-    insecure_noise_seed: int | None = None,
+    out: Path | str | None = None,
     progress: ProgressCallback = silent,
+    **options: Any,
 ) -> Release:
     """Publish a private table under (epsilon, delta)-differential privacy.
 
-    `table` is an Arrow, pandas or polars table or the path of a CSV or Parquet file; `schema` what is publicly known of it. The
-    workload is all `kway` marginals that fit, `marginals` of them drawn at random, or the one given. People with several records need
-    `neighbors=Neighbors(relation, max_rows_per_person)` and the `person_column` with their ids, which stands outside the
-    schema; `excess` says what happens to records beyond that bound: `error`, or `drop` under add-remove neighbours. With `public`, a table
-    of the same schema that everybody may see, the method `adaptive` starts from it; the release says so, and does not protect it.
-    The certificate covers the fitted answers and the table that `Release.table()` gives, which has `rows` rows, or as many
-    as there are records.
+    Every charge is durable, in the ledger of the data set. By default it stands beside a table in files, and in the
+    user's state folder for one in memory, found again by the table's content; a database or Spark needs `ledger`. What
+    was spent on the data set before, and the sum, is logged before anything is spent. `ledger=False` keeps **no memory
+    of what was spent**: for invented data alone.
 
-    Every charge is durable, in the ledger of the data set: `ledger` names its file; by default it stands beside a table in
-    files, and in the user's state folder for one in memory, found again by the table's content. What was spent on the data
-    set before, and the sum, is logged before anything is spent. `ledger=False` keeps **no memory of what was spent**: for
-    invented data alone. `ledger_cap_rho` caps a new ledger, `anchor` is a file outside its folder, or `command:PROGRAM`, that
-    remembers its last line. A `run` with a name can be resumed: the same call goes on where it stopped and spends nothing
-    twice.
+    People with several records need `max_rows_per_person`, or `neighbors=Neighbors(relation, max_rows_per_person)`, and
+    the `person_column`. The certificate covers the fitted answers and the table that `Release.table()` gives, which has
+    `rows` rows, or as many as there are records.
+
+    Args:
+        table: An Arrow, pandas, polars or Spark table, the path of a CSV or Parquet file, a folder or a glob of them, or a
+            postgresql:// address with `database_table`.
+        schema: What is publicly known of it: a Schema, its plain form, or the path of a schema file.
+        **options: The options of a run.
+        out: A directory for the release, which must not exist. The run is then kept beside it, and `resume` goes on with
+            it if it stops.
+        progress: Called with every step.
+
+    Returns:
+        The release.
+
+    Raises:
+        DprapError: If the table, the schema or an option is refused; nothing was spent, or the message says so.
 
     >>> from dprap.datasets import example, example_schema
     >>> release = synthesize(example(500, seed=1), example_schema(), epsilon=1.0, kway=1, method="independent")
     >>> release.table(rows=10, format="arrow").num_rows
     10
+
     """
-    checked_schema = as_schema(schema)
-    checked_schema.require_reviewed()
-    relation = neighbors if isinstance(neighbors, Neighbors) else Neighbors(Relation(neighbors))
-    refuse_same_table(table, public)
-    person = None if person_column is None else PersonColumn(person_column, Excess(excess))
-    source = open_bounded(table, checked_schema, neighbors=relation, person=person)
-    choice = workload or WorkloadChoice(kway=kway, marginals=marginals, seed=workload_seed, max_cells=max_cells)
-    plan = make_plan(
-        checked_schema,
-        epsilon=epsilon,
-        rows=source.rows if relation.rows_are_public else None,
-        delta=delta,
-        neighbors=relation,
-        accounting=Accounting(accounting),
-        workload=choice,
-        method=method,
-        settings=settings,
-        certificate_share=certificate_share,
-        seed=seed,
-        public=public,
-    )
-    for line in caution_lines(plan.budget):
-        _log.warning(line)
-    drawn: Any = {"insecure_noise_seed": insecure_noise_seed, "progress": progress, "table_rows": rows}
-    if ledger is False or (ledger is None and insecure_noise_seed is not None):
-        if (ledger_cap_rho, run, anchor) != (None, None, None):
-            raise SettingsError("a cap, a run's name and an anchor are kept by a ledger, and this run has none.")
-        return execute(plan, source, **drawn)
-    books = default_ledger(table) if ledger is None else ledger
-    with Ledger(books, neighbors=relation, cap_rho=ledger_cap_rho, anchor=anchor) as opened:
-        spent_before = run not in opened.state.runs and bool(opened.state.runs)
-        for line in balance_lines(opened.state, plan.budget) if spent_before else []:
-            _log.warning("%s (ledger %s)", line, opened.path)
-        return execute(plan, source, ledger=opened, run=run, **drawn)
+    with worded_for_python():
+        return _synthesize(table, schema, RunOptions.of(epsilon=epsilon, **options), out, progress)
+
+
+def _synthesize(
+    table: Any,
+    schema: Schema | str | Path | Mapping[str, Any],
+    options: RunOptions,
+    out: Path | str | None,
+    progress: ProgressCallback,
+) -> Release:
+    checked = as_schema(schema)
+    checked.require_reviewed()
+    job = new_job(table, checked, options, out=None if out is None else Path(out))
+    return carry_out(job, _Logging(progress))
+
+
+@_takes_run_options
+def plan(  # noqa: D417
+    schema: Schema | str | Path | Mapping[str, Any],
+    *,
+    epsilon: float,
+    records: int | None = None,
+    **options: Any,
+) -> Plan:
+    """Tell what a run would do and how accurate it would be. Touches no private data, spends nothing.
+
+    Takes the options of `synthesize`, so that the same ones can be planned and then run. The plan is shown as a few
+    lines; its `forecast` has the noise of each step, memory and time.
+
+    Args:
+        schema: What is publicly known of the table.
+        **options: The options of a run.
+        records: The number of records of the table, if it is public.
+
+    Returns:
+        The plan.
+
+    Raises:
+        DprapError: If the schema or an option is refused.
+
+    >>> from dprap.datasets import example_schema
+    >>> planned = plan(example_schema(), epsilon=1.0, records=20_000, kway=1, method="independent")
+    >>> [f"{step.label}: ± {step.stddev_counts:.0f}" for step in planned.forecast.steps]
+    ['6 columns: ± 33', 'accuracy certificate: ± 67']
+
+    """
+    with worded_for_python():
+        check_records(records)
+        return make_plan(as_schema(schema), RunOptions.of(epsilon=epsilon, **options), records=records)
+
+
+def resume(
+    out: Path | str,
+    *,
+    table: Any = None,
+    rows: int | None = None,
+    table_format: str | None = None,
+    ledger: Path | str | None = None,
+    anchor: Path | str | None = None,
+    progress: ProgressCallback = silent,
+) -> Release:
+    """Go on with a run that was stopped, spending nothing twice: of `synthesize(..., out=DIR)` or `dprap synth`.
+
+    Args:
+        out: The directory of the run.
+        table: Where the private table is now, if it was moved; the table itself, if it is in memory.
+        rows: Another number of rows of the synthetic table.
+        table_format: Another format: parquet or csv.
+        ledger: Where the run's ledger is now, if it was moved.
+        anchor: Outside memory of the ledger's last line; a command must be named again.
+        progress: Called with every step.
+
+    Returns:
+        The release, written to `out`; if it was complete, as it is there.
+
+    Raises:
+        DprapError: If there is nothing to resume, or the run cannot be; the message says why.
+
+    """
+    out = Path(out)
+    asked = {"rows": rows, "table_format": table_format, "ledger": ledger, "anchor": anchor}
+    changes = {name: value for name, value in asked.items() if value is not None}
+    with worded_for_python():
+        if is_complete(out, changes):
+            return load(out)
+        return carry_out(job_to_resume(out, table=table, changes=changes), _Logging(progress))
 
 
 def marginals(schema: Schema | Domain, k: int, *, max_cells: int = MAX_CELLS) -> Workload:
@@ -136,7 +212,7 @@ def as_schema(schema: Schema | str | Path | Mapping[str, Any]) -> Schema:
 class Synthesizer:
     """`fit` and `sample`, for those who know other libraries.
 
-    Takes the arguments of `synthesize`; the constructor only stores them.
+    The constructor checks its options and stores them; it reads nothing.
 
     >>> from dprap.datasets import example, example_schema
     >>> model = Synthesizer(example_schema(), epsilon=1.0, kway=1, method="independent")
@@ -144,10 +220,27 @@ class Synthesizer:
     7
     """
 
-    def __init__(self, schema: Schema | str | Path | Mapping[str, Any], *, epsilon: float, **options: Any) -> None:
+    @_takes_run_options
+    def __init__(  # noqa: D417
+        self,
+        schema: Schema | str | Path | Mapping[str, Any],
+        *,
+        epsilon: float,
+        progress: ProgressCallback = silent,
+        **options: Any,
+    ) -> None:
+        """Store what a fit needs.
+
+        Args:
+            schema: What is publicly known of the table.
+            **options: The options of a run.
+            progress: Called with every step.
+
+        """
         self.schema = schema
-        self.epsilon = epsilon
-        self.options = options
+        self.progress = progress
+        with worded_for_python():
+            self.options = RunOptions.of(epsilon=epsilon, **options)
 
     def fit(self, table: Any) -> Synthesizer:
         """Spend the budget on a table; `release_` holds the result. A second fit spends the budget again, and says so."""
@@ -155,9 +248,10 @@ class Synthesizer:
             _log.warning(
                 "this Synthesizer was fitted before: fitting it again spends ε = %g again, and on the same people the two "
                 "add up. To draw more rows from the first fit, use sample.",
-                self.epsilon,
+                self.options.epsilon,
             )
-        self.release_ = synthesize(table, self.schema, epsilon=self.epsilon, **self.options)
+        with worded_for_python():
+            self.release_ = _synthesize(table, self.schema, self.options, None, self.progress)
         return self
 
     def sample(self, rows: int, *, format: TableFormat = "pandas", seed: int | None = None) -> Any:  # noqa: A002
@@ -165,4 +259,4 @@ class Synthesizer:
         return self.release_.table(rows, format=format, seed=seed)
 
 
-__all__ = ["Plan", "Synthesizer", "as_schema", "marginals", "synthesize"]
+__all__ = ["Plan", "Synthesizer", "as_schema", "marginals", "plan", "resume", "synthesize"]

@@ -10,11 +10,7 @@ import os
 import signal
 import sys
 
-import dprap.cli.job as job
-import dprap.cli.synth
-import dprap.privacy
-import dprap.release
-import dprap.run  # noqa: F401
+import dprap.runs.job as job
 from dprap.cli import main
 
 

@@ -71,7 +71,7 @@ def test_ten_kills_at_random_moments(inputs: Path) -> None:
     assert len(runs) == outs, "all runs on one table are on one ledger"
     for at in range(outs):
         release = load(inputs / f"out{at}")
-        state = runs[json.loads((inputs / f"out{at}.private" / "job.json").read_text())["run"]]
+        state = runs[json.loads((inputs / f"out{at}.private" / "job.json").read_text())["options"]["run"]]
         assert state.done
         assert float(state.spent_rho) == pytest.approx(release.privacy.rho_spent)
         assert state.spent_rho <= state.planned_rho

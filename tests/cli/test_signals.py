@@ -17,7 +17,9 @@ from pathlib import Path
 import pytest
 
 from dprap.cli.stopping import stopping
+from dprap.cli.watching import Watching
 from dprap.privacy import read_ledger
+from dprap.runs.carry_out import watched
 from dprap.release import load
 
 PROGRAM = Path(__file__).with_name("signalled.py")
@@ -106,7 +108,7 @@ def test_signals_at_random_moments(server: Server, inputs: Path) -> None:
     assert "Exception ignored" not in text
     runs = read_ledger(inputs / "table.csv.dprap" / "ledger.jsonl").runs
     for folder in [*inputs.glob("out?"), *inputs.glob("out??"), inputs / "whole"]:
-        run = runs[json.loads((folder.with_name(folder.name + ".private") / "job.json").read_text())["run"]]
+        run = runs[json.loads((folder.with_name(folder.name + ".private") / "job.json").read_text())["options"]["run"]]
         assert run.done
         assert float(run.spent_rho) == pytest.approx(load(folder).privacy.rho_spent)
 
@@ -139,9 +141,9 @@ def test_a_signal_that_a_library_swallows_is_noticed_at_the_next_step() -> None:
     with pytest.raises(SystemExit) as stopped, stopping() as stop:
         with contextlib.suppress(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGTERM)
-        seen = []
+        seen: list[str] = []
         with pytest.raises(KeyboardInterrupt):
-            stop.watched(seen.append)("a step")
+            watched(seen.append, Watching(stop, quiet=True, ask=False))("a step")
         assert not seen
         raise ValueError("the library's own error")
     assert stopped.value.code == 130

@@ -12,9 +12,10 @@ from tests.engines.test_postgres import store
 
 from dprap.api import synthesize
 from dprap.datasets import example, example_schema
-from dprap.plan import WorkloadChoice, make_plan
 from dprap.privacy import Ledger, Neighbors, Relation, read_ledger
-from dprap.run import execute
+from dprap.runs.execute import execute
+from dprap.runs.options import RunOptions
+from dprap.runs.plan import make_plan
 from dprap.sources.postgres import PostgresSource
 
 
@@ -41,11 +42,8 @@ def test_postgres(postgres_url: str, tmp_path: Path) -> None:
     ):
         plan = make_plan(
             example_schema(),
-            epsilon=1.0,
-            rows=source.rows,
-            neighbors=neighbors,
-            workload=WorkloadChoice(kway=1),
-            method="independent",
+            RunOptions(epsilon=1.0, neighbors=neighbors, kway=1, method="independent"),
+            records=source.rows,
         )
         release = execute(plan, source, ledger=ledger)
     assert release.table(format="arrow").num_rows == 2000

@@ -11,8 +11,9 @@ import yaml
 from tests.fuzz.mutate import mutated, mutated_bytes, mutated_text
 
 from dprap.datasets import example_schema
-from dprap.plan import make_plan
 from dprap.release import values
+from dprap.runs.options import RunOptions
+from dprap.runs.plan import make_plan
 from dprap.schema import Schema
 from dprap.workload.files import read_workload
 
@@ -151,7 +152,8 @@ def workload(rng: random.Random, folder: Path) -> None:
     path.write_bytes(_document(WORKLOAD, rng, rng.choice(["yaml", "json"])))
     domain = _SCHEMA.domain
     read_workload(path, domain)
-    make_plan(_SCHEMA, epsilon=1.0, rows=1000, workload=read_workload(path, domain), method="independent")
+    options = RunOptions(epsilon=1.0, workload=read_workload(path, domain), method="independent")
+    make_plan(_SCHEMA, options, records=1000)
 
 
 _SCHEMA = Schema.of({key: value for key, value in SCHEMAS[0].items() if key != "constraints"})

@@ -5,15 +5,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dprap.cli.summary import plan_data, plan_lines
 from dprap.datasets import example_schema
 from dprap.domain import Domain
 from dprap.encoding import Codes
-from dprap.forecast import forecast
 from dprap.mechanisms.registry import METHODS
-from dprap.plan import WorkloadChoice, make_plan
 from dprap.privacy import Curator, Measurement, Neighbors, Relation
 from dprap.queries import Marginal
+from dprap.runs.describe import plan_data, plan_lines
+from dprap.runs.forecast import forecast
+from dprap.runs.options import RunOptions
+from dprap.runs.plan import make_plan
 from dprap.schema import Schema
 from dprap.sources import MemorySource
 
@@ -30,13 +31,15 @@ SMALL = {
 def plan_of(method, relation=Relation.REPLACE, settings=None, schema=None, rows=ROWS, kway=2):
     return make_plan(
         schema or Schema.from_domain(SIZES),
-        epsilon=1.0,
-        delta=1e-6,
-        rows=rows,
-        neighbors=Neighbors(relation),
-        workload=WorkloadChoice(kway=kway),
-        method=method,
-        settings=SMALL[method] if settings is None else settings,
+        RunOptions(
+            epsilon=1.0,
+            delta=1e-6,
+            neighbors=Neighbors(relation),
+            kway=kway,
+            method=method,
+            settings=SMALL[method] if settings is None else settings,
+        ),
+        records=rows,
     )
 
 
@@ -90,15 +93,15 @@ def test_per_query_outlines():
 
 def test_the_plan_as_people_and_machines_read_it():
     plan = plan_of("adaptive")
-    lines = plan_lines(plan, ROWS)
+    lines = plan_lines(plan)
     (header,) = (number for number, line in enumerate(lines) if line.startswith("budget"))
     table = lines[header : header + 5]
     assert [line.split()[-1][-1] for line in table] == ["e", "%", "%", "%", "%"]
     assert len({len(line) for line in (*table[:2], *table[3:])}) == 1  # aligned; a choice has no noise to show
     assert lines[-1].startswith("cost        about ")
-    data = plan_data(plan, ROWS)
+    data = plan_data(plan)
     assert sum(step["rho"] for step in data["steps"]) == pytest.approx(data["rho"])
     assert data["steps"][0]["stddev_share"] == data["steps"][0]["stddev_counts"] / ROWS
-    private = plan_data(plan_of("adaptive", Relation.ADD_REMOVE), None)
+    private = plan_data(plan_of("adaptive", Relation.ADD_REMOVE, rows=None))
     assert private["memory_mb"] is None
     assert private["steps"][0]["stddev_share"] is None

@@ -10,18 +10,19 @@ from tests.mechanisms.small import DOMAIN, curator_on, small_codes
 from tests.mechanisms.test_outline import SMALL
 
 from dprap.bench.methods import BENCH_METHODS, bench_method
-from dprap.cli.summary import plan_lines
 from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.errors import BudgetError
-from dprap.forecast import forecast
 from dprap.mechanisms.adaptive.rules import Rules
 from dprap.mechanisms.registry import METHODS
 from dprap.mechanisms.result import MechanismResult
-from dprap.plan import WorkloadChoice, make_plan
 from dprap.privacy import Curator, Neighbors, Relation
 from dprap.queries import Marginal
-from dprap.run import execute
+from dprap.runs.describe import plan_lines
+from dprap.runs.execute import execute
+from dprap.runs.forecast import forecast
+from dprap.runs.options import RunOptions
+from dprap.runs.plan import make_plan
 from dprap.schema import Schema
 from dprap.sources import MemorySource
 from dprap.workload import Workload, all_kway
@@ -62,13 +63,16 @@ def plan_and_source(method, sizes, relation=Relation.REPLACE, kway=2, rows=300):
     codes = Codes.of(schema.domain, {name: generator.integers(0, size, rows) for name, size in sizes.items()})
     plan = make_plan(
         schema,
-        epsilon=1.0,
-        delta=1e-6,
-        rows=rows,
-        neighbors=Neighbors(relation),
-        workload=WorkloadChoice(kway=kway, max_cells=10_000_000),
-        method=method,
-        settings=SMALL[method],
+        RunOptions(
+            epsilon=1.0,
+            delta=1e-6,
+            neighbors=Neighbors(relation),
+            kway=kway,
+            max_cells=10_000_000,
+            method=method,
+            settings=SMALL[method],
+        ),
+        records=rows,
     )
     return plan, MemorySource(codes)
 
@@ -91,7 +95,7 @@ def test_columns_whose_pairs_are_too_large_get_the_whole_budget(relation):
     steps = forecast(plan, 300).steps
     assert sum(step.rho for step in steps) == plan.budget.rho
     assert [step.label for step in steps if "choose" in step.label] == []
-    assert any("3 columns one by one" in line for line in plan_lines(plan, 300))
+    assert any("3 columns one by one" in line for line in plan_lines(plan))
     curator = Curator(
         source, budget=plan.budget, neighbors=plan.neighbors, ledger=None, insecure_noise_seed=1, max_cells=10_000_000
     )

@@ -13,10 +13,11 @@ from tests.privacy.replaying import WatchedSource
 from tests.privacy.tables import codes_of
 
 from dprap.domain import Domain
-from dprap.plan import Plan, make_plan
 from dprap.privacy import Neighbors, Relation
 from dprap.queries import Custom, Marginal, Prefix, Threshold
 from dprap.relaxed import ProjectionSettings
+from dprap.runs.options import RunOptions
+from dprap.runs.plan import Plan, make_plan
 from dprap.schema import Schema
 from dprap.workload import Workload, all_kway
 
@@ -119,9 +120,10 @@ class Case:
 
     def plan(self, family: str, neighbors: Neighbors) -> Plan:
         """The plan of a run on the usual table or on its neighbour. At ε = 10 selections follow the table closely."""
-        plan = make_plan(
-            SCHEMA, epsilon=10.0, delta=1e-5, rows=64, neighbors=neighbors, workload=FAMILIES[family], method="independent"
-        )  # fmt: skip
+        options = RunOptions(
+            epsilon=10.0, delta=1e-5, neighbors=neighbors, workload=FAMILIES[family], method="independent"
+        )
+        plan = make_plan(SCHEMA, options, records=64)
         module = importlib.import_module(self.module)
         settings = getattr(module, self.settings_class)(**self.settings)
         return replace(plan, method=Audited(self.module, module.run), settings=settings)  # type: ignore[arg-type]

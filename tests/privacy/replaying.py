@@ -21,9 +21,9 @@ from typing import Any
 import pytest
 
 from dprap.mechanisms.result import Progress
-from dprap.plan import Plan
 from dprap.privacy import Ledger
-from dprap.run import execute
+from dprap.runs.execute import execute
+from dprap.runs.plan import Plan
 from dprap.sources import MemorySource
 
 RUN_FACTS = re.compile(r'("(?:seconds|created|peak_memory_mb)": )(?:"[^"]*"|[\d.]+|null)')

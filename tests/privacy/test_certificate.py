@@ -10,12 +10,13 @@ from tests.privacy.test_sensitivity import FAMILIES, RELATIONS, exact_of
 from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.evaluate import exact_answers, published_answers
-from dprap.plan import make_plan
 from dprap.privacy import Budget, Curator, DrawnTable, Neighbors, Relation
 from dprap.privacy import curator as curator_module
 from dprap.queries import Marginal
 from dprap.release.table_answers import table_answers
-from dprap.run import execute
+from dprap.runs.execute import execute
+from dprap.runs.options import RunOptions
+from dprap.runs.plan import make_plan
 from dprap.schema import Schema
 from dprap.sources import MemorySource
 from dprap.workload import all_kway
@@ -137,12 +138,14 @@ def fitted_release(relation):
     source = MemorySource(codes)
     plan = make_plan(
         schema,
-        epsilon=2.0,
-        delta=1e-6,
-        rows=200,
-        neighbors=Neighbors(relation),
-        workload=all_kway(schema.domain, 2),
-        method="independent",
+        RunOptions(
+            epsilon=2.0,
+            delta=1e-6,
+            neighbors=Neighbors(relation),
+            workload=all_kway(schema.domain, 2),
+            method="independent",
+        ),
+        records=200,
     )
     release = execute(plan, source, insecure_noise_seed=3)
     return release, source

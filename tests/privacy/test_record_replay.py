@@ -11,7 +11,7 @@ from tests.privacy.replaying import DivergenceError, Tape, difference, taped_run
 from dprap.errors import DataError
 from dprap.privacy import Neighbors, Relation, curator
 from dprap.queries import Coarse
-from dprap.run import execute
+from dprap.runs.execute import execute
 
 CASES = METHODS | BASELINES
 RELATIONS = [Neighbors(relation, records) for relation in Relation for records in (1, 3)]

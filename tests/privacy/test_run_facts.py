@@ -5,11 +5,12 @@ import time
 import numpy as np
 from tests.privacy.tables import DOMAIN, REPLACE, codes_of, curator_of, random_rows
 
-from dprap.plan import make_plan
 from dprap.privacy import Neighbors, Relation
 from dprap.privacy.stopwatch import Stopwatch
 from dprap.queries import Marginal
-from dprap.run import MEMORY_GRAIN_MB, execute
+from dprap.runs.execute import MEMORY_GRAIN_MB, execute
+from dprap.runs.options import RunOptions
+from dprap.runs.plan import make_plan
 from dprap.schema import Schema
 from dprap.sources import MemorySource
 
@@ -26,7 +27,9 @@ class SlowSource(MemorySource):
 
 
 def run(neighbors):
-    plan = make_plan(SCHEMA, epsilon=1.0, delta=1e-6, rows=100, neighbors=neighbors, method="independent")
+    plan = make_plan(
+        SCHEMA, RunOptions(epsilon=1.0, delta=1e-6, neighbors=neighbors, method="independent"), records=100
+    )
     return execute(plan, SlowSource(codes_of(DOMAIN, ROWS)))
 
 

@@ -15,19 +15,20 @@ from hypothesis import strategies as st
 from tests.mechanisms.test_outline import SMALL
 from tests.release.made import made_release
 
-from dprap.cli.summary import release_data, release_lines
 from dprap.encoding import Codes, encode
 from dprap.errors import SettingsError
 from dprap.evaluate import exact_answers, published_answers
 from dprap.mechanisms.registry import METHODS
-from dprap.plan import Plan, make_plan
 from dprap.privacy import Curator, Ledger, Neighbors, Relation
 from dprap.queries import Custom, Family, Marginal, Prefix, Threshold
 from dprap.release import Release, load
 from dprap.release.ask import ask
 from dprap.release.certified import rounded_up, table_bound, table_digest
 from dprap.release.table_answers import table_answers
-from dprap.run import execute
+from dprap.runs.describe import release_data, release_lines
+from dprap.runs.execute import execute
+from dprap.runs.options import RunOptions
+from dprap.runs.plan import Plan, make_plan
 from dprap.schema import Schema
 from dprap.sources import MemorySource
 from dprap.workload import Workload
@@ -59,13 +60,15 @@ def plan_of(method: str = "independent", relation: Relation = Relation.REPLACE, 
     families = FAMILIES if method == "rap" else FAMILIES[:1] if method == "gaussian" else FAMILIES[:3]
     return make_plan(
         Schema.from_domain(SIZES),
-        epsilon=epsilon,
-        delta=1e-6,
-        rows=ROWS,
-        neighbors=Neighbors(relation),
-        workload=Workload(DOMAIN, families),
-        method=method,
-        settings=SMALL[method],
+        RunOptions(
+            epsilon=epsilon,
+            delta=1e-6,
+            neighbors=Neighbors(relation),
+            workload=Workload(DOMAIN, families),
+            method=method,
+            settings=SMALL[method],
+        ),
+        records=ROWS,
     )
 
 
@@ -176,7 +179,7 @@ def test_a_resumed_run_speaks_of_the_table_that_was_certified(tmp_path: Path, mo
 
 
 def test_a_table_too_long_to_draw_unasked_is_not_certified(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dprap.run.MOST_ROWS_DRAWN", ROWS - 1)
+    monkeypatch.setattr("dprap.runs.execute.MOST_ROWS_DRAWN", ROWS - 1)
     release = execute(plan_of(), MemorySource(related_codes()), insecure_noise_seed=1)
     assert release.certificate is not None
     assert release.certificate.table_rows is None
@@ -193,7 +196,7 @@ def test_constraints_that_leave_no_record_do_not_lose_what_was_paid_for() -> Non
     schema = Schema.of(
         {"columns": {"a": flag, "b": flag}, "constraints": [{"type": "forbid", "where": {"b": [True, False]}}]}
     )
-    plan = make_plan(schema, epsilon=1.0, delta=1e-6, rows=50, method="independent")
+    plan = make_plan(schema, RunOptions(epsilon=1.0, delta=1e-6, method="independent"), records=50)
     codes = Codes.of(schema.domain, {"a": np.zeros(50, int), "b": np.zeros(50, int)})
     release = execute(plan, MemorySource(codes), insecure_noise_seed=1)
     assert release.certificate is not None

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dprap.cli import options as o
-from dprap.mechanisms import DEFAULT_METHOD
+from dprap.runs.options import ABOUT
 
 # A folder with anything else in it is somebody's own, and is not replaced.
 _FILES_OF_A_DEMO = frozenset(
@@ -21,7 +21,7 @@ def demo(
         "demo-release"
     ),
     rows: Annotated[int, typer.Option(help="Records of the example table.")] = 20_000,
-    epsilon: o.Epsilon = 1.0,
+    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help=ABOUT["epsilon"].help)] = 1.0,
     quiet: o.Quiet = False,
 ) -> None:
     """Run the whole job on an embedded, invented table and compare the result with it."""
@@ -29,13 +29,14 @@ def demo(
     import time
 
     from dprap.cli.output import note, progress_display, results
-    from dprap.cli.summary import plan_lines, release_lines
     from dprap.datasets import example, example_schema
     from dprap.errors import SettingsError
     from dprap.evaluate import evaluate_release
-    from dprap.plan import make_plan
     from dprap.report import write_report
-    from dprap.run import execute
+    from dprap.runs.describe import plan_lines, release_lines
+    from dprap.runs.execute import execute
+    from dprap.runs.options import RunOptions
+    from dprap.runs.plan import make_plan
     from dprap.schema import Schema
     from dprap.sources.open import open_source
 
@@ -48,8 +49,8 @@ def demo(
         shutil.rmtree(out)
     note(f"an invented table of {rows:,} people, {len(schema.columns)} columns", quiet=quiet)
     source = open_source(example(rows, seed=0), schema)
-    plan = make_plan(schema, epsilon=epsilon, rows=rows, method=DEFAULT_METHOD)
-    for line in plan_lines(plan, rows):
+    plan = make_plan(schema, RunOptions(epsilon=epsilon), records=rows)
+    for line in plan_lines(plan):
         note(line, quiet=quiet)
     started = time.monotonic()
     with progress_display(quiet=quiet) as progress:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from dprap.cli import options as o
 
+# How the private table is read.
+READING = ("engine", "database_table", "person_column", "excess")
 
+
+@o.takes(READING)
 def evaluate(
     release: Annotated[Path, typer.Argument(help="A release directory.", metavar="DIR")],
     table: Annotated[str, typer.Argument(help="The private table it was made from.", metavar="TABLE")],
+    given: dict[str, Any],
+    *,
     report: Annotated[
         Path | None,
         typer.Option(help="Where to write the page with the truth in it; default DIR-NOT-PRIVATE.html, beside DIR."),
     ] = None,
-    engine: o.EngineOption = None,
-    database_table: o.DatabaseTable = None,
-    person_column: o.PersonColumnOption = None,
-    excess: o.ExcessOption = "error",
     as_json: o.Json = False,
 ) -> None:
     """Measure the true errors of a release and show it beside the private table. The result is NOT PRIVATE."""
@@ -29,9 +31,10 @@ def evaluate(
     from dprap.cli.output import print_json, results
     from dprap.errors import SettingsError
     from dprap.evaluate import evaluate_release
-    from dprap.privacy import Neighbors, Relation
     from dprap.release import load
     from dprap.report import evaluate_report
+    from dprap.runs.carry_out import open_table
+    from dprap.runs.options import RunOptions
 
     loaded = load(release)
     folder = release.resolve()
@@ -40,14 +43,14 @@ def evaluate(
         raise SettingsError(
             f"{path} lies in the release, which is made to be published. Choose a --report outside of it."
         )
-    neighbors = Neighbors(Relation(loaded.privacy.relation), loaded.privacy.max_rows_per_person)
-    options = {
-        "person_column": person_column,
-        "excess": excess,
-        "engine": engine,
-        "database_table": database_table,
-    }
-    source = o.source_from_options(table, loaded.schema, options, neighbors)
+    made_with = loaded.privacy
+    options = RunOptions(
+        epsilon=made_with.epsilon,
+        neighbors=made_with.relation,
+        max_rows_per_person=made_with.max_rows_per_person,
+        **given,
+    )
+    source = open_table(table, loaded.schema, options)
     errors = evaluate_release(loaded, source)
     evaluate_report(loaded, source, path, errors=errors)
     if as_json:

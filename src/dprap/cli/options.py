@@ -1,138 +1,109 @@
-"""Options that several commands share, and the plan they make."""
+"""Options of commands: those of a run, made from the fields of `RunOptions`, and a few that only the command line has."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import inspect
+import json
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from dprap.plan import Plan
-    from dprap.privacy import Neighbors
-    from dprap.schema import Schema
-    from dprap.sources import CountSource
+from dprap.runs.options import ABOUT, DEFAULTS, SETTING_FLAGS
 
-Epsilon = Annotated[float, typer.Option("--epsilon", "-e", help="Privacy budget ε: smaller protects more.")]
-Delta = Annotated[float | None, typer.Option(help="δ; default 1/n², must be given with add-remove neighbours.")]
-NeighborsOption = Annotated[str, typer.Option("--neighbors", help="replace (n public) or add-remove (n private).")]
-MaxRowsPerPerson = Annotated[int, typer.Option(help="Most records one person has; needs --person-column if above 1.")]
-PersonColumnOption = Annotated[
-    str | None, typer.Option("--person-column", help="Column with person ids, outside the schema; never published.")
-]
-ExcessOption = Annotated[
-    str, typer.Option("--excess", help="Records beyond that bound: error, or drop (add-remove only).")
-]
-AccountingOption = Annotated[
-    str, typer.Option("--accounting", help="exact, tight (the best zCDP gives), or the paper's formula.")
-]
-Kway = Annotated[int | None, typer.Option(help="Answer all k-way marginals that fit (default 3).")]
-Marginals = Annotated[int | None, typer.Option(help="Only this many of them, drawn at random.")]
-WorkloadSeed = Annotated[int, typer.Option(help="Seed of that draw.")]
-WorkloadFile = Annotated[Path | None, typer.Option("--workload", help="A YAML or JSON list of marginals instead.")]
-MaxCells = Annotated[int | None, typer.Option(help="Largest marginal, in cells (default n).")]
-EngineOption = Annotated[
-    str | None, typer.Option("--engine", help="memory, files, postgres or spark (default: what fits TABLE).")
-]
-DatabaseTable = Annotated[str | None, typer.Option("--table", help="Table of a postgresql:// address: schema.table.")]
-MethodOption = Annotated[str, typer.Option("--method", help="adaptive, rap, gaussian or independent.")]
-Rounds = Annotated[int | None, typer.Option(help="Adaptive rounds T.")]
-QueriesPerRound = Annotated[int | None, typer.Option(help="Queries per round K (rap).")]
-SyntheticRows = Annotated[int | None, typer.Option(help="Relaxed rows n'.")]
-CertificateShare = Annotated[float, typer.Option("--certificate", help="Share of ρ for the accuracy certificate.")]
-Public = Annotated[
-    Path | None,
-    typer.Option(
-        help="A table that everybody may see, to start from (adaptive): same schema, CSV or Parquet. Not protected."
-    ),
-]
-Seed = Annotated[int, typer.Option(help="Seed of public randomness: initialisation and rounding. Never of noise.")]
-AnchorOption = Annotated[
-    str | None,
-    typer.Option("--anchor", help="Outside memory of the ledger's last line: FILE, or command:PROGRAM."),
-]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say only what went wrong.")]
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable result on stdout.")]
+AnchorOption = Annotated[str | None, typer.Option("--anchor", help=ABOUT["anchor"].help)]
+
+# The name under which a command takes its options of a run.
+_GIVEN = "given"
 
 
-def plan_from_options(schema: Schema, options: dict[str, Any], *, rows: int | None) -> Plan:
-    """The plan that the command line's options describe; `options` is plain data, as kept for resuming."""
-    from dprap.plan import WorkloadChoice, make_plan
-    from dprap.privacy import Accounting
+def takes(names: Iterable[str], *, helps: Mapping[str, str] | None = None) -> Callable[[Callable[..., None]], Any]:
+    """Give a command the flags of some options of a run.
 
-    given = {
-        name: options[name] for name in ("rounds", "queries_per_round", "synthetic_rows") if options[name] is not None
-    }
-    workload_file = options["workload_file"]
-    return make_plan(
-        schema,
-        epsilon=options["epsilon"],
-        rows=rows,
-        delta=options["delta"],
-        neighbors=neighbors_from_options(options),
-        accounting=one_of(Accounting, options["accounting"], "--accounting"),
-        workload=WorkloadChoice(
-            kway=options["kway"],
-            marginals=options["marginals"],
-            seed=options["workload_seed"],
-            file=None if workload_file is None else Path(workload_file),
-            max_cells=options["max_cells"],
-        ),
-        method=options["method"],
-        settings=given,
-        certificate_share=options["certificate_share"],
-        seed=options["seed"],
-        public=options["public"],
-    )
+    The command has a parameter `given`, in whose place the flags stand in help. It is called with the values by name:
+    all of them where `helps` is None, and otherwise, for a command that changes an earlier run, those that were
+    written on the command line.
 
+    Args:
+        names: Fields of `RunOptions`. `settings` stands for `--set` and the flags of single settings.
+        helps: Other explanations, by name, for a command that only changes these options.
 
-def neighbors_from_options(options: dict[str, Any]) -> Any:
-    """The neighbour relation that the options describe."""
-    from dprap.privacy import Neighbors, Relation
+    """
+    chosen = tuple(names)
 
-    return Neighbors(one_of(Relation, options["neighbors"], "--neighbors"), options["max_rows_per_person"])
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command, eval_str=True).parameters
+        flags = [parameter for name in chosen for parameter in _parameters(name, helps)]
+        spread = [
+            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for name, held in own.items()
+            for parameter in (flags if name == _GIVEN else [held])
+        ]
 
+        @functools.wraps(command)
+        def call(**values: Any) -> None:
+            given = {name: values.pop(name) for name in chosen if name != "settings"}
+            if "settings" in chosen:
+                given["settings"] = _settings(values)
+            if helps is not None:
+                given = {name: value for name, value in given.items() if value is not None}
+            command(**values, **{_GIVEN: given})
 
-def person_from_options(options: dict[str, Any]) -> Any:
-    """The person column that the options name, if any."""
-    from dprap.privacy import Excess, PersonColumn
+        call.__signature__ = inspect.Signature(spread)  # type: ignore[attr-defined]
+        call.__annotations__ = {parameter.name: parameter.annotation for parameter in spread}
+        return call
 
-    excess = one_of(Excess, options["excess"], "--excess")
-    return None if options["person_column"] is None else PersonColumn(options["person_column"], excess)
+    return decorate
 
 
-def one_of(kind: Any, value: str, option: str) -> Any:
-    """A member of an enumeration by its value."""
+def _parameters(name: str, helps: Mapping[str, str] | None) -> list[inspect.Parameter]:
+    """The parameters of a command for one option of a run."""
+    if name == "settings":
+        single = [
+            _parameter(setting, int | None, typer.Option("--" + setting.replace("_", "-"), help=text), None)
+            for setting, text in SETTING_FLAGS.items()
+        ]
+        general = typer.Option(
+            "--set", help="Any setting of the method; several times for several.", metavar="NAME=VALUE"
+        )
+        return [*single, _parameter("assignments", list[str] | None, general, None)]
+    about = ABOUT[name]
+    forms = [form for form in (about.flag, about.short) if form is not None]
+    text = about.help if helps is None else helps[name]
+    option = typer.Option(*forms, help=text, metavar=about.metavar)
+    if helps is not None:
+        return [_parameter(name, about.kind | None, option, None)]
+    default = DEFAULTS.get(name, inspect.Parameter.empty)
+    return [_parameter(name, about.kind | None if default is None else about.kind, option, default)]
+
+
+def _parameter(name: str, kind: Any, option: Any, default: Any) -> inspect.Parameter:
+    annotation: Any = Annotated[kind, option]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _settings(values: dict[str, Any]) -> dict[str, Any]:
+    """Take the settings out of the values of a command line."""
     from dprap.errors import SettingsError
 
-    try:
-        return kind(value)
-    except ValueError:
-        raise SettingsError(f"{option} must be one of {', '.join(member.value for member in kind)}.") from None
+    single = {name: values.pop(name) for name in SETTING_FLAGS}
+    settings = {name: value for name, value in single.items() if value is not None}
+    for assignment in values.pop("assignments") or []:
+        name, equals, text = assignment.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals or not name:
+            raise SettingsError("--set takes NAME=VALUE, for example --set rounds=3.")
+        if name in settings:
+            raise SettingsError(f"the setting {name} is given twice. Give it once.")
+        try:
+            settings[name] = json.loads(text)
+        except ValueError:
+            settings[name] = text  # a word
+    return settings
 
 
-def source_from_options(
-    table: str,
-    schema: Schema,
-    options: dict[str, Any],
-    neighbors: Neighbors,
-    progress: Callable[[str, float], None] = lambda *_: None,
-) -> CountSource:
-    """The private table that the options describe, bounded and checked against the schema."""
-    from dprap.errors import SettingsError
-    from dprap.privacy import open_bounded
-
-    engine = options["engine"]
-    if engine not in (None, "memory", "files", "postgres", "spark"):
-        raise SettingsError("--engine must be one of memory, files, postgres, spark.")
-    person = person_from_options(options)
-    return open_bounded(
-        table,
-        schema,
-        neighbors=neighbors,
-        person=person,
-        engine=engine,
-        table=options["database_table"],
-        progress=progress,
-    )
+SchemaFile = Annotated[Path, typer.Option("--schema", help="The public schema (YAML, JSON or TOML).")]

@@ -40,15 +40,6 @@ class Stop:
         if self.asked:
             raise KeyboardInterrupt
 
-    def watched(self, callback: Callable[..., None]) -> Callable[..., None]:
-        """A callback that looks for a lost signal first."""
-
-        def call(*arguments: Any) -> None:
-            self.check()
-            callback(*arguments)
-
-        return call
-
     def on_signal(self, number: int, _: object) -> None:
         """Take a signal from outside: the first stops the run, the second ends the process."""
         if self.asked:

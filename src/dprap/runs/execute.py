@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import resource
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
@@ -19,7 +17,6 @@ from dprap.encoding import Codes
 from dprap.errors import BudgetError, SettingsError
 from dprap.mechanisms.records import estimate_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.plan import Plan
 from dprap.privacy import Certificate, Curator, DrawnTable, Ledger, Measurement
 from dprap.relaxed import answers, random_key
 from dprap.release.certified import table_digest
@@ -27,6 +24,8 @@ from dprap.release.possible import draw_possible
 from dprap.release.release import Release, RunFacts
 from dprap.release.statement import PrivacyStatement
 from dprap.release.table_answers import table_answers
+from dprap.runs.memory import peak_memory_mb
+from dprap.runs.plan import Plan
 from dprap.sources import CountSource
 from dprap.version import __version__
 
@@ -99,12 +98,6 @@ def execute(
         certificate=certificate,
         public=None if plan.public is None else plan.public.facts,
     )
-
-
-def peak_memory_mb() -> float:
-    """The most memory this process has held. It depends on the exact data: for the steward, never for a release."""
-    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return held / (1 << 20 if sys.platform == "darwin" else 1 << 10)  # bytes there, kilobytes elsewhere
 
 
 def _coarse_peak_memory() -> float:

@@ -18,8 +18,8 @@ from fractions import Fraction
 
 from dprap.encoding import code_dtype
 from dprap.mechanisms.outline import PlannedStep
-from dprap.plan import Plan
 from dprap.privacy.gaussian import stddev_for
+from dprap.runs.plan import Plan
 
 _BASE_MB = 300.0
 _START_SECONDS = 5.0

@@ -1,23 +1,26 @@
-"""What a person reads before and after a run."""
+"""Plans, releases and ledgers in lines for people and as plain data for programs, whatever shows them."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import Any
 
-if TYPE_CHECKING:
-    from dprap.forecast import Forecast
-    from dprap.plan import Plan
-    from dprap.privacy import Ledger
-    from dprap.release import Release
+from dprap.privacy import Ledger, LedgerState, balance_lines, caution_lines
+from dprap.release import Release
+from dprap.release.certified import published_table
+from dprap.runs.forecast import Forecast
+from dprap.runs.memory import peak_memory_mb
+from dprap.runs.plan import Plan
+
+# What fits on a screen of each event of a ledger; `ledger_data` gives all.
+_SHOWN = 6
 
 
-def plan_lines(plan: Plan, rows: int | None) -> list[str]:
-    """The plan in a few lines; `rows` only where it is public."""
-    from dprap.forecast import forecast
-    from dprap.privacy import caution_lines
-
-    budget = plan.budget
+def plan_lines(plan: Plan) -> list[str]:
+    """The plan in a few lines."""
+    budget, rows = plan.budget, plan.records
     lines = [
         f"method      {plan.method.name}: {plan.method.summary}",
         f"workload    {len(plan.workload):,} families, {plan.workload.queries:,} queries",
@@ -31,7 +34,7 @@ def plan_lines(plan: Plan, rows: int | None) -> list[str]:
         lines.append(
             f"public      {facts.name}, {facts.rows:,} records, digest {facts.digest}: not covered by the guarantee"
         )
-    expected = forecast(plan, rows)
+    expected = plan.forecast
     lines += [f"default     {text}" for text in plan.notes]
     lines += _step_lines(expected, plan, rows)
     if expected.memory_mb is not None and expected.core_seconds is not None:
@@ -43,20 +46,7 @@ def plan_lines(plan: Plan, rows: int | None) -> list[str]:
 
 def ledger_lines(ledger: Ledger, plan: Plan) -> list[str]:
     """What was spent on the data set before, and what the sum will be."""
-    from dprap.privacy import balance_lines
-
     return [f"ledger      {ledger.path}", *(f"            {text}" for text in balance_lines(ledger.state, plan.budget))]
-
-
-def show_release(release: Release, out: str, seconds: float, *, quiet: bool, as_json: bool) -> None:
-    """Print a finished release."""
-    from dprap.cli.output import print_json, results
-
-    if as_json:
-        print_json(release_data(release, out))
-    elif not quiet:
-        for line in release_lines(release, out, seconds):
-            results.print(line)
 
 
 def _step_lines(expected: Forecast, plan: Plan, rows: int | None) -> list[str]:
@@ -86,11 +76,9 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def plan_data(plan: Plan, rows: int | None) -> dict[str, Any]:
+def plan_data(plan: Plan) -> dict[str, Any]:
     """The plan as plain data."""
-    from dprap.forecast import forecast
-
-    expected = forecast(plan, rows)
+    rows, expected = plan.records, plan.forecast
     return {
         "method": plan.method.name,
         "marginals": len(plan.workload),
@@ -122,8 +110,6 @@ def plan_data(plan: Plan, rows: int | None) -> dict[str, Any]:
 
 def release_lines(release: Release, out: str, seconds: float) -> list[str]:
     """A finished release in a few lines, for the steward: time and memory are exact, unlike the published ones."""
-    from dprap.run import peak_memory_mb
-
     lines = [release.guarantee]
     if release.accuracy is not None:
         lines.append(f"accuracy: {release.accuracy}.")
@@ -133,8 +119,6 @@ def release_lines(release: Release, out: str, seconds: float) -> list[str]:
 
 def release_data(release: Release, out: str) -> dict[str, Any]:
     """A finished release as plain data."""
-    from dprap.release.certified import published_table
-
     bound = None if release.certificate is None else release.certificate.upper_bound_counts
     table = published_table(release)
     return {
@@ -152,3 +136,55 @@ def release_data(release: Release, out: str) -> dict[str, Any]:
         "seconds": release.facts.seconds,
         "peak_memory_mb": release.facts.peak_memory_mb,
     }
+
+
+def ledger_data(state: LedgerState, *, events: bool) -> dict[str, Any]:
+    """A ledger as plain data: its runs and what they spent; with `events` also what each charge released."""
+    opening = state.opening or {}
+    return {
+        "neighbors": {key: opening.get(key) for key in ("relation", "max_rows_per_person")},
+        "cap_rho": None if state.cap_rho is None else float(state.cap_rho),
+        "spent_rho": float(state.spent_rho),
+        "runs": [
+            {
+                "run": name,
+                "started": run.facts.get("started"),
+                "epsilon": run.facts.get("epsilon"),
+                "delta": run.facts.get("delta"),
+                "rho_planned": float(run.planned_rho),
+                "rho_spent": float(run.spent_rho),
+                "charges": len(run.charges),
+                "done": run.done,
+                "abandoned": run.abandoned,
+                **({"events": [_event(charge) for charge in run.charges.values()]} if events else {}),
+            }
+            for name, run in state.runs.items()
+        ],
+    }
+
+
+def _event(charge: dict[str, Any]) -> dict[str, Any]:
+    """A charge as plain data: what was released, at which cost, with which noise."""
+    return dict(charge.get("event", {})) | {"verb": charge["verb"], "rho": float(Fraction(charge["rho"]))}
+
+
+def event_line(event: dict[str, Any]) -> str:
+    """An event of `ledger_data` in a line. The event comes from a file that anybody may have written, so every part may be anything."""
+    named = event.get("of")
+    shown = [_name(each) for each in named[:_SHOWN]] if isinstance(named, list) else ["not told, by version 1"]
+    more = f", … {event.get('count')!r:.12} in all" if isinstance(named, list) and len(named) > _SHOWN else ""
+    noise = event.get("stddev_counts")
+    several = sorted({json.dumps(each)[:6] for each in noise}) if isinstance(noise, list) else [json.dumps(noise)[:6]]
+    spread = (
+        "" if noise is None or not several else f", σ = {several[0]}" + ("" if len(several) == 1 else " and others")
+    )
+    return f"{event['verb']}, ρ = {event['rho']:.4g}{spread}: {', '.join(shown)}{more}"
+
+
+def _name(described: Any) -> str:
+    """A marginal or query by its columns; what has another form, as it is."""
+    try:
+        label = described[0] if isinstance(described[0], list) else described
+        return f"{str(label[0]).lower()} " + " × ".join(json.dumps(name, ensure_ascii=False)[:40] for name in label[-1])
+    except (TypeError, KeyError, IndexError):
+        return json.dumps(described)[:60]

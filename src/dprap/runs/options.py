@@ -1,0 +1,341 @@
+"""Everything a user may say about a run, besides the table, the schema and the output folder.
+
+Each option is declared once, as a field of `RunOptions` with its default, kind, flag and explanation. The command
+line makes its flags of the fields, Python the parameters of `synthesize`, and a job file keeps their values. This
+module imports nothing heavy, because `dprap --help` reads it.
+
+Messages name options as the command line writes them (`--max-cells`); `worded_for_python` turns them into the
+words of Python (`max_cells`).
+"""
+
+from __future__ import annotations
+
+import numbers
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import Field, dataclass, field, fields, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from dprap.errors import DprapError, SettingsError
+from dprap.mechanisms import DEFAULT_METHOD
+
+if TYPE_CHECKING:
+    from dprap.privacy import Neighbors
+    from dprap.workload import Workload
+
+# The plain form of options in a job file. A change of their names or meanings is another version.
+VERSION = 1
+
+_KINDS = {int: "a whole number", float: "a number", str: "text", Path: "a path", Mapping: "a mapping"}
+
+
+@dataclass(frozen=True)
+class About:
+    """What is known of an option besides its name and default.
+
+    Args:
+        help: The explanation, for `--help` and for Python.
+        kind: What its values are: int, float, str, Path or Mapping.
+        flag: How the command line writes it; None where it has no flag.
+        short: A short form of the flag.
+        metavar: How help names a value.
+        choices: The words that are allowed.
+        least: The smallest value that is allowed.
+        also: What else Python may give.
+        kept: Whether a job file keeps it.
+
+    """
+
+    help: str
+    kind: Any
+    flag: str | None
+    short: str | None = None
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()
+    least: int | None = None
+    also: type | None = None
+    kept: bool = True
+
+
+_REQUIRED: Any = object()
+
+
+def _option(kind: Any, explanation: str, default: Any = None, **more: Any) -> Any:
+    """A field; `flag` is its name with hyphens unless given."""
+    metadata = {"about": (kind, explanation, more)}
+    return field(metadata=metadata) if default is _REQUIRED else field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What a user says about a run. Values are checked when the object is made.
+
+    >>> RunOptions(epsilon=1.0, kway=2).method
+    'adaptive'
+    """
+
+    epsilon: float = _option(float, "Privacy budget ε: smaller protects more.", _REQUIRED, short="-e")
+    delta: float | None = _option(float, "δ; default 1/n², must be given with add-remove neighbours.")
+    neighbors: Neighbors | str = _option(
+        str,
+        "replace (n public) or add-remove (n private).",
+        "replace",
+        choices=("replace", "add-remove"),
+    )
+    max_rows_per_person: int = _option(int, "Most records one person has; needs --person-column if above 1.", 1)
+    engine: str | None = _option(
+        str,
+        "memory, files, postgres or spark (default: what fits the table).",
+        choices=("memory", "files", "postgres", "spark"),
+    )
+    database_table: str | None = _option(str, "Table of a postgresql:// address: schema.table.", flag="--table")
+    person_column: str | None = _option(str, "Column with person ids, outside the schema; never published.")
+    excess: str = _option(
+        str, "Records beyond that bound: error, or drop (add-remove only).", "error", choices=("error", "drop")
+    )
+    accounting: str = _option(
+        str,
+        "exact, tight (the best zCDP gives), or the paper's formula.",
+        "exact",
+        choices=("exact", "tight", "paper"),
+    )
+    kway: int | None = _option(int, "Answer all k-way marginals that fit (default 3).")
+    marginals: int | None = _option(int, "Only this many of them, drawn at random.")
+    workload_seed: int = _option(int, "Seed of that draw.", 0)
+    workload: Workload | Path | str | None = _option(Path, "A YAML or JSON list of marginals instead.", also=object)
+    max_cells: int | None = _option(int, "Largest marginal, in cells (default n).", least=1)
+    method: str = _option(str, "adaptive, rap, gaussian, independent, or one of an installed package.", DEFAULT_METHOD)
+    settings: Mapping[str, Any] | None = _option(
+        Mapping, "Settings of the method by name, where they differ from its defaults.", flag=None
+    )
+    certificate_share: float = _option(float, "Share of ρ for the accuracy certificate.", 0.02, flag="--certificate")
+    public: Any = _option(
+        Path,
+        "A table that everybody may see, to start from (adaptive): same schema, CSV or Parquet. Not protected.",
+        also=object,
+    )
+    rows: int | None = _option(int, "Rows of the synthetic table (default as many as records).", least=1)
+    table_format: str = _option(
+        str, "Format of the saved table: parquet or csv.", "parquet", flag="--format", choices=("parquet", "csv")
+    )
+    seed: int = _option(int, "Seed of public randomness: initialisation and rounding. Never of noise.", 0)
+    ledger: Path | str | Literal[False] | None = _option(
+        Path,
+        "Ledger to charge (default the table's own, TABLE.dprap/ledger.jsonl).",
+        metavar="FILE",
+        also=bool,
+    )
+    # A cap and an anchor are for opening a ledger, which keeps its own. A job file that named an anchor's command
+    # would let whoever edits it run one.
+    ledger_cap_rho: float | Fraction | None = _option(
+        float, "Cap of a new ledger, as ρ, over all runs against it.", flag="--ledger-cap", metavar="RHO", kept=False
+    )
+    anchor: Path | str | None = _option(
+        str, "Outside memory of the ledger's last line: FILE, or command:PROGRAM.", also=Path, kept=False
+    )
+    run: str | None = _option(
+        str, "Name of the run: the same call goes on where it stopped and spends nothing twice.", flag=None
+    )
+    insecure_noise_seed: int | None = _option(
+        int, "For tests and benchmarks alone: reproducible noise that protects nobody.", kept=False
+    )
+
+    def __post_init__(self) -> None:
+        self._take_neighbors()
+        for name, about in ABOUT.items():
+            object.__setattr__(self, name, _checked(name, about, getattr(self, name), DEFAULTS.get(name, _REQUIRED)))
+        if isinstance(self.ledger, bool) and self.ledger:
+            raise SettingsError("--ledger must be a path, or in Python also False for none.")
+        asks_for_ledger = bool(self.ledger) or self.ledger_cap_rho is not None or self.anchor is not None
+        if self.insecure_noise_seed is not None and asks_for_ledger:
+            raise SettingsError(
+                "seeded noise protects nobody, so no ledger takes it. Leave --ledger, its options or the seed out."
+            )
+        no_ledger = self.ledger is False or self.insecure_noise_seed is not None
+        if no_ledger and (self.ledger_cap_rho, self.run, self.anchor) != (None, None, None):
+            raise SettingsError("a cap, a run's name and an anchor are kept by a ledger, and this run has none.")
+
+    def _take_neighbors(self) -> None:
+        """Split a `Neighbors` object into the two options that it stands for."""
+        if isinstance(self.neighbors, str):
+            object.__setattr__(self, "neighbors", str(self.neighbors))
+            return
+        from dprap.privacy import Neighbors
+
+        if not isinstance(self.neighbors, Neighbors):
+            raise SettingsError("--neighbors must be one of replace, add-remove.")
+        bound = self.neighbors.max_rows_per_person
+        if self.max_rows_per_person not in (1, bound):
+            raise SettingsError(
+                f"--max-rows-per-person is {self.max_rows_per_person}, and the neighbours given say {bound}. Give one."
+            )
+        object.__setattr__(self, "max_rows_per_person", bound)
+        object.__setattr__(self, "neighbors", self.neighbors.relation.value)
+
+    @classmethod
+    def of(cls, **given: Any) -> RunOptions:
+        """Options by name; refuses a name that there is not, and says which one is near."""
+        for name in given:
+            if name not in ABOUT:
+                raise SettingsError(f"there is no option {name!r}. {_nearest(name)}")
+        return cls(**given)
+
+    def but(self, **changes: Any) -> RunOptions:
+        """These options with some replaced, which are checked as all are."""
+        return replace(self, **changes)
+
+    def as_plain(self, folder: Path) -> dict[str, Any]:
+        """The options as plain data for a job file in this folder, to which paths are relative.
+
+        Raises:
+            SettingsError: If an option is an object in memory, which a file cannot keep.
+
+        """
+        plain: dict[str, Any] = {"version": VERSION}
+        for name, about in ABOUT.items():
+            if not about.kept:
+                continue
+            value = getattr(self, name)
+            if about.kind is Path and value is not None:
+                if not isinstance(value, str | Path):
+                    raise SettingsError(
+                        f"--{name} is an object in memory, which cannot be kept for resuming. Write it to a file and "
+                        "name that, or leave out= away and save the release."
+                    )
+                value = relative(str(value), folder)
+            plain[name] = dict(value) if isinstance(value, Mapping) else value
+        return plain
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any], folder: Path) -> RunOptions:
+        """The options that `as_plain` wrote; every one must be there, and no other.
+
+        Raises:
+            SettingsError: If a value is not allowed.
+            KeyError: If an option is missing, unknown, or of a kind that is never kept.
+
+        """
+        kept = {name for name, about in ABOUT.items() if about.kept}
+        if set(plain) != kept | {"version"}:
+            raise KeyError(*sorted(set(plain) ^ (kept | {"version"})))
+        given: dict[str, Any] = {name: plain[name] for name in kept}
+        for name, value in given.items():
+            if ABOUT[name].kind is Path and value is not None:
+                given[name] = absolute(value, folder)
+        return cls(**given)
+
+
+def _about(option: Field[Any]) -> About:
+    kind, explanation, more = option.metadata["about"]
+    return About(explanation, kind, **{"flag": "--" + option.name.replace("_", "-")} | more)
+
+
+ABOUT: dict[str, About] = {option.name: _about(option) for option in fields(RunOptions)}
+"""What is known of each option, in the order of the fields."""
+
+DEFAULTS: dict[str, Any] = {option.name: option.default for option in fields(RunOptions) if option.name != "epsilon"}
+"""The default of each option that has one."""
+
+# Settings that have a flag of their own on the command line, because most people who change a setting change one of these.
+SETTING_FLAGS = {
+    "rounds": "Adaptive rounds T.",
+    "queries_per_round": "Queries per round K (rap).",
+    "synthetic_rows": "Relaxed rows n'.",
+}
+
+
+def is_of_kind(value: Any, kind: Any) -> bool:
+    """Whether a value is of a kind; numbers of NumPy count as numbers, and truth values do not."""
+    if kind is int:
+        return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if kind is float:
+        return isinstance(value, numbers.Real) and not isinstance(value, bool)
+    return isinstance(value, str | Path if kind is Path else kind)
+
+
+def _checked(name: str, about: About, value: Any, default: Any) -> Any:
+    """The value as it is kept, or SettingsError."""
+    if value is None and default is None:
+        return None
+    shown = about.flag or name
+    if about.choices and not (isinstance(value, str) and value in about.choices):
+        if name == "table_format":
+            raise SettingsError(f"{shown} must be parquet or csv, not {value!r}.")
+        raise SettingsError(f"{shown} must be one of {', '.join(about.choices)}.")
+    if about.also is not None and isinstance(value, about.also):
+        return value
+    if not is_of_kind(value, about.kind):
+        raise SettingsError(f"{shown} must be {_KINDS[about.kind]}, not {type(value).__name__}.")
+    if about.least is not None and value < about.least:
+        raise SettingsError(f"{shown} must be at least {about.least}, not {value}.")
+    if about.kind is int:
+        return int(value)
+    if about.kind is str:
+        return str(value)  # of an enumeration, its value
+    if about.kind is Mapping:
+        return dict(value)
+    if about.kind is float and not isinstance(value, Fraction):
+        try:
+            return float(value)
+        except OverflowError:
+            raise SettingsError(f"{shown} is too large a number.") from None
+    return value
+
+
+def _nearest(name: str) -> str:
+    import difflib
+
+    if name in SETTING_FLAGS:
+        return f'It is a setting of the method: settings={{"{name}": …}}.'
+    near = difflib.get_close_matches(name, ABOUT, n=3)
+    return f"Did you mean {' or '.join(near)}?" if near else f"The options are: {', '.join(ABOUT)}."
+
+
+def relative(path: str, folder: Path) -> str:
+    """A path as it is kept in a folder; an address stays as it is."""
+    return path if "://" in path else os.path.relpath(path, folder)
+
+
+def absolute(path: str, folder: Path) -> str:
+    """A path that was kept in a folder."""
+    return path if "://" in path else os.path.normpath(folder / path)
+
+
+def real(path: Any) -> Any:
+    """A path that means the same from every folder; an address or an object in memory stays as it is."""
+    return os.path.realpath(path) if isinstance(path, str | Path) and "://" not in str(path) else path
+
+
+_PYTHON_NAMES = {about.flag: name for name, about in ABOUT.items() if about.flag} | {
+    "--" + name.replace("_", "-"): f'settings["{name}"]' for name in SETTING_FLAGS
+}
+# A flag, and after it a value that a message proposes: a number or a word in capitals.
+_FLAG = re.compile(r"(?<![\w-])(--[a-z][a-z-]*[a-z])(?![\w-])( (?=[0-9]|[A-Z]{3}))?")
+
+
+def in_python(text: str) -> str:
+    """A message with options as Python writes them.
+
+    >>> in_python("Raise --max-cells, or try --delta 1e-9 and --format parquet; --yes is no option of a run.")
+    'Raise max_cells, or try delta=1e-9 and table_format parquet; --yes is no option of a run.'
+    """
+
+    def written(found: re.Match[str]) -> str:
+        name = _PYTHON_NAMES.get(found[1])
+        return found[0] if name is None else name + ("=" if found[2] else "")
+
+    return _FLAG.sub(written, text)
+
+
+@contextmanager
+def worded_for_python() -> Iterator[None]:
+    """Let errors inside the block name options as Python writes them."""
+    try:
+        yield
+    except DprapError as error:
+        error.args = tuple(in_python(part) if isinstance(part, str) else part for part in error.args)
+        raise
