@@ -24,6 +24,7 @@ from dprap.privacy import Certificate, Curator, DrawnTable, Ledger, Measurement
 from dprap.relaxed import answers
 from dprap.release.certified import table_digest
 from dprap.release.draw import draw_table, matched_marginals
+from dprap.release.output import check_rows
 from dprap.release.release import Release, RunFacts
 from dprap.release.statement import PrivacyStatement
 from dprap.release.table_answers import table_answers
@@ -54,8 +55,8 @@ def execute(
     `table_rows` is the number of rows of the synthetic table that is drawn and certified; unless
     given, as many as there are records, or as the noisy total says.
     """
-    if table_rows is not None and table_rows < 1:
-        raise SettingsError(f"a table needs at least one row; {table_rows} asked for.")
+    if table_rows is not None:
+        check_rows(table_rows, plan.schema)
     started = time.monotonic()
     curator = Curator(
         source,
