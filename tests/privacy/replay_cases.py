@@ -15,7 +15,7 @@ from tests.privacy.tables import codes_of
 from dprap.domain import Domain
 from dprap.privacy import Neighbors, Relation
 from dprap.queries import Custom, Marginal, Prefix, Threshold
-from dprap.relaxed import ProjectionSettings
+from dprap.relaxed.jax.projection import ProjectionSettings
 from dprap.runs.options import RunOptions
 from dprap.runs.plan import Plan, make_plan
 from dprap.schema import Schema
