@@ -19,8 +19,8 @@ import pytest
 from dprap.cli.stopping import stopping
 from dprap.cli.watching import Watching
 from dprap.privacy import read_ledger
-from dprap.runs.carry_out import watched
 from dprap.release import load
+from dprap.runs.carry_out import watched
 
 PROGRAM = Path(__file__).with_name("signalled.py")
 RUN = ["synth", "table.csv", "--schema", "schema.yaml", "-e", "3", "--kway", "2", "--method", "gaussian"]

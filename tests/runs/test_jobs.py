@@ -1,0 +1,137 @@
+"""Runs that are kept on disk: resumed from Python as from the command line, and old or odd job files."""
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+from tests.cli.driving import in_process, write_inputs
+
+import dprap
+from dprap.datasets import example, example_schema
+from dprap.errors import DataError, LedgerError, SettingsError
+from dprap.privacy import read_ledger
+from dprap.release import files
+
+QUICK = {"epsilon": 1.0, "kway": 1, "method": "independent"}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    write_inputs(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DPRAP_STATE", str(tmp_path / "state"))
+    return tmp_path
+
+
+@pytest.fixture
+def stopped(monkeypatch):
+    """Let a call pay for its run and fail to write the release."""
+
+    def stop(call):
+        def full(*_):
+            raise DataError("the disk is full.")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(files, "write_table", full)
+            with pytest.raises(
+                DataError, match="paid for and kept: `dprap resume out`, with other rows or table_format"
+            ):
+                call()
+
+    return stop
+
+
+def test_a_saved_run_is_resumed_from_python_and_spends_nothing_twice(folder, stopped):
+    stopped(lambda: dprap.synthesize("table.csv", "schema.yaml", out="out", rows=30, **QUICK))
+    spent = read_ledger("table.csv.dprap/ledger.jsonl").spent_rho
+    assert not Path("out").exists()
+    with pytest.raises(SettingsError, match="an earlier run for this output began there"):
+        dprap.synthesize("table.csv", "schema.yaml", out="out", **QUICK)
+    release = dprap.resume("out", rows=20, table_format="parquet")
+    assert pyarrow.parquet.read_table("out/synthetic.parquet").num_rows == 20
+    assert read_ledger("table.csv.dprap/ledger.jsonl").spent_rho == spent > 0
+    again = dprap.resume("out")
+    assert again.privacy == release.privacy
+    with pytest.raises(SettingsError, match="is complete"):
+        dprap.resume("out", rows=21)
+
+
+def test_a_run_of_python_is_resumed_on_the_command_line(folder, stopped, monkeypatch, capsys):
+    stopped(lambda: dprap.synthesize("table.csv", "schema.yaml", out="out", **QUICK))
+    assert in_process(monkeypatch, capsys, "resume", "out", "--quiet").code == 0
+    assert dprap.load("out").rows == 400
+
+
+def test_a_table_in_memory_is_handed_over_again(folder, stopped, monkeypatch, capsys):
+    table = example(200, seed=1)
+    stopped(lambda: dprap.synthesize(table, example_schema(), out="out", **QUICK))
+    assert "in memory" in in_process(monkeypatch, capsys, "resume", "out").err
+    with pytest.raises(SettingsError, match="was in memory"):
+        dprap.resume("out")
+    with pytest.raises(LedgerError, match="other data"):
+        dprap.resume("out", table=example(200, seed=2))
+    assert dprap.resume("out", table=table).rows == 200
+
+
+def test_what_a_file_cannot_keep_is_refused_before_anything_is_spent(folder):
+    for odd, message in (
+        ({"workload": dprap.marginals(example_schema(), 1)}, "workload is an object in memory"),
+        ({"kway": 1, "settings": {"x": object()}}, "no setting 'x'"),
+    ):
+        with pytest.raises(SettingsError, match=message):
+            dprap.synthesize("table.csv", "schema.yaml", epsilon=1.0, method="independent", out="out", **odd)
+    assert {path.name for path in folder.iterdir()} == {"table.csv", "table.parquet", "schema.yaml"}
+
+
+def test_a_job_of_version_2_resumes(folder, stopped):
+    stopped(lambda: dprap.synthesize("table.csv", "schema.yaml", out="out", **QUICK))
+    path = Path("out.private/job.json")
+    kept = json.loads(path.read_text())
+    options = kept.pop("options")
+    del options["version"], options["settings"]
+    old = kept | {"version": 2} | {name: options.pop(name) for name in ("run", "ledger", "rows", "table_format")}
+    old["options"] = options | {"workload_file": options.pop("workload")}
+    old["options"] |= dict.fromkeys(("rounds", "queries_per_round", "synthetic_rows"))
+    path.write_text(json.dumps(old))
+    spent = read_ledger("table.csv.dprap/ledger.jsonl").spent_rho
+    assert dprap.resume("out").rows == 400
+    assert read_ledger("table.csv.dprap/ledger.jsonl").spent_rho == spent
+
+
+def test_every_other_job_file_is_refused_in_a_line(folder, stopped):
+    stopped(lambda: dprap.synthesize("table.csv", "schema.yaml", out="out", **QUICK))
+    path = Path("out.private/job.json")
+    kept = json.loads(path.read_text())
+    before = read_ledger("table.csv.dprap/ledger.jsonl").spent_rho
+
+    def refused(content, message):
+        path.write_text(json.dumps(content))
+        with pytest.raises(LedgerError, match=message) as error:
+            dprap.resume("out")
+        assert "\n" not in str(error.value)
+
+    for version in (None, 1, 4, "3"):
+        refused(kept | {"version": version}, "another version")
+    refused(kept | {"options": kept["options"] | {"version": 2}}, "another version")
+    for name in kept:
+        refused({key: value for key, value in kept.items() if key != name}, "another version|damaged")
+    for name in kept["options"]:
+        refused(kept | {"options": {k: v for k, v in kept["options"].items() if k != name}}, "another version|damaged")
+        refused(kept | {"options": kept["options"] | {name: ["odd"]}}, "another version|damaged")
+    refused(kept | {"options": kept["options"] | {"insecure_noise_seed": 1}}, "damaged")
+    refused(kept | {"options": kept["options"] | {"anchor": "command:touch owned"}}, "damaged")
+    refused(kept | {"version": 2}, "damaged")
+    refused([], "damaged")
+    assert read_ledger("table.csv.dprap/ledger.jsonl").spent_rho == before
+
+
+def test_python_reads_what_the_command_line_reads(folder):
+    with pytest.raises(LedgerError, match="ledger=FILE"):
+        dprap.synthesize("postgresql://u@127.0.0.1:1/db", "schema.yaml", database_table="public.t", **QUICK)
+    with pytest.raises(SettingsError, match="database address and a table name go together"):
+        dprap.synthesize("table.csv", "schema.yaml", database_table="public.t", **QUICK)
+    release = dprap.synthesize("table.*v", "schema.yaml", engine="files", ledger="l.jsonl", **QUICK)
+    assert release.rows == 400
+    with pytest.raises(SettingsError, match="needs a person column"):
+        dprap.synthesize("table.csv", "schema.yaml", max_rows_per_person=2, **QUICK)

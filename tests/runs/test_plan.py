@@ -1,0 +1,61 @@
+"""A plan before anything is spent, from Python and from the command line alike."""
+
+import json
+
+import pytest
+from tests.cli.driving import in_process
+
+import dprap
+from dprap.datasets import example_schema
+from dprap.errors import BudgetError, SettingsError
+
+RAP = {"method": "rap", "kway": 2, "settings": {"rounds": 2, "queries_per_round": 3, "synthetic_rows": 20}}
+
+
+def test_python_and_the_command_line_plan_alike(tmp_path, monkeypatch, capsys):
+    from dprap.runs.describe import plan_data
+
+    example_schema().save(tmp_path / "s.yaml")
+    shown = in_process(
+        monkeypatch, capsys, "plan", str(tmp_path / "s.yaml"), "-e", "1", "--records", "900", "--method", "rap", "--kway",
+        "2", "--rounds", "2", "--set", "queries-per-round=3", "--set", "synthetic_rows=20", "--json",
+    )  # fmt: skip
+    planned = dprap.plan(tmp_path / "s.yaml", epsilon=1.0, records=900, **RAP)
+    assert json.loads(shown.out) == plan_data(planned)
+    assert planned.forecast.steps[-1].label == "accuracy certificate"
+    assert repr(planned).startswith("method      rap: ")
+    assert "records     900" in repr(planned)
+
+
+def test_what_a_plan_refuses_is_said_in_the_words_of_python():
+    with pytest.raises(BudgetError, match="for example delta=1e-9"):
+        dprap.plan(example_schema(), epsilon=1.0)
+    with pytest.raises(SettingsError, match="records must be at least 1"):
+        dprap.plan(example_schema(), epsilon=1.0, records=0)
+    with pytest.raises(SettingsError, match="kway/marginals, not both"):
+        dprap.plan(example_schema(), epsilon=1.0, records=9, kway=2, workload=dprap.marginals(example_schema(), 2))
+    with pytest.raises(SettingsError, match="workload must be a Workload or the path"):
+        dprap.plan(example_schema(), epsilon=1.0, records=9, workload=3)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("rounds", "--set takes NAME=VALUE"),
+        ("=3", "--set takes NAME=VALUE"),
+        ("rounds=many", "wrong kind"),
+        ("rounds=2.5", "setting rounds must be of the kind int, not float"),
+        ("rounds=true", "setting rounds must be of the kind int, not bool"),
+        ("noise_floor=[1]", "wrong kind"),
+        ("magic=1", "no setting 'magic'"),
+        ("rounds=0", "rounds must be at least 1"),
+    ],
+)
+def test_settings_on_the_command_line_are_checked(tmp_path, monkeypatch, capsys, text, message):
+    example_schema().save(tmp_path / "s.yaml")
+    arguments = ("plan", str(tmp_path / "s.yaml"), "-e", "1", "--rows", "900", "--method", "rap", "--set", text)
+    done = in_process(monkeypatch, capsys, *arguments)
+    assert (done.code, done.err.count("\n")) == (3, 1)
+    assert message in done.err
+    twice = in_process(monkeypatch, capsys, *arguments[:-1], "rounds=2", "--rounds", "2")
+    assert "is given twice" in twice.err
