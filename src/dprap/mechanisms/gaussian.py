@@ -15,6 +15,7 @@ import numpy as np
 
 from dprap.errors import SettingsError
 from dprap.mechanisms.outline import PlannedStep, measured_marginals, rho_of_records, total_of_records
+from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.mechanisms.shared import cell_families, count_records, family_answers, project_simplex
 from dprap.privacy import Curator, Neighbors
@@ -97,3 +98,6 @@ def _per_query(
         answers.append(project_simplex(fractions) if isinstance(family, Marginal) else np.clip(fractions, 0.0, 1.0))
         progress(Progress("measure", len(answers), len(workload)))
     return MechanismResult(relaxed=None, answers=answers, measurements=records.measurements)
+
+
+MECHANISM = Mechanism(run, outline, GaussianSettings, "every marginal once; answers only")

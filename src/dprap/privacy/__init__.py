@@ -6,7 +6,6 @@ from dprap.privacy.budget import Budget, default_delta
 from dprap.privacy.curator import Curator
 from dprap.privacy.ledger import Ledger, read_ledger
 from dprap.privacy.measurement import Certificate, DrawnTable, Measurement, QueryMeasurement
-from dprap.privacy.merged import CodeMap
 from dprap.privacy.neighbors import Neighbors, Relation
 from dprap.privacy.people import Excess, PersonColumn, bound_records, open_bounded
 from dprap.privacy.scores import Score
@@ -15,7 +14,6 @@ __all__ = [
     "Accounting",
     "Budget",
     "Certificate",
-    "CodeMap",
     "Curator",
     "DrawnTable",
     "Excess",

@@ -167,7 +167,7 @@ class SoftRows:
 
 
 def _axes(marginal: Partition) -> tuple[Axis, ...]:
-    starts = marginal.starts if isinstance(marginal, Coarse) else (None,) * len(marginal.columns)
+    starts = marginal.neighbouring() if isinstance(marginal, Coarse) else (None,) * len(marginal.columns)
     return tuple(zip(marginal.columns, starts, strict=True))
 
 
