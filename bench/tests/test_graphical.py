@@ -163,6 +163,17 @@ def test_refusals() -> None:
         mst.MstSettings(iterations=0)
 
 
+def test_mst_keeps_apart_what_it_moves() -> None:
+    """A single rare code is merged with none, but stands last in the model: measured pairs must follow it there."""
+    domain = Domain.of({"a": 4, "b": 3})
+    a = np.repeat([0, 2, 3], [3000, 2000, 1000])  # code 1 has no records
+    codes = Codes.of(domain, {"a": a, "b": np.searchsorted([0, 2, 3], a)})
+    workload = Workload(domain, (Marginal(("a", "b")),))
+    result = mst.run(curator_on(codes, epsilon=10.0), workload, mst.MstSettings(), seed=0)
+    assert evaluate(MemorySource(codes), workload, result).max < 0.05
+    assert all(item.counts.size == item.marginal.size(domain) for item in result.measurements)  # type: ignore[union-attr]
+
+
 def test_mst_merges_rare_codes() -> None:
     domain = Domain.of({"a": 60, "b": 2})
     rng = np.random.default_rng(0)
@@ -172,6 +183,7 @@ def test_mst_merges_rare_codes() -> None:
     curator = curator_on(codes, epsilon=1.0)
     result = mst.run(curator, workload, mst.MstSettings(synthetic_rows=4000), seed=0)
     assert curator.remaining == 0
+    assert all(item.counts.size == item.marginal.size(domain) for item in result.measurements)  # type: ignore[union-attr]
     assert result.answers is not None
     assert result.relaxed is not None
     table = result.answers[0].reshape(2, 60)

@@ -143,8 +143,8 @@ def _merging(column: Measurement) -> CodeMap:
 
 
 def _groups(codes: CodeMap) -> Groups:
-    """The codes of each group, or None where no two codes are merged."""
-    if len(codes) == codes.max() + 1:
+    """The codes of each group, or None where every code stays where it is (a single rare code moves to the end)."""
+    if np.array_equal(codes, np.arange(len(codes))):
         return None
     return tuple(tuple(np.flatnonzero(codes == group).tolist()) for group in range(int(codes.max()) + 1))
 
