@@ -12,18 +12,21 @@ import pytest
 from tests.mechanisms.small import DOMAIN, small_codes
 from typer.testing import CliRunner
 
-from dprap_bench import command, experiments
-from dprap_bench.cell import Cell
-from dprap_bench.measure import measure_cell
-from dprap_bench.methods import BENCH_METHODS, fem_settings
-from dprap_bench.results import COLUMNS, Results
-from dprap_bench.runner import run_cells
-from dprap_bench.tables import best, wide, write_tables
-from dprap_bench.workloads import named_workload, unseen_marginals
+import dprap
 from dprap.datasets.benchmark import save_benchmark
 from dprap.domain import Domain
 from dprap.errors import SettingsError, WorkloadError
 from dprap.queries import Marginal, Prefix, Threshold
+from dprap_bench import command, experiments
+from dprap_bench.cell import Cell
+from dprap_bench.measure import measure_cell
+from dprap_bench.methods import BENCH_METHODS, fem_settings
+from dprap_bench.record import Record
+from dprap_bench.results import COLUMNS, Results
+from dprap_bench.runner import run_cells
+from dprap_bench.studies import STUDIES, study_named
+from dprap_bench.tables import best, wide, write_tables
+from dprap_bench.workloads import named_workload, unseen_marginals
 
 
 @pytest.fixture
@@ -85,7 +88,7 @@ def test_rows_and_columns_can_be_cut_or_repeated(data_dir: Path) -> None:
 
 
 def test_runs_resume_share_cells_and_note_failures(data_dir: Path, tmp_path: Path) -> None:
-    results = Results(tmp_path / "results.csv")
+    results = Results(tmp_path / "results")
     cells = [
         Cell("one", "small", "3way:2", "independent", 1.0),
         Cell("one", "small", "3way:2", "gaussian", 1.0, extras=("unseen",)),
@@ -94,7 +97,7 @@ def test_runs_resume_share_cells_and_note_failures(data_dir: Path, tmp_path: Pat
     lines: list[str] = []
     run_cells(cells, results, data_dir=data_dir, seconds_per_cell=100, report=lines.append)
     assert len(lines) == 3
-    table = results.read()
+    table = results.table(["one", "two"])
     assert tuple(table.columns) == COLUMNS
     failed = table[table["metric"] == "failed"]
     assert failed["note"].str.contains("answers nothing beyond").tolist() == [True]
@@ -102,22 +105,24 @@ def test_runs_resume_share_cells_and_note_failures(data_dir: Path, tmp_path: Pat
         table[(table["experiment"] == name) & (table["metric"] == "wall_seconds")] for name in ("one", "two")
     )
     assert first["value"].tolist() == second["value"].tolist()  # measured once
-    size = results.path.stat().st_size
+    before = list(results.records())
+    assert [record.failed for record in before] == [False, True, False]
     run_cells(cells, results, data_dir=data_dir, seconds_per_cell=100, report=lines.append)
-    assert results.path.stat().st_size == size
-    results.forget([cells[0].key])
-    assert set(results.read()["method"]) == {"gaussian"}, "both experiments share the cell"
+    assert list(results.records()) == before
+    assert len(lines) == 3
+    results.forget(lambda record: record.key == cells[0].key)
+    assert set(results.table(["one", "two"])["method"]) == {"gaussian"}, "both experiments share the cell"
     written, _ = write_tables(table, tmp_path)
     assert "| independent |" in written.read_text()
     assert "answers nothing beyond" in written.read_text()
 
 
 def test_a_cell_that_takes_too_long_is_stopped(data_dir: Path, tmp_path: Path) -> None:
-    results = Results(tmp_path / "results.csv")
+    results = Results(tmp_path / "results")
     run_cells(
         [Cell("x", "small", "3way:2", "independent")], results, data_dir=data_dir, seconds_per_cell=0.01, report=print
     )
-    assert results.read()["note"].tolist() == ["stopped after 0.1 seconds by the clock"]
+    assert [record.note for record in results.records()] == ["stopped after 0.1 seconds by the clock"]
 
 
 def fake_results() -> pd.DataFrame:
@@ -134,7 +139,13 @@ def fake_results() -> pd.DataFrame:
         *(replace(c, method="adaptive") for c in experiments.peers("adult")),
     ]:
         facts = {name: value for name, value in cell.as_dict().items() if name in COLUMNS}
-        facts |= {"key": cell.key, "settings": json.dumps(dict(cell.settings)), "note": "", "machine": "m"}
+        facts |= {
+            "experiment": cell.experiment,
+            "key": cell.key,
+            "settings": json.dumps(dict(cell.settings)),
+            "note": "",
+            "machine": "m",
+        }
         rows += [
             facts | {"metric": name, "value": value * (1 + len(cell.method) / 10)}
             for name, value in values.items()
@@ -169,15 +180,16 @@ def test_redo_measures_the_cells_asked_for_and_leaves_others(
     data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran: list[Cell] = []
-    monkeypatch.setattr("dprap_bench.runner.run_cells", lambda cells, *_, **__: ran.extend(cells))
+    monkeypatch.setattr("dprap_bench.runner.run_cells", lambda cells, *_, **__: ran.extend(cells) or [])
     monkeypatch.setattr(experiments, "quick", lambda data: [Cell("quick", data, "3way:2", "zero")])
-    results = Results(tmp_path / "results.csv")
+    results = Results(tmp_path)
     for name, method in (("quick", "zero"), ("other", "zero"), ("quick", "gaussian")):
-        results.add(Cell(name, "small", "3way:2" if name == "quick" else "3way:1", method), {"max": 0.5})
+        cell = Cell(name, "small", "3way:2" if name == "quick" else "3way:1", method)
+        results.add(Record.of(name, cell.as_dict(), {"max": 0.5}, key=cell.key))
     arguments = ["quick", "--data", str(data_dir), "--table", "small", "--out", str(tmp_path), "--redo", "zero"]
     assert CliRunner().invoke(command.app, arguments).exit_code == 0
     assert [(cell.experiment, cell.method) for cell in ran] == [("quick", "zero")]
-    assert set(zip(results.read()["experiment"], results.read()["method"], strict=True)) == {
+    assert {(record.experiment, record.cell["method"]) for record in results.records()} == {
         ("other", "zero"),
         ("quick", "gaussian"),
     }
@@ -197,3 +209,72 @@ def test_command_line(data_dir: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     assert nothing.exit_code == 0, nothing.output
     refused = CliRunner().invoke(command.app, ["paper", "--data", str(data_dir), "--only", "11"])
     assert refused.exit_code == 2
+
+
+def test_cells_without_a_result_end_in_an_exit_code_and_can_be_tried_again(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell = Cell("quick", "small", "3way:2", "gaussian", extras=("unseen",))
+    monkeypatch.setattr(experiments, "quick", lambda _: [cell])
+    arguments = ["quick", "--data", str(data_dir), "--table", "small", "--out", str(tmp_path / "out")]
+    for again in ([], [], ["--retry"]):
+        ran = CliRunner().invoke(command.app, [*arguments, *again])
+        assert ran.exit_code == 1
+        assert "1 of 1 cells have no result" in ran.output
+        assert ("[1/1]" in ran.output) == (again == ["--retry"] or not list((tmp_path / "seen").glob("*")))
+        (tmp_path / "seen").mkdir(exist_ok=True)
+        (tmp_path / "seen" / "once").touch()
+    assert len(list(Results(tmp_path / "out").records())) == 1
+
+
+def test_a_record_says_where_when_and_with_what_it_was_measured() -> None:
+    cell = Cell("x", "small", "3way:2", "zero")
+    record = Record.of("x", cell.as_dict(), {"max": 0.123456789, "ratio": None}, key=cell.key)
+    assert record.figures == {"max": 0.123457, "ratio": None}
+    assert record.versions["dprap"] == dprap.__version__
+    assert "Python" in record.machine
+    assert Record.from_line(record.as_line()) == record
+
+
+def test_a_study_is_run_like_an_experiment(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dprap_bench.studies.privacy_primitives.SIZES", (1000,))
+    arguments = ["study", "privacy_primitives", "--data", str(data_dir), "--out", str(tmp_path / "out")]
+    ran = CliRunner().invoke(command.app, [*arguments, "--only", "noise", "--only", "flat"])
+    assert ran.exit_code == 0, ran.output
+    records = list(Results(tmp_path / "out").records())
+    assert [record.cell["primitive"] for record in records] == ["noise", "selection, flat scores"]
+    assert all(record.figures["dprap_s"] for record in records)
+    assert "| primitive noise, size 1000 | 1 |" in ran.output
+    refused = CliRunner().invoke(command.app, ["study", "nothing", "--data", str(data_dir)])
+    assert isinstance(refused.exception, SettingsError)
+    listed = CliRunner().invoke(command.app, ["studies"])
+    assert set(STUDIES) == {line.split()[0] for line in listed.output.splitlines()}
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_study_has_distinct_cells_in_plain_values(name: str) -> None:
+    cells = study_named(name).cells(2)
+    assert len({cell.key for cell in cells}) == len(cells) > 1
+    assert all(json.loads(json.dumps(cell.as_dict())) == cell.as_dict() for cell in cells)
+
+
+KEPT = Path(__file__).parents[1] / "results"
+
+
+@pytest.mark.skipif(not KEPT.exists(), reason="the kept results are in the repository alone")
+def test_kept_results_are_those_of_present_cells() -> None:
+    """What was measured once is found again: a run on the kept results would repeat none of it."""
+    present = {
+        (cell.experiment, replace(cell, seed=seed).key)
+        for data in ("adult", "loans")
+        for cell in [*experiments.peers(data), *(c for e in experiments.PAPER.values() for c in e.cells(data))]
+        for seed in range(3)
+    }
+    kept = list(Results(KEPT).records(experiments.COMPARISONS))
+    assert len(kept) > 700
+    assert {(record.experiment, record.key) for record in kept} <= present
+    for name in STUDIES:
+        records = list(Results(KEPT).records([name]))
+        assert records
+        assert len({record.key for record in records}) == len(records)
+        assert set(study_named(name).cells(None)[0].facts) <= set(records[0].cell)

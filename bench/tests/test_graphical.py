@@ -16,13 +16,13 @@ from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.evaluate import evaluate, published_answers
 from dprap.mechanisms import independent
-from dprap_bench.mechanisms import aim, hdmm, mst
-from dprap_bench.mechanisms.graphical import GraphicalModel, check_model_size, fit_model
-from dprap_bench.mechanisms.junction import JunctionTree
 from dprap.privacy import Measurement, Relation
 from dprap.queries import Marginal
 from dprap.sources import MemorySource
 from dprap.workload import Workload, all_kway
+from dprap_bench.mechanisms import aim, hdmm, mst
+from dprap_bench.mechanisms.graphical import GraphicalModel, check_model_size, fit_model
+from dprap_bench.mechanisms.junction import JunctionTree
 
 CHAIN = Domain.of({"a": 2, "b": 3, "c": 2, "d": 3, "e": 2})
 

@@ -12,12 +12,12 @@ from dprap.domain import Domain
 from dprap.errors import SettingsError
 from dprap.evaluate import evaluate
 from dprap.mechanisms import gaussian
-from dprap_bench.mechanisms import hdmm
-from dprap_bench.mechanisms.strategy import best_strategy
 from dprap.privacy import Measurement, Relation
 from dprap.queries import Marginal, Prefix
 from dprap.sources import MemorySource
 from dprap.workload import Workload, all_kway
+from dprap_bench.mechanisms import hdmm
+from dprap_bench.mechanisms.strategy import best_strategy
 
 TINY = Domain.of({"a": 2, "b": 3, "c": 2})
 

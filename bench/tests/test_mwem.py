@@ -7,11 +7,11 @@ from tests.mechanisms.small import DOMAIN, curator_on, small_codes
 from dprap.errors import SettingsError
 from dprap.evaluate import evaluate
 from dprap.mechanisms import independent
-from dprap_bench.mechanisms import mwem
 from dprap.privacy import Relation
 from dprap.queries import Marginal
 from dprap.sources import MemorySource
 from dprap.workload import Workload, all_kway
+from dprap_bench.mechanisms import mwem
 
 
 @pytest.mark.parametrize("relation", [Relation.REPLACE, Relation.ADD_REMOVE])

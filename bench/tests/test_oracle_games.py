@@ -11,14 +11,14 @@ from tests.mechanisms.small import DOMAIN, curator_on, exact_fractions, small_co
 from dprap.domain import Domain
 from dprap.errors import SettingsError, WorkloadError
 from dprap.evaluate import evaluate
-from dprap_bench.mechanisms import dualquery, fem, zero
-from dprap_bench.mechanisms.oracle import Oracle
-from dprap_bench.mechanisms.signed import as_relaxed, cell_fractions, select_signed
 from dprap.privacy import Relation
 from dprap.queries import Marginal, Query, Threshold
 from dprap.relaxed.evaluate import answers
 from dprap.sources import MemorySource
 from dprap.workload import Workload, all_kway
+from dprap_bench.mechanisms import dualquery, fem, zero
+from dprap_bench.mechanisms.oracle import Oracle
+from dprap_bench.mechanisms.signed import as_relaxed, cell_fractions, select_signed
 
 pytest.importorskip("scipy")
 

@@ -58,9 +58,24 @@ def test_without_groups_it_is_the_marginal():
 @pytest.mark.parametrize(
     "starts",
     [
-        *[((1, 2), None), ((0, 2, 2), None), ((), None), (None,), ((0, 0.5), None), ((0, math.nan), None), (5, None), None],
+        *[
+            ((1, 2), None),
+            ((0, 2, 2), None),
+            ((), None),
+            (None,),
+            ((0, 0.5), None),
+            ((0, math.nan), None),
+            (5, None),
+            None,
+        ],
         # sets of codes: a code twice, one left out, an empty group, half a code, sets beside first codes
-        *[(((0, 1), (1, 2)), None), (((0,), (2,)), None), (((0, 1), ()), None), (((0, 0.5),), None), (((0, 1), 2), None)],
+        *[
+            (((0, 1), (1, 2)), None),
+            (((0,), (2,)), None),
+            (((0, 1), ()), None),
+            (((0, 0.5),), None),
+            (((0, 1), 2), None),
+        ],
         *[(((1,), (2,)), None), (((0,), (-1, 1)), None), ((0, (1,)), None)],
     ],
 )

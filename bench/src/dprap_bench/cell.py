@@ -1,19 +1,20 @@
-"""One cell of an experiment: a method on a workload of a data set at one budget, and what was measured about it."""
+"""What is measured: cells of the paper's experiments, and cells of studies."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from dprap_bench.record import key_of
+
 
 @dataclass(frozen=True)
 class Cell:
-    """What to run. `workload` is as in `dprap_bench.workloads`; `extras` names further measurements to take.
+    """A method on a workload of a data set at one budget.
 
-    `rows` and `columns` keep only so many records and columns of the data set (records are repeated if there are too few).
+    `workload` is as in `dprap_bench.workloads`; `extras` names further measurements to take. `rows` and `columns`
+    keep only so many records and columns of the data set (records are repeated if there are too few).
     """
 
     experiment: str
@@ -31,13 +32,36 @@ class Cell:
     @property
     def key(self) -> str:
         """A digest of everything but the experiment: cells that several experiments share run once."""
-        facts = {name: value for name, value in self.as_dict().items() if name != "experiment"}
-        return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=8).hexdigest()
+        return key_of(self.as_dict())
 
     def as_dict(self) -> dict[str, Any]:
-        """The cell in plain values."""
-        return asdict(self) | {"settings": dict(self.settings), "extras": list(self.extras)}
+        """The cell in plain values, without the experiment."""
+        facts = asdict(self) | {"settings": dict(self.settings), "extras": list(self.extras)}
+        return {name: value for name, value in facts.items() if name != "experiment"}
 
     def __str__(self) -> str:
         chosen = ",".join(f"{name}={value}" for name, value in self.settings.items())
         return f"{self.data} {self.workload} ε={self.epsilon:g} {self.method}{f'({chosen})' if chosen else ''} #{self.seed}"
+
+
+@dataclass(frozen=True)
+class StudyCell:
+    """A cell of a study, whose module measures it: `facts` says what, in plain values."""
+
+    experiment: str
+    facts: Mapping[str, Any]
+
+    @property
+    def key(self) -> str:
+        """A digest of the study and the facts."""
+        return key_of({"study": self.experiment, **self.facts})
+
+    def as_dict(self) -> dict[str, Any]:
+        """The facts."""
+        return dict(self.facts)
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} {value}" for name, value in self.facts.items())
+
+
+AnyCell = Cell | StudyCell

@@ -54,8 +54,6 @@ def cells_for(
     """Cells of some methods that exist, with the settings each is compared at."""
     cells: list[Cell] = []
     for method in methods:
-        if not BENCH_METHODS[method].available:
-            continue
         for epsilon in epsilons:
             base = Cell(experiment, data, workload, method, epsilon, extras=extras)
             if method == "rap":
@@ -219,6 +217,9 @@ PAPER = {
     )
 }
 """The experiments by number."""
+
+COMPARISONS = (*(experiment.name for experiment in PAPER.values()), "peers", "quick")
+"""All experiments whose cells run a method on a workload; their results go into one table."""
 
 
 def peers(data: str) -> list[Cell]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import resource
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,24 +9,24 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from dprap_bench.cell import Cell
-from dprap_bench.methods import bench_method
-from dprap_bench.seeded import seeded_curator
-from dprap_bench.workloads import named_workload, unseen_marginals
 from dprap.datasets.benchmark import load_benchmark
 from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.evaluate import evaluate, exact_answers, published_answers
-from dprap.mechanisms.result import MechanismResult, Progress
+from dprap.mechanisms.result import MechanismResult
 from dprap.relaxed.rounding import round_rows
 from dprap.sources import MemorySource
 from dprap.workload import Workload
+from dprap_bench.cell import Cell
+from dprap_bench.methods import bench_method
+from dprap_bench.seeded import seeded_curator
+from dprap_bench.timing import StepCount, timed
+from dprap_bench.workloads import named_workload, unseen_marginals
 
 Metrics = dict[str, float]
 
 OVERSAMPLING = (1, 2, 5, 10, 20, 48)
-_STEPS = re.compile(r"after (\d+) steps")
 _ADULT_TRAIN = 32_561
 _LABEL = "income>50K"
 
@@ -55,22 +52,15 @@ def measure_cell(cell: Cell, data_dir: Path) -> Metrics:
     method = bench_method(cell.method)
     draws = private.rows if {"downstream", "unseen", "rounding"} & set(cell.extras) else 0
     settings = method.settings(cell.settings, synthetic_rows=draws)
-    steps = 0
-
-    def progress(report: Progress) -> None:
-        nonlocal steps
-        if found := _STEPS.search(report.detail):
-            steps += int(found[1])
-
-    wall, cpu = time.perf_counter(), time.process_time()
-    curator = seeded_curator(source, epsilon=cell.epsilon, seed=cell.seed, relation=cell.relation)
-    result = method.run(curator, workload, settings, seed=cell.seed, progress=progress)
-    if result.relaxed is not None:
-        result.relaxed.probabilities.block_until_ready()
-    metrics = {"wall_seconds": time.perf_counter() - wall, "cpu_seconds": time.process_time() - cpu}
-    metrics["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    if steps:
-        metrics |= {"steps": float(steps), "cpu_seconds_per_step": metrics["cpu_seconds"] / steps}
+    steps = StepCount()
+    metrics: Metrics
+    with timed() as metrics:
+        curator = seeded_curator(source, epsilon=cell.epsilon, seed=cell.seed, relation=cell.relation)
+        result = method.run(curator, workload, settings, seed=cell.seed, progress=steps)
+        if result.relaxed is not None:
+            result.relaxed.probabilities.block_until_ready()
+    if steps.steps:
+        metrics |= {"steps": float(steps.steps), "cpu_seconds_per_step": metrics["cpu_seconds"] / steps.steps}
     errors = evaluate(source, workload, result)
     metrics |= {"queries": float(errors.queries), "max": errors.max, "mean": errors.mean, "rmse": errors.rmse}
     metrics |= {} if errors.tv is None else {"tv": errors.tv}

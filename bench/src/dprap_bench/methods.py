@@ -2,67 +2,56 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from dprap.errors import SettingsError
+from dprap.mechanisms.registry import method_named
 from dprap.mechanisms.result import MechanismResult
 from dprap.privacy import Accounting, rho_from_epsilon
 
 
 @dataclass(frozen=True)
-class BenchMethod:
-    """A mechanism's module and settings class, fixed settings, and whether `synthetic_rows` must be asked for."""
+class Variant:
+    """An installed method with some settings fixed, and whether records must be asked for as `synthetic_rows`."""
 
-    module: str
-    settings_class: str
+    method: str
     fixed: Mapping[str, Any] = field(default_factory=dict)
     models: bool = False
 
-    @property
-    def available(self) -> bool:
-        """Whether the mechanism exists in this version."""
-        return importlib.util.find_spec(f"dprap.mechanisms.{self.module}") is not None
-
     def settings(self, given: Mapping[str, Any], *, synthetic_rows: int) -> Any:
         """Settings of a run; a positive `synthetic_rows` asks a method with a model for that many records."""
-        settings_class = getattr(importlib.import_module(f"dprap.mechanisms.{self.module}"), self.settings_class)
         chosen = {**self.fixed, **given}
         if "max_steps" in chosen:
             from dprap.relaxed.projection import ProjectionSettings
 
             chosen["projection"] = ProjectionSettings(max_steps=chosen.pop("max_steps"))
         if self.models and synthetic_rows:
-            from dprap_bench.mechanisms.modelled import ModelOutput
-
-            chosen["output"] = ModelOutput(synthetic_rows)
-        return settings_class(**chosen)
+            chosen["synthetic_rows"] = synthetic_rows
+        return method_named(self.method).settings(chosen)
 
     @property
     def run(self) -> Callable[..., MechanismResult]:
         """The mechanism."""
-        run: Callable[..., MechanismResult] = importlib.import_module(f"dprap.mechanisms.{self.module}").run
-        return run
+        return method_named(self.method).run
 
 
 BENCH_METHODS = {
-    "adaptive": BenchMethod("adaptive", "AdaptiveSettings"),
-    "rap": BenchMethod("rap", "RapSettings"),
-    "rp": BenchMethod("rap", "RapSettings", {"rounds": 1, "max_steps": 300}),
-    "zero": BenchMethod("zero", "ZeroSettings"),
-    "independent": BenchMethod("independent", "IndependentSettings"),
-    "gaussian": BenchMethod("gaussian", "GaussianSettings"),
-    "gaussian-query": BenchMethod("gaussian", "GaussianSettings", {"per": "query"}),
-    "fem": BenchMethod("fem", "FemSettings"),
-    "dualquery": BenchMethod("dualquery", "DualQuerySettings"),
-    "mwem": BenchMethod("mwem", "MwemSettings"),
-    "hdmm-lls": BenchMethod("hdmm", "HdmmSettings"),
-    "hdmm-pgm": BenchMethod("hdmm", "HdmmSettings", {"inference": "graphical"}),
-    "aim": BenchMethod("aim", "AimSettings", models=True),
-    "mst": BenchMethod("mst", "MstSettings", models=True),
+    "adaptive": Variant("adaptive"),
+    "rap": Variant("rap"),
+    "rp": Variant("rap", {"rounds": 1, "max_steps": 300}),
+    "zero": Variant("zero"),
+    "independent": Variant("independent"),
+    "gaussian": Variant("gaussian"),
+    "gaussian-query": Variant("gaussian", {"per": "query"}),
+    "fem": Variant("fem"),
+    "dualquery": Variant("dualquery"),
+    "mwem": Variant("mwem"),
+    "hdmm-lls": Variant("hdmm"),
+    "hdmm-pgm": Variant("hdmm", {"inference": "graphical"}),
+    "aim": Variant("aim", models=True),
+    "mst": Variant("mst", models=True),
 }
 """Every method the paper evaluates or builds on, and today's peers."""
 
@@ -85,7 +74,7 @@ def fem_settings(epsilon: float, rows: int) -> dict[str, Any]:
     return {"rounds": max(int(rho / (epsilon_0**2 / 2)), 2), "noise_scale": noise_scale}
 
 
-def bench_method(name: str) -> BenchMethod:
+def bench_method(name: str) -> Variant:
     """The method of that name."""
     try:
         return BENCH_METHODS[name]

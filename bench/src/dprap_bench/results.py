@@ -1,84 +1,76 @@
-"""Results as a tidy table: one row for every metric of every cell, with where, when and by which version it was measured."""
+"""A folder of results: one file of records for each experiment or study, `NAME.jsonl`, one record a line."""
 
 from __future__ import annotations
 
-import csv
-import datetime as dt
 import json
 import os
-import platform
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from dprap_bench.cell import Cell
-from dprap.version import __version__
+from dprap_bench.record import Record
 
 COLUMNS = (
     *("key", "experiment", "data", "workload", "method", "settings", "epsilon", "relation", "rows", "columns", "seed"),
     *("metric", "value", "note", "version", "date", "machine"),
 )
+"""Columns of the tidy table."""
 
 
 class Results:
-    """A CSV file that grows by whole cells, so that an interrupted run goes on where it stopped."""
+    """Files that grow by whole records, so that an interrupted run goes on where it stopped."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
 
-    def finished(self) -> set[tuple[str, str]]:
-        """(experiment, key) of the cells already there, failed ones included."""
-        if not self.path.exists():
-            return set()
-        table = pd.read_csv(self.path, usecols=["experiment", "key"], dtype=str)
-        return set(zip(table["experiment"], table["key"], strict=True))
+    def records(self, experiments: Iterable[str] | None = None) -> Iterator[Record]:
+        """All records, or those of some experiments, in the order they were measured in."""
+        names = (
+            sorted(path.stem for path in self.folder.glob("*.jsonl"))
+            if experiments is None
+            else dict.fromkeys(experiments)
+        )
+        for name in names:
+            if self._path(name).exists():
+                for line in self._path(name).read_text(encoding="utf-8").splitlines():
+                    yield Record.from_line(line)
 
-    def metrics_of(self, key: str) -> dict[str, float]:
-        """What another experiment measured about the same cell."""
-        if not self.path.exists():
-            return {}
-        table = pd.read_csv(self.path, dtype={"key": str})
-        same = table[(table["key"] == key) & (table["metric"] != "failed")]
-        return dict(zip(same["metric"], same["value"].astype(float), strict=True))
-
-    def forget(self, keys: Iterable[str]) -> None:
-        """Drop the results of some cells in every experiment that has them, because their method has changed."""
-        if self.path.exists() and (gone := set(keys)):
-            table = pd.read_csv(self.path, dtype=str, keep_default_na=False)
-            table[~table["key"].isin(gone)].to_csv(self.path, index=False, lineterminator="\n")
-
-    def add(self, cell: Cell, metrics: dict[str, float], note: str = "") -> None:
-        """Append a cell's metrics; a cell that failed has the single metric `failed`."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = not self.path.exists()
-        with self.path.open("a", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            if fresh:
-                writer.writeheader()
-            writer.writerows(self._rows(cell, metrics or {"failed": 1.0}, note))
+    def add(self, record: Record) -> None:
+        """Append a record; it is on the disk when this returns."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with self._path(record.experiment).open("a", encoding="utf-8") as file:
+            file.write(record.as_line() + "\n")
             file.flush()
             os.fsync(file.fileno())
 
-    def _rows(self, cell: Cell, metrics: dict[str, float], note: str) -> Iterable[dict[str, Any]]:
-        facts = {name: value for name, value in cell.as_dict().items() if name in COLUMNS}
-        facts |= {"key": cell.key, "settings": json.dumps(dict(cell.settings), sort_keys=True), "note": note}
-        facts |= {"version": __version__, "machine": machine()}
-        facts |= {"date": dt.datetime.now(dt.UTC).date().isoformat()}
-        for metric, value in metrics.items():
-            yield facts | {"metric": metric, "value": f"{value:.6g}"}
+    def forget(self, unwanted: Callable[[Record], bool]) -> None:
+        """Drop some records; a file that loses any is replaced as a whole."""
+        for path in sorted(self.folder.glob("*.jsonl")):
+            records = list(self.records([path.stem]))
+            kept = [record for record in records if not unwanted(record)]
+            if len(kept) < len(records):
+                draft = path.with_suffix(".draft")
+                draft.write_text("".join(record.as_line() + "\n" for record in kept), encoding="utf-8")
+                draft.replace(path)
 
-    def read(self) -> pd.DataFrame:
-        """All results."""
-        return pd.read_csv(self.path, dtype={"key": str})
+    def table(self, experiments: Iterable[str]) -> pd.DataFrame:
+        """Records of the paper's kind of cell as a tidy table: one row for every metric of every cell.
+
+        A cell without a result has one row, with the metric `failed`.
+        """
+        rows = [row for record in self.records(experiments) for row in _rows(record)]
+        return pd.DataFrame(rows, columns=list(COLUMNS))
+
+    def _path(self, experiment: str) -> Path:
+        return self.folder / f"{experiment}.jsonl"
 
 
-def machine() -> str:
-    """Processor and cores, without the host's name."""
-    model = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        names = [line.partition(":")[2].strip() for line in cpuinfo.read_text().splitlines() if "model name" in line]
-        model = names[0] if names else model
-    return f"{model}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
+def _rows(record: Record) -> Iterator[dict[str, Any]]:
+    facts = {name: value for name, value in record.cell.items() if name in COLUMNS}
+    facts |= {"key": record.key, "experiment": record.experiment, "note": record.note}
+    facts |= {"settings": json.dumps(record.cell["settings"], sort_keys=True)}
+    facts |= {"version": record.versions["dprap"], "date": record.date, "machine": record.machine}
+    for metric, value in (record.figures or {"failed": 1.0}).items():
+        yield facts | {"metric": metric, "value": value}

@@ -12,33 +12,56 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from dprap_bench.cell import Cell
-from dprap_bench.results import Results
 from dprap.errors import DprapError
+from dprap_bench.cell import AnyCell
+from dprap_bench.record import Figures, Record
+from dprap_bench.results import Results
 
 Report = Callable[[str], None]
 
+# The limit is of processor time, so that a busy machine stops no cell; a cell that waits for ever is stopped by
+# the clock, after this many times the limit.
 _PATIENCE = 10
-# The limit is of processor time, so that a busy machine stops no cell; a cell that waits for ever is stopped by the clock.
+
+_SHOWN = ("max", "tv", "wall_seconds")
 
 
 def run_cells(
-    cells: Sequence[Cell], results: Results, *, data_dir: Path, seconds_per_cell: float, report: Report
-) -> None:
-    """Run the cells that are not among the results yet; what fails or takes too long is noted there too."""
-    finished = results.finished()
+    cells: Sequence[AnyCell], results: Results, *, data_dir: Path, seconds_per_cell: float, report: Report
+) -> list[Record]:
+    """Run the cells that are not among the results yet.
+
+    Args:
+        cells: What to run.
+        results: Where records are looked up and kept. What fails or takes too long is kept there too.
+        data_dir: The folder with the benchmark tables.
+        seconds_per_cell: Processor seconds that a cell may take.
+        report: Is told of every cell that was run.
+
+    Returns:
+        The cells' records, new and old.
+    """
+    known = {(record.experiment, record.key): record for record in results.records()}
+    measured = {record.key: record for record in known.values() if not record.failed}
     for number, cell in enumerate(cells, start=1):
-        if (cell.experiment, cell.key) in finished:
+        if (cell.experiment, cell.key) in known:
             continue
-        known = results.metrics_of(cell.key)
-        metrics, note = (known, "") if known else _in_process(cell, data_dir, seconds_per_cell)
-        results.add(cell, metrics, note)
-        finished.add((cell.experiment, cell.key))
-        summary = "  ".join(f"{name} {metrics[name]:.3g}" for name in ("max", "tv", "wall_seconds") if name in metrics)
+        if cell.key in measured:
+            figures, note = measured[cell.key].figures, ""
+        else:
+            figures, note = _in_process(cell, data_dir, seconds_per_cell)
+        record = Record.of(cell.experiment, cell.as_dict(), figures, key=cell.key, note=note)
+        results.add(record)
+        known[cell.experiment, cell.key] = record
+        if not record.failed:
+            measured[cell.key] = record
+        shown = [name for name in _SHOWN if name in figures] or list(figures)[:3]
+        summary = "  ".join(f"{name} {figures[name]:.3g}" for name in shown if figures[name] is not None)
         report(f"[{number}/{len(cells)}] {cell.experiment}: {cell}  {summary or note}")
+    return [known[cell.experiment, cell.key] for cell in cells]
 
 
-def _in_process(cell: Cell, data_dir: Path, seconds: float) -> tuple[dict[str, float], str]:
+def _in_process(cell: AnyCell, data_dir: Path, seconds: float) -> tuple[Figures, str]:
     context = _context()
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_child, args=(cell, data_dir, seconds, sender), daemon=True)
@@ -47,7 +70,7 @@ def _in_process(cell: Cell, data_dir: Path, seconds: float) -> tuple[dict[str, f
     try:
         if not receiver.poll(_PATIENCE * seconds):
             return {}, f"stopped after {_PATIENCE * seconds:g} seconds by the clock"
-        metrics, note = receiver.recv()
+        figures, note = receiver.recv()
     except EOFError:
         process.join()
         if process.exitcode == -signal.SIGXCPU:
@@ -60,7 +83,7 @@ def _in_process(cell: Cell, data_dir: Path, seconds: float) -> tuple[dict[str, f
             process.kill()
         process.join()
         receiver.close()
-    return metrics, note
+    return figures, note
 
 
 def _context() -> Any:
@@ -72,15 +95,23 @@ def _context() -> Any:
     return context
 
 
-def _child(cell: Cell, data_dir: Path, seconds: float, sender: Connection) -> None:
+def _child(cell: AnyCell, data_dir: Path, seconds: float, sender: Connection) -> None:
     most = resource.getrlimit(resource.RLIMIT_CPU)[1]
     resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), most))
     try:
-        from dprap_bench.measure import measure_cell
-
-        sender.send((measure_cell(cell, data_dir), ""))
+        sender.send((_measure(cell, data_dir), ""))
     except DprapError as error:
         sender.send(({}, str(error)))
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
         sender.send(({}, f"{type(error).__name__} in {last.name}: {error}"))
+
+
+def _measure(cell: AnyCell, data_dir: Path) -> Figures:
+    from dprap_bench.cell import StudyCell
+    from dprap_bench.measure import measure_cell
+    from dprap_bench.studies import study_named
+
+    if isinstance(cell, StudyCell):
+        return study_named(cell.experiment).measure(cell.facts, data_dir)
+    return measure_cell(cell, data_dir)

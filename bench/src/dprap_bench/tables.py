@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import median
 
 import pandas as pd
 
 from dprap_bench.experiments import PAPER
+from dprap_bench.record import Record
 
 _GROUP = ["experiment", "data", "workload", "relation", "rows", "columns", "method", "settings", "epsilon"]
 
@@ -52,6 +54,26 @@ def write_tables(results: pd.DataFrame, out: Path) -> list[Path]:
     short = out / "summary.md"
     short.write_text("\n".join(summary(results)) + "\n", encoding="utf-8")
     return [path, short]
+
+
+def study_table(records: Sequence[Record]) -> list[str]:
+    """Medians of a study's figures over noise seeds, as a Markdown table; cells without a result are left out."""
+    groups: dict[str, list[Record]] = {}
+    for record in records:
+        if not record.failed:
+            said = [f"{name} {value}" for name, value in record.cell.items() if name not in ("seed", "code")]
+            groups.setdefault(", ".join(said), []).append(record)
+    names = list(dict.fromkeys(name for group in groups.values() for record in group for name in record.figures))
+    lines = ["| cell | runs | " + " | ".join(names) + " |", "|" + "---|" * (len(names) + 2)]
+    for words, group in groups.items():
+        entries = [_median([record.figures.get(name) for record in group]) for name in names]
+        lines += [f"| {words} | {len(group)} | " + " | ".join(entries) + " |"]
+    return lines
+
+
+def _median(values: Sequence[float | None]) -> str:
+    known = [value for value in values if value is not None]
+    return f"{median(known):.4g}" if known else "–"
 
 
 _ANSWERS_ONLY = ("gaussian", "gaussian-query", "hdmm-lls", "hdmm-pgm", "zero")

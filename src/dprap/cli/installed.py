@@ -45,7 +45,9 @@ def _installed(name: str) -> Any:
             return None
         command, package = found
         if not isinstance(command, typer.Typer):
-            raise SettingsError(f"command {name!r} of package {package} is no typer.Typer. Its author must register one.")
+            raise SettingsError(
+                f"command {name!r} of package {package} is no typer.Typer. Its author must register one."
+            )
     except DprapError as error:
         return _failing(name, error)
     return typer.main.get_command(command)
@@ -55,9 +57,7 @@ def _failing(name: str, error: DprapError) -> Any:
     """A command that says what is wrong with its package, so that help on the others still works."""
     app = typer.Typer(rich_markup_mode=None)
 
-    @app.command(
-        name, help=str(error), context_settings={"allow_extra_args": True, "ignore_unknown_options": True}
-    )
+    @app.command(name, help=str(error), context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
     def fail() -> NoReturn:
         raise error
 

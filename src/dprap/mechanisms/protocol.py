@@ -39,9 +39,7 @@ class Mechanism:
     def __post_init__(self) -> None:
         public = ("public",) if self.takes_public else ()
         _check_call("run", self.run, ("curator", "workload", "settings"), ("seed", "progress", *public))
-        _check_call(
-            "outline", self.outline, ("workload", "settings"), ("budget_rho", "neighbors", "rows", *public)
-        )
+        _check_call("outline", self.outline, ("workload", "settings"), ("budget_rho", "neighbors", "rows", *public))
         if not (isinstance(self.settings, type) and dataclasses.is_dataclass(self.settings)):
             raise SettingsError("a mechanism's `settings` must be a frozen dataclass.")
         try:

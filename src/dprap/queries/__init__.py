@@ -7,4 +7,16 @@ from dprap.queries.prefix import Prefix
 from dprap.queries.query import CellFamily, Family, Partition, Query
 from dprap.queries.threshold import Threshold
 
-__all__ = ["GRID", "CellFamily", "Coarse", "Custom", "Family", "Groups", "Marginal", "Partition", "Prefix", "Query", "Threshold"]
+__all__ = [
+    "GRID",
+    "CellFamily",
+    "Coarse",
+    "Custom",
+    "Family",
+    "Groups",
+    "Marginal",
+    "Partition",
+    "Prefix",
+    "Query",
+    "Threshold",
+]

@@ -61,7 +61,9 @@ class Coarse:
             if _is_sets(groups):
                 codes = sorted(code for group in groups for code in group)
                 if codes != list(range(len(codes))) or not all(groups):
-                    raise WorkloadError(f"column {name!r}: each code from 0 on lies in exactly one group, none is empty.")
+                    raise WorkloadError(
+                        f"column {name!r}: each code from 0 on lies in exactly one group, none is empty."
+                    )
             elif groups is not None and (
                 groups[:1] != (0,) or any(later <= earlier for earlier, later in pairwise(groups))
             ):

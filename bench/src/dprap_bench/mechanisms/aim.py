@@ -15,8 +15,6 @@ from fractions import Fraction
 import numpy as np
 
 from dprap.errors import SettingsError
-from dprap_bench.mechanisms.graphical import fit_model, model_megabytes
-from dprap_bench.mechanisms.modelled import modelled_result
 from dprap.mechanisms.outline import PlannedStep, measured_marginals, rho_of_records, total_of_records
 from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
@@ -25,6 +23,8 @@ from dprap.privacy import Curator, Measurement, Neighbors, Score
 from dprap.privacy.gaussian import stddev_for
 from dprap.queries import Marginal
 from dprap.workload import Workload
+from dprap_bench.mechanisms.graphical import fit_model, model_megabytes
+from dprap_bench.mechanisms.modelled import modelled_result
 
 _MEASURING = Fraction(9, 10)
 _ROUNDS_PER_COLUMN = 16
@@ -157,4 +157,9 @@ def candidate_weights(workload: Workload, candidates: list[Marginal]) -> list[fl
     ]
 
 
-MECHANISM = Mechanism(run, outline, AimSettings, "adaptive marginals with a graphical model; answers, and records if synthetic_rows is set")
+MECHANISM = Mechanism(
+    run,
+    outline,
+    AimSettings,
+    "adaptive marginals with a graphical model; answers, and records if synthetic_rows is set",
+)

@@ -17,14 +17,14 @@ from fractions import Fraction
 import numpy as np
 
 from dprap.errors import SettingsError
-from dprap_bench.mechanisms.oracle import Oracle
 from dprap.mechanisms.outline import PlannedStep, rho_of_records, total_of_records
 from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.mechanisms.shared import count_records
-from dprap_bench.mechanisms.signed import SignedQuery, as_relaxed, select_signed
 from dprap.privacy import Curator, Neighbors
 from dprap.workload import Workload
+from dprap_bench.mechanisms.oracle import Oracle
+from dprap_bench.mechanisms.signed import SignedQuery, as_relaxed, select_signed
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@ from jaxtyping import Float, Int
 from dprap.array_types import Answers
 from dprap.domain import Domain
 from dprap.errors import SettingsError
-from dprap_bench.mechanisms.junction import JunctionTree, Table, largest_last
 from dprap.privacy import Measurement
 from dprap.queries import Marginal
+from dprap_bench.mechanisms.junction import JunctionTree, Table, largest_last
 
 Columns = tuple[str, ...]
 

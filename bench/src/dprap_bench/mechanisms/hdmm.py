@@ -18,17 +18,17 @@ import numpy as np
 
 from dprap.domain import Domain
 from dprap.errors import SettingsError
-from dprap_bench.mechanisms.graphical import check_model_size, fit_model
-from dprap_bench.mechanisms.junction import Table
 from dprap.mechanisms.outline import PlannedStep, rho_of_records, total_of_records
 from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.mechanisms.shared import cell_families, count_records, family_answers
-from dprap_bench.mechanisms.strategy import Strategy, best_strategy
 from dprap.privacy import Curator, Measurement, Neighbors
 from dprap.privacy.gaussian import stddev_for
 from dprap.queries import Marginal
 from dprap.workload import Workload
+from dprap_bench.mechanisms.graphical import check_model_size, fit_model
+from dprap_bench.mechanisms.junction import Table
+from dprap_bench.mechanisms.strategy import Strategy, best_strategy
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,13 @@ from jaxtyping import Int
 
 from dprap.array_types import Answers
 from dprap.domain import Domain
-from dprap_bench.mechanisms.graphical import GraphicalModel
 from dprap.mechanisms.result import MechanismResult
 from dprap.mechanisms.shared import cell_families
-from dprap_bench.mechanisms.signed import as_relaxed
 from dprap.privacy import Measurement
 from dprap.queries import Marginal
 from dprap.workload import Workload
-
+from dprap_bench.mechanisms.graphical import GraphicalModel
+from dprap_bench.mechanisms.signed import as_relaxed
 
 CodeMap = Int[np.ndarray, "codes"]
 """The merged code of each code of a column."""

@@ -16,8 +16,6 @@ import numpy as np
 
 from dprap.domain import Domain
 from dprap.errors import SettingsError
-from dprap_bench.mechanisms.graphical import NoisyTable, fit_model
-from dprap_bench.mechanisms.modelled import CodeMap, MergedModel, modelled_result
 from dprap.mechanisms.outline import PlannedStep, measured_marginals, rho_of_records, total_of_records
 from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
@@ -26,6 +24,8 @@ from dprap.privacy import Curator, Measurement, Neighbors, Score
 from dprap.privacy.gaussian import stddev_for
 from dprap.queries import Coarse, Groups, Marginal, Partition
 from dprap.workload import Workload
+from dprap_bench.mechanisms.graphical import NoisyTable, fit_model
+from dprap_bench.mechanisms.modelled import CodeMap, MergedModel, modelled_result
 
 RARE = 3.0
 """A code is rare if its noisy count is below this many standard deviations of its noise."""
@@ -64,9 +64,7 @@ def outline(
     columns_rho = _columns_rho(budget_rho - records_rho, len(domain))
     steps = [
         *total_of_records(records_rho, neighbors),
-        measured_marginals(
-            f"{len(columns)} columns one by one", columns, domain, rho=columns_rho, neighbors=neighbors
-        ),
+        measured_marginals(f"{len(columns)} columns one by one", columns, domain, rho=columns_rho, neighbors=neighbors),
     ]
     if len(domain) == 1:
         return steps
@@ -162,4 +160,6 @@ def _merged_column(column: Measurement, codes: CodeMap) -> NoisyTable:
     return NoisyTable(Marginal(column.marginal.columns), counts, column.stddev_counts * np.sqrt(together))
 
 
-MECHANISM = Mechanism(run, outline, MstSettings, "columns and a spanning tree of pairs; answers, and records if synthetic_rows is set")
+MECHANISM = Mechanism(
+    run, outline, MstSettings, "columns and a spanning tree of pairs; answers, and records if synthetic_rows is set"
+)

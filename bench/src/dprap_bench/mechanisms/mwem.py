@@ -150,4 +150,6 @@ class _Histogram:
         return tuple(int(code_of[name]) if name in code_of else slice(None) for name in self.columns)
 
 
-MECHANISM = Mechanism(run, outline, MwemSettings, "multiplicative weights on the whole histogram; small domains, answers only")
+MECHANISM = Mechanism(
+    run, outline, MwemSettings, "multiplicative weights on the whole histogram; small domains, answers only"
+)

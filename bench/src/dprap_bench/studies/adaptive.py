@@ -1,49 +1,41 @@
 """Error, CPU seconds and memory of the adaptive mechanism with its default settings, over ε, workloads and tables.
 
-    python benchmarks/adaptive.py --data DIR --out benchmarks/results/adaptive.json [--only adult]
-
-Exact accounting unless a case says tight, δ = 1/n², and 2% of ρ set aside for the certificate, as `dprap synth` does it. Every run has a process of
-its own, so time and peak memory are its own. Errors are of the relaxed rows and of n rounded rows. The file is written
-after every run, and runs that it holds already, by the same code of the mechanism, are not repeated.
-Not private: the noise is seeded.
+Exact accounting unless a case says tight, δ = 1/n², and 2% of ρ set aside for the certificate, as `dprap synth` does
+it. Errors are of the relaxed rows and of n rounded rows. A cell names the code of the mechanism that it ran, so a
+changed mechanism is measured again.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
-import json
-import multiprocessing
 import os
-import resource
-import time
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from fractions import Fraction
-from importlib.metadata import version
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import jax
 
 import dprap.mechanisms.adaptive
 import dprap.relaxed.soft_rows
-from dprap_bench.results import machine
-from dprap_bench.seeded import seeded_curator
-from dprap_bench.workloads import named_workload
 from dprap.datasets.benchmark import load_benchmark
 from dprap.encoding import Codes
+from dprap.errors import SettingsError
 from dprap.evaluate import Errors, evaluate
 from dprap.mechanisms.adaptive import AdaptiveSettings, run
 from dprap.privacy import Accounting
 from dprap.relaxed import round_rows
 from dprap.sources import MemorySource
+from dprap_bench.cell import StudyCell
+from dprap_bench.record import Figures
+from dprap_bench.seeded import seeded_curator
+from dprap_bench.timing import timed
+from dprap_bench.workloads import named_workload
 
-FIRST_SEED = 600  # smaller seeds were used while the mechanism was made
+# Smaller seeds were used while the mechanism was made.
+FIRST_SEED = 600
 CERTIFICATE = Fraction(2, 100)
-METRICS = ("max", "tv", "rounded_max", "rounded_tv", "cpu_seconds", "peak_mb")
 
 
 @dataclass(frozen=True)
@@ -56,12 +48,6 @@ class Case:
     seeds: int = 5
     relation: str = "replace"
     accounting: Accounting = Accounting.EXACT
-
-    @property
-    def name(self) -> str:
-        """The case in the results."""
-        tight = "" if self.accounting is Accounting.EXACT else f" {self.accounting}"
-        return f"{self.data} {self.workload} eps={self.epsilon:g} {self.relation}{tight}"
 
 
 CASES = (
@@ -83,96 +69,65 @@ CASES = (
 """The most telling first."""
 
 
-def measure(case: Case, seed: int, data: Path) -> dict[str, Any]:
-    """One run, in a process of its own."""
-    codes = load_benchmark(case.data, data)
+def cells(seeds: int | None) -> list[StudyCell]:
+    """Every case with its noise seeds."""
+    code = mechanism_digest()
+    return [
+        StudyCell(
+            "adaptive",
+            {
+                "data": case.data,
+                "workload": case.workload,
+                "epsilon": case.epsilon,
+                "relation": case.relation,
+                "accounting": case.accounting.value,
+                "seed": seed,
+                "code": code,
+            },
+        )
+        for case in CASES
+        for seed in range(FIRST_SEED, FIRST_SEED + min(case.seeds, seeds or case.seeds))
+    ]
+
+
+def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
+    """One run."""
+    codes = load_benchmark(facts["data"], data_dir)
     source = MemorySource(codes)
-    workload = named_workload(case.workload, codes.domain, rows=codes.rows, data_dir=data)
+    workload = named_workload(facts["workload"], codes.domain, rows=codes.rows, data_dir=data_dir)
     load_before = os.getloadavg()[0]
-    wall, cpu = time.perf_counter(), time.process_time()
-    curator = seeded_curator(
-        source, epsilon=case.epsilon, seed=seed, relation=case.relation, accounting=case.accounting
-    )
-    curator.set_aside(curator.budget.rho * CERTIFICATE)
-    result = run(curator, workload, AdaptiveSettings(), seed=seed)
-    seconds = {"cpu_seconds": time.process_time() - cpu, "wall_seconds": time.perf_counter() - wall}
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    assert result.relaxed is not None
-    assert curator.remaining == 0
+    seed = facts["seed"]
+    with timed() as seconds:
+        curator = seeded_curator(
+            source,
+            epsilon=facts["epsilon"],
+            seed=seed,
+            relation=facts["relation"],
+            accounting=Accounting(facts["accounting"]),
+        )
+        curator.set_aside(curator.budget.rho * CERTIFICATE)
+        result = run(curator, workload, AdaptiveSettings(), seed=seed)
+    if result.relaxed is None or curator.remaining != 0:
+        raise SettingsError("the adaptive mechanism did not spend its budget on relaxed rows.")
     relaxed = evaluate(source, workload, result)
     drawn = round_rows(result.relaxed, jax.random.key(seed), rows=codes.rows, method="systematic")
     rounded = evaluate(source, workload, Codes(codes.domain, drawn))
     return {
-        "seed": seed,
         **_errors(relaxed),
         **{f"rounded_{name}": value for name, value in _errors(rounded).items()},
-        **{name: round(value, 2) for name, value in seconds.items()},
-        "peak_mb": round(peak),
+        **seconds,
         "queries": relaxed.queries,
         "marginals_measured": len(result.measurements),
-        "load": round(load_before, 2),
-        "when": datetime.now(UTC).isoformat(timespec="seconds"),
-        "code": mechanism_digest(),
+        "load": load_before,
     }
 
 
 def mechanism_digest() -> str:
-    """Which version of the mechanism's and the fit's code ran."""
+    """Which version of the mechanism's and the fit's code runs."""
     package = Path(dprap.mechanisms.adaptive.__file__).parent
     files = [*sorted(package.glob("*.py")), Path(dprap.relaxed.soft_rows.__file__)]
     return hashlib.blake2b(b"".join(file.read_bytes() for file in files), digest_size=6).hexdigest()
 
 
-def main() -> None:
-    """Run what is missing."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with adult.csv, adult-domain.json and so on")
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--only", default="", help="run only cases whose names contain one of these, by commas")
-    parser.add_argument("--seeds", type=int, default=60, help="at most so many noise seeds a case")
-    options = parser.parse_args()
-    runs = json.loads(options.out.read_text())["runs"] if options.out.exists() else {}
-    code = mechanism_digest()
-    for case in CASES:
-        if not any(part in case.name for part in options.only.split(",")):
-            continue
-        kept = [found for found in runs.get(case.name, []) if found["code"] == code]
-        for seed in range(FIRST_SEED, FIRST_SEED + min(case.seeds, options.seeds)):
-            if any(found["seed"] == seed for found in kept):
-                continue
-            with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as alone:
-                kept.append(alone.submit(measure, case, seed, options.data).result())
-            runs[case.name] = kept
-            _keep(options.out, runs)
-            print(case.name, {name: kept[-1][name] for name in ("seed", *METRICS)}, flush=True)
-
-
-def _errors(errors: Errors) -> dict[str, float]:
-    assert errors.tv is not None
-    found = {"max": errors.max, "tv": errors.tv, "mean": errors.mean, "rmse": errors.rmse}
-    return {name: float(f"{value:.4g}") for name, value in found.items()}
-
-
-def _keep(path: Path, runs: dict[str, list[dict[str, Any]]]) -> None:
-    """Write all runs and their medians with what they were measured on; the old file stays until the new one is whole."""
-    facts = {
-        "when": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": machine(),
-        "versions": {name: version(name) for name in ("dprap", "numpy", "jax")},
-        "threads": os.environ.get("OPENBLAS_NUM_THREADS", "default"),
-        "cores_used": len(os.sched_getaffinity(0)),
-        "certificate_share": float(CERTIFICATE),
-        "medians": {
-            name: {"runs": len(found), **{metric: median(each[metric] for each in found) for metric in METRICS}}
-            for name, found in runs.items()
-        },
-        "runs": runs,
-    }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(".draft")
-    draft.write_text(json.dumps(facts, indent=1) + "\n")
-    draft.replace(path)
-
-
-if __name__ == "__main__":
-    main()
+def _errors(errors: Errors) -> dict[str, float | None]:
+    return {"max": errors.max, "tv": errors.tv, "mean": errors.mean, "rmse": errors.rmse}

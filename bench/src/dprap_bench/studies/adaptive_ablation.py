@@ -1,31 +1,21 @@
 """What each lever of the adaptive mechanism does: ADULT, 64 marginals, one lever changed at a time.
 
-    python benchmarks/adaptive_ablation.py --data DIR --out benchmarks/results/adaptive_ablation.json [--only 5way] [--seeds 20]
-
-Median error of the relaxed rows over noise seeds; everything else as in `adaptive.py`. Single queries instead of whole marginals is
-the method `rap`, whose figures `rap_accuracy.py` makes. Not private: the noise is seeded.
+Error of the relaxed rows; everything else as in the study `adaptive`. Single queries instead of whole marginals is
+the method `rap`, whose figures the study `rap_accuracy` has.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
-from statistics import mean, median
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
-from dprap_bench.results import machine
-from dprap_bench.seeded import seeded_curator
-from dprap_bench.workloads import named_workload
 from dprap.datasets.benchmark import load_benchmark
 from dprap.evaluate import evaluate
 from dprap.mechanisms.adaptive import AdaptiveSettings, run
@@ -34,8 +24,15 @@ from dprap.mechanisms.adaptive.schedule import MOST_CELLS
 from dprap.privacy import Accounting
 from dprap.relaxed.soft_rows import SoftRows, Target
 from dprap.sources import MemorySource
+from dprap_bench.cell import StudyCell
+from dprap_bench.record import Figures
+from dprap_bench.seeded import seeded_curator
+from dprap_bench.studies.adaptive import CERTIFICATE
+from dprap_bench.timing import timed
+from dprap_bench.workloads import named_workload
 
 FIRST_SEED = 200
+DRAWS = 3
 CASES = (("3way:64", 0.1), ("3way:64", 1.0), ("5way:64", 0.1))
 
 
@@ -109,59 +106,24 @@ LEVERS = (
 )
 
 
-def main() -> None:
-    """Run what is missing."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--only", default="", help="run only what has one of these in 'LEVER, WORKLOAD', by semicolons")
-    parser.add_argument("--seeds", type=int, default=3)
-    options = parser.parse_args()
-    runs = json.loads(options.out.read_text())["runs"] if options.out.exists() else []
-    codes = load_benchmark("adult", options.data)
-    source = MemorySource(codes)
-    workloads = {name: named_workload(name, codes.domain, rows=codes.rows, data_dir=options.data) for name, _ in CASES}
-    done = {(*_case(found), found["seed"]) for found in runs}
-    for lever, (name, epsilon) in product(LEVERS, CASES):
-        if not any(part in f"{lever.name}, {name}" for part in options.only.split(";")):
-            continue
-        workload = workloads[name]
-        for seed in range(FIRST_SEED, FIRST_SEED + options.seeds):
-            if (lever.name, name, epsilon, seed) in done:
-                continue
-            curator = seeded_curator(source, epsilon=epsilon, seed=seed, accounting=lever.accounting)
-            curator.set_aside(curator.budget.rho * 2 / 100)
-            started = time.process_time()
-            with lever.change():
-                result = run(curator, workload, AdaptiveSettings(**lever.settings), seed=seed)
-            cpu_seconds = round(time.process_time() - started, 1)
-            errors = evaluate(source, workload, result)
-            assert errors.tv is not None
-            found = {"max": float(f"{errors.max:.4g}"), "tv": float(f"{errors.tv:.4g}"), "cpu_seconds": cpu_seconds}
-            runs.append({"lever": lever.name, "workload": name, "epsilon": epsilon, "seed": seed, **found})
-            _keep(options.out, runs)
-        print(lever.name, name, epsilon, _medians(runs, (lever.name, name, epsilon)), flush=True)
-
-
-def _case(found: dict[str, Any]) -> tuple[str, str, float]:
-    return found["lever"], found["workload"], found["epsilon"]
-
-
-def _medians(runs: list[dict[str, Any]], case: tuple[str, str, float]) -> dict[str, float]:
-    same = [found for found in runs if _case(found) == case]
-    of_each = {metric: median(found[metric] for found in same) for metric in ("max", "tv", "cpu_seconds")}
-    return {"draws": len(same), **of_each, "mean_max": float(f"{mean(found['max'] for found in same):.4g}")}
-
-
-def _keep(path: Path, runs: list[dict[str, Any]]) -> None:
-    cases = dict.fromkeys(map(_case, runs))
-    medians = [
-        {"lever": lever, "workload": name, "epsilon": epsilon, **_medians(runs, (lever, name, epsilon))}
-        for lever, name, epsilon in cases
+def cells(seeds: int | None) -> list[StudyCell]:
+    """Every lever on every case."""
+    return [
+        StudyCell("adaptive_ablation", {"lever": lever.name, "workload": name, "epsilon": epsilon, "seed": seed})
+        for lever, (name, epsilon) in product(LEVERS, CASES)
+        for seed in range(FIRST_SEED, FIRST_SEED + (seeds or DRAWS))
     ]
-    facts = {"when": datetime.now(UTC).isoformat(timespec="seconds"), "machine": machine(), "medians": medians}
-    path.write_text(json.dumps({**facts, "runs": runs}, indent=1) + "\n")
 
 
-if __name__ == "__main__":
-    main()
+def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
+    """One run with one lever changed."""
+    (lever,) = (each for each in LEVERS if each.name == facts["lever"])
+    codes = load_benchmark("adult", data_dir)
+    source = MemorySource(codes)
+    workload = named_workload(facts["workload"], codes.domain, rows=codes.rows, data_dir=data_dir)
+    curator = seeded_curator(source, epsilon=facts["epsilon"], seed=facts["seed"], accounting=lever.accounting)
+    curator.set_aside(curator.budget.rho * CERTIFICATE)
+    with timed() as seconds, lever.change():
+        result = run(curator, workload, AdaptiveSettings(**lever.settings), seed=facts["seed"])
+    errors = evaluate(source, workload, result)
+    return {"max": errors.max, "tv": errors.tv, **seconds}

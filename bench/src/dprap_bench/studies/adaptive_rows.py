@@ -1,26 +1,18 @@
 """What the adaptive mechanism costs after counting, on small and large tables: Parquet folders of the embedded example.
 
-    python benchmarks/adaptive_rows.py --folder DIR --out benchmarks/results/adaptive_rows.json
-
-CPU seconds, counting apart. How many marginals are worth measuring follows n√ρ, up to a limit: the first two results have the same n√ρ, the
-first and the last the same ρ. Not private: the noise is seeded.
+CPU seconds, counting apart. How many marginals are worth measuring follows n√ρ, up to a limit: the first two cells
+have the same n√ρ, the first and the last the same ρ. The tables are made in the data folder where they are missing.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import resource
 import time
-from collections.abc import Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from counting import write_parquet
-from dprap_bench.results import machine
 from dprap.datasets.example import example_schema
 from dprap.mechanisms.adaptive import AdaptiveSettings, run
 from dprap.privacy import Budget, Curator, Neighbors
@@ -28,21 +20,34 @@ from dprap.queries import Marginal
 from dprap.sources import CellCounts, CountSource
 from dprap.sources.open import open_source
 from dprap.workload import random_kway
+from dprap_bench.cell import StudyCell
+from dprap_bench.record import Figures
+from dprap_bench.studies.example_tables import write_parquet
+from dprap_bench.timing import peak_mb
 
 SMALL, LARGE = 48_842, 20_000_000
-SMALL_RHO = Fraction(Budget.of(epsilon=1.0, delta=1e-10).rho)
-CASES = (
-    ("the same resolution n√ρ", SMALL, SMALL_RHO),
-    ("the same resolution n√ρ", LARGE, SMALL_RHO * Fraction(SMALL, LARGE) ** 2),
-    ("the same ρ", LARGE, SMALL_RHO),
-)
+DELTA = 1e-10
 
 
-def measure(what: str, rows: int, rho: Fraction, folder: Path) -> dict[str, Any]:
+def cells(seeds: int | None) -> list[StudyCell]:  # noqa: ARG001 - time hardly depends on the noise
+    """The same resolution on both tables, and the same ρ."""
+    rho = Fraction(Budget.of(epsilon=1.0, delta=DELTA).rho)
+    cases = (
+        ("the same resolution n√ρ", SMALL, rho),
+        ("the same resolution n√ρ", LARGE, rho * Fraction(SMALL, LARGE) ** 2),
+        ("the same ρ", LARGE, rho),
+    )
+    return [
+        StudyCell("adaptive_rows", {"what": what, "rows": rows, "rho": float(rho_of_case)})
+        for what, rows, rho_of_case in cases
+    ]
+
+
+def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
     """One run."""
-    source = open_source(write_parquet(folder, rows), example_schema(), engine="files")
+    source = open_source(write_parquet(data_dir, facts["rows"]), example_schema(), engine="files")
     workload = random_kway(source.domain, 3, 64, rows=SMALL)
-    budget = Budget.of_rho(rho, delta=1e-10)
+    budget = Budget.of_rho(Fraction(facts["rho"]), delta=DELTA)
     curator = Curator(source, budget=budget, neighbors=Neighbors(), ledger=None, insecure_noise_seed=0)
     counting = 0.0
 
@@ -59,29 +64,8 @@ def measure(what: str, rows: int, rho: Fraction, folder: Path) -> dict[str, Any]
         result = run(curator, workload, AdaptiveSettings(), seed=0)
     cpu = time.process_time() - started
     return {
-        "what": what,
-        "rows": rows,
-        "rho": float(rho),
-        "cpu_seconds_counting": round(counting, 1),
-        "cpu_seconds_after_counting": round(cpu - counting, 1),
+        "cpu_seconds_counting": counting,
+        "cpu_seconds_after_counting": cpu - counting,
         "marginals_measured": len(result.measurements),
-        "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "peak_mb": peak_mb(),
     }
-
-
-def main() -> None:
-    """All cases."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", type=Path, required=True, help="where the tables are, or will be written")
-    parser.add_argument("--out", type=Path, required=True)
-    options = parser.parse_args()
-    results = []
-    for what, rows, rho in CASES:
-        results.append(measure(what, rows, rho, options.folder))
-        print(results[-1], flush=True)
-    facts = {"when": datetime.now(UTC).isoformat(timespec="seconds"), "machine": machine()}
-    options.out.write_text(json.dumps({**facts, "results": results}, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()

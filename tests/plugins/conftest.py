@@ -1,0 +1,3 @@
+from tests.plugins.installing import install
+
+__all__ = ["install"]
