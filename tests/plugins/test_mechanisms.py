@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pandas as pd
@@ -19,8 +20,9 @@ from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.registry import method_named, method_names
 
 OWN = ["adaptive", "gaussian", "independent", "rap"]
-PAIRS = Path(__file__).parent / "dprap_pairs" / "__init__.py"
-PAIRS_ENTRY = "[dprap.mechanisms]\npairs = dprap_pairs:MECHANISM\n"
+PROJECT = Path(__file__).parent / "dprap-pairs"
+PAIRS = PROJECT / "dprap_pairs.py"
+PAIRS_ENTRY = "[dprap.mechanisms]\npairs = dprap_pairs:MECHANISM\n"  # as pip writes the project's pyproject.toml down
 GUIDE = Path(__file__).parents[2] / "docs" / "adding-a-mechanism.md"
 
 
@@ -51,12 +53,16 @@ def test_a_plug_in_is_found_planned_and_run(install):
     assert release.facts.settings == {"synthetic_rows": 20}
     assert len(release.measurements) == 4
     assert len(release.table(rows=7)) == 7
-    with pytest.raises(SettingsError, match="method pairs has no setting 'rounds'. Its settings are: synthetic_rows"):
+    with pytest.raises(SettingsError, match=r"method pairs has no setting 'rounds'\. Its settings are: synthetic_rows"):
         method_named("pairs").settings({"rounds": 3})
 
 
 def test_the_guide_shows_the_tested_plug_in():
-    assert PAIRS.read_text() in GUIDE.read_text()
+    guide = GUIDE.read_text(encoding="utf-8")
+    assert PAIRS.read_text() in guide
+    project = (PROJECT / "pyproject.toml").read_text()
+    assert project in guide
+    assert tomllib.loads(project)["project"]["entry-points"]["dprap.mechanisms"] == {"pairs": "dprap_pairs:MECHANISM"}
 
 
 @pytest.mark.parametrize(
