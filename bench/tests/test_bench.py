@@ -217,13 +217,11 @@ def test_cells_without_a_result_end_in_an_exit_code_and_can_be_tried_again(
     cell = Cell("quick", "small", "3way:2", "gaussian", extras=("unseen",))
     monkeypatch.setattr(experiments, "quick", lambda _: [cell])
     arguments = ["quick", "--data", str(data_dir), "--table", "small", "--out", str(tmp_path / "out")]
-    for again in ([], [], ["--retry"]):
+    for again, runs in (([], True), ([], False), (["--retry"], True)):
         ran = CliRunner().invoke(command.app, [*arguments, *again])
         assert ran.exit_code == 1
         assert "1 of 1 cells have no result" in ran.output
-        assert ("[1/1]" in ran.output) == (again == ["--retry"] or not list((tmp_path / "seen").glob("*")))
-        (tmp_path / "seen").mkdir(exist_ok=True)
-        (tmp_path / "seen" / "once").touch()
+        assert ("[1/1]" in ran.output) == runs
     assert len(list(Results(tmp_path / "out").records())) == 1
 
 
@@ -234,6 +232,20 @@ def test_a_record_says_where_when_and_with_what_it_was_measured() -> None:
     assert record.versions["dprap"] == dprap.__version__
     assert "Python" in record.machine
     assert Record.from_line(record.as_line()) == record
+
+
+def test_a_run_killed_while_it_wrote_goes_on_with_whole_records(tmp_path: Path) -> None:
+    results = Results(tmp_path)
+    records = [
+        Record.of("x", cell.as_dict(), {"max": 0.5}, key=cell.key, note="one\u2028line")
+        for cell in (Cell("x", "small", "3way:2", method) for method in ("zero", "mst"))
+    ]
+    results.add(records[0])
+    with (tmp_path / "x.jsonl").open("a", encoding="utf-8") as file:
+        file.write(records[1].as_line()[:40])
+    assert list(results.records()) == records[:1]
+    results.add(records[1])
+    assert list(results.records()) == records
 
 
 def test_a_study_is_run_like_an_experiment(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,7 +58,7 @@ def load_installed(group: str, name: str) -> tuple[Any, str] | None:
         raise SettingsError(f"{who} the {_NOUN[group]} {name!r} more than once. Keep one of them.")
     try:
         return entry.load(), package
-    except Exception as error:  # whatever a foreign package raises while it is imported
+    except (Exception, SystemExit) as error:  # whatever a foreign package raises while it is imported
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise SettingsError(
             f"{_NOUN[group]} {name!r} of package {package} cannot be imported ({reason}). "

@@ -1,5 +1,6 @@
 """Commands of installed packages: listed, run, and no burden on the others."""
 
+import subprocess
 import sys
 import time
 
@@ -76,3 +77,22 @@ def test_looking_for_commands_takes_little_time(install):
     start = time.process_time()
     installed_names(COMMANDS)
     assert time.process_time() - start < 0.5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unwanted"),
+    [
+        (["--help"], {"jax", "numpy", "pandas", "pyarrow", "matplotlib"}),
+        (["plan", "--help"], {"jax", "numpy", "pandas", "pyarrow", "matplotlib", "dprap_bench"}),
+    ],
+)
+def test_help_imports_nothing_heavy(arguments, unwanted):
+    """What keeps `dprap --help` below .3 seconds: only a list of commands imports plug-ins, and theirs are light."""
+    script = (
+        f"import sys; sys.argv = ['dprap', *{arguments}]\n"
+        "from dprap.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    print(*sys.modules, file=sys.stderr)\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert "Usage" in ran.stdout
+    assert not unwanted & set(ran.stderr.split())

@@ -73,6 +73,7 @@ def test_the_guide_shows_the_tested_plug_in():
             "cannot be imported (ModuleNotFoundError: No module named 'nothing_of_that_name')",
         ),
         ("raise ValueError('one\\ntwo')", "cannot be imported (ValueError: one)"),
+        ("raise SystemExit('gone')", "cannot be imported (SystemExit: gone)"),
         ("def broken(:", "cannot be imported (SyntaxError: "),
         ("OTHER = 1", "cannot be imported (AttributeError: "),
         ("MECHANISM = 5", "with run, outline and settings, but a int"),

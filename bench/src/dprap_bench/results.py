@@ -33,15 +33,17 @@ class Results:
             else dict.fromkeys(experiments)
         )
         for name in names:
-            if self._path(name).exists():
-                for line in self._path(name).read_text(encoding="utf-8").splitlines():
-                    yield Record.from_line(line)
+            for line in _whole_lines(self._path(name)).split("\n")[:-1]:
+                yield Record.from_line(line)
 
     def add(self, record: Record) -> None:
-        """Append a record; it is on the disk when this returns."""
+        """Append a record, in place of one that a killed run left unfinished; it is on the disk when this returns."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        with self._path(record.experiment).open("a", encoding="utf-8") as file:
-            file.write(record.as_line() + "\n")
+        path = self._path(record.experiment)
+        whole = len(_whole_lines(path).encode())
+        with path.open("ab") as file:
+            file.truncate(whole)
+            file.write((record.as_line() + "\n").encode())
             file.flush()
             os.fsync(file.fileno())
 
@@ -65,6 +67,12 @@ class Results:
 
     def _path(self, experiment: str) -> Path:
         return self.folder / f"{experiment}.jsonl"
+
+
+def _whole_lines(path: Path) -> str:
+    """A file's text up to its last line end: what follows was being written when a run was killed."""
+    text = path.read_bytes() if path.exists() else b""
+    return text[: text.rfind(b"\n") + 1].decode("utf-8")
 
 
 def _rows(record: Record) -> Iterator[dict[str, Any]]:
