@@ -19,6 +19,7 @@ STUDIES = {
     "adaptive": "error, time and memory of the default mechanism, over ε, workloads and tables",
     "adaptive_ablation": "what each lever of the adaptive mechanism does",
     "adaptive_rows": "what the adaptive mechanism costs after counting, on small and large tables",
+    "certificate_coverage": "how often the accuracy certificate's bound holds",
     "counting": "how fast each engine counts",
     "privacy_primitives": "counting, noise and selection, each beside a peer",
     "rap_accuracy": "maximum error, time and steps of RAP on the paper's workloads",
