@@ -25,7 +25,7 @@ def main() -> None:
     parser.add_argument("--epsilon", type=float, required=True)
     parser.add_argument("--kway", type=int, default=2)
     parser.add_argument("--method", default=None)
-    parser.add_argument("--ledger", type=Path, help="where charges are written; give it for anything you publish")
+    parser.add_argument("--ledger", type=Path, help="where charges are written (default: beside FOLDER)")
     chosen = parser.parse_args()
     schema = dprap.Schema.load(SCHEMA)
     method = {} if chosen.method is None else {"method": chosen.method}

@@ -13,7 +13,7 @@ from dprap.errors import SettingsError, WorkloadError
 from dprap.evaluate import evaluate
 from dprap.privacy import Relation
 from dprap.queries import Marginal, Query, Threshold
-from dprap.relaxed.evaluate import answers
+from dprap.relaxed.marginals import answers
 from dprap.sources import MemorySource
 from dprap.workload import Workload, all_kway
 from dprap_bench.mechanisms import dualquery, fem, zero

@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from dprap.domain import Domain
+from dprap.errors import SettingsError
 from dprap.mechanisms import DEFAULT_METHOD
 from dprap.mechanisms.result import ProgressCallback, silent
 from dprap.plan import Plan, WorkloadChoice, make_plan
-from dprap.privacy import Accounting, Excess, Ledger, Neighbors, PersonColumn, Relation, open_bounded
+from dprap.privacy import (
+    Accounting,
+    Excess,
+    Ledger,
+    Neighbors,
+    PersonColumn,
+    Relation,
+    balance_lines,
+    caution_lines,
+    default_ledger,
+    open_bounded,
+)
 from dprap.public import refuse_same_table
 from dprap.release.release import Release, TableFormat
 from dprap.run import execute
 from dprap.schema import Schema
 from dprap.workload import MAX_CELLS, Workload, all_kway
+
+_log = logging.getLogger("dprap")
+# Without a handler of the user's, Python shows warnings on stderr: in scripts and notebooks alike.
 
 
 def synthesize(
@@ -40,21 +56,29 @@ def synthesize(
     seed: int = 0,
     public: Any = None,
     rows: int | None = None,
-    ledger: Path | str | None = None,
+    ledger: Path | str | Literal[False] | None = None,
     ledger_cap_rho: float | Fraction | None = None,
+    run: str | None = None,
+    anchor: Path | str | None = None,
     insecure_noise_seed: int | None = None,
     progress: ProgressCallback = silent,
 ) -> Release:
     """Publish a private table under (epsilon, delta)-differential privacy.
 
     `table` is an Arrow, pandas or polars table or the path of a CSV or Parquet file; `schema` what is publicly known of it. The
-    workload is all `kway` marginals that fit, `marginals` of them drawn at random, or the one given. With a `ledger`
-    every charge is durable and the run counts against the ledger's cap. People with several records need
+    workload is all `kway` marginals that fit, `marginals` of them drawn at random, or the one given. People with several records need
     `neighbors=Neighbors(relation, max_rows_per_person)` and the `person_column` with their ids, which stands outside the
     schema; `excess` says what happens to records beyond that bound: `error`, or `drop` under add-remove neighbours. With `public`, a table
     of the same schema that everybody may see, the method `adaptive` starts from it; the release says so, and does not protect it.
     The certificate covers the fitted answers and the table that `Release.table()` gives, which has `rows` rows, or as many
     as there are records.
+
+    Every charge is durable, in the ledger of the data set: `ledger` names its file; by default it stands beside a table in
+    files, and in the user's state folder for one in memory, found again by the table's content. What was spent on the data
+    set before, and the sum, is logged before anything is spent. `ledger=False` keeps **no memory of what was spent**: for
+    invented data alone. `ledger_cap_rho` caps a new ledger, `anchor` is a file outside its folder, or `command:PROGRAM`, that
+    remembers its last line. A `run` with a name can be resumed: the same call goes on where it stopped and spends nothing
+    twice.
 
     >>> from dprap.datasets import example, example_schema
     >>> release = synthesize(example(500, seed=1), example_schema(), epsilon=1.0, kway=1, method="independent")
@@ -82,12 +106,19 @@ def synthesize(
         seed=seed,
         public=public,
     )
-    if ledger is None:
-        return execute(plan, source, insecure_noise_seed=insecure_noise_seed, progress=progress, table_rows=rows)
-    with Ledger(ledger, neighbors=relation, cap_rho=ledger_cap_rho) as opened:
-        return execute(
-            plan, source, ledger=opened, insecure_noise_seed=insecure_noise_seed, progress=progress, table_rows=rows
-        )
+    for line in caution_lines(plan.budget):
+        _log.warning(line)
+    drawn: Any = {"insecure_noise_seed": insecure_noise_seed, "progress": progress, "table_rows": rows}
+    if ledger is False or (ledger is None and insecure_noise_seed is not None):
+        if (ledger_cap_rho, run, anchor) != (None, None, None):
+            raise SettingsError("a cap, a run's name and an anchor are kept by a ledger, and this run has none.")
+        return execute(plan, source, **drawn)
+    books = default_ledger(table) if ledger is None else ledger
+    with Ledger(books, neighbors=relation, cap_rho=ledger_cap_rho, anchor=anchor) as opened:
+        spent_before = run not in opened.state.runs and bool(opened.state.runs)
+        for line in balance_lines(opened.state, plan.budget) if spent_before else []:
+            _log.warning("%s (ledger %s)", line, opened.path)
+        return execute(plan, source, ledger=opened, run=run, **drawn)
 
 
 def marginals(schema: Schema | Domain, k: int, *, max_cells: int = MAX_CELLS) -> Workload:
@@ -119,7 +150,13 @@ class Synthesizer:
         self.options = options
 
     def fit(self, table: Any) -> Synthesizer:
-        """Spend the budget on a table; `release_` holds the result."""
+        """Spend the budget on a table; `release_` holds the result. A second fit spends the budget again, and says so."""
+        if hasattr(self, "release_"):
+            _log.warning(
+                "this Synthesizer was fitted before: fitting it again spends ε = %g again, and on the same people the two "
+                "add up. To draw more rows from the first fit, use sample.",
+                self.epsilon,
+            )
         self.release_ = synthesize(table, self.schema, epsilon=self.epsilon, **self.options)
         return self
 

@@ -1,14 +1,13 @@
-"""One vocabulary of array shapes, used in annotations everywhere."""
+"""One vocabulary of array shapes, used in annotations everywhere. All of them are NumPy arrays."""
 
 from __future__ import annotations
 
 from typing import TypeAlias
 
-import jax
 import numpy as np
 from jaxtyping import Float, Int64, UInt
 
-Relaxed: TypeAlias = Float[jax.Array, "onehot rows"]
+Relaxed: TypeAlias = Float[np.ndarray, "onehot rows"]
 """Relaxed rows, feature-major: column blocks of one-hot coordinates by synthetic rows."""
 
 Answers: TypeAlias = Float[np.ndarray, "queries"]

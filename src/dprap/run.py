@@ -12,17 +12,16 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
-import jax
 import numpy as np
 
 from dprap.array_types import Answers
 from dprap.encoding import Codes
 from dprap.errors import BudgetError, SettingsError
+from dprap.mechanisms.records import estimate_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.plan import Plan
 from dprap.privacy import Certificate, Curator, DrawnTable, Ledger, Measurement
-from dprap.queries import Marginal
-from dprap.relaxed import answers
+from dprap.relaxed import answers, random_key
 from dprap.release.certified import table_digest
 from dprap.release.possible import draw_possible
 from dprap.release.release import Release, RunFacts
@@ -113,16 +112,17 @@ def _coarse_peak_memory() -> float:
 
 
 def _rows(curator: Curator, plan: Plan, result: MechanismResult) -> int:
-    """The number of records to publish: public, or the noisy total that the mechanism paid for."""
+    """The number of records to publish: public, or the estimate that the mechanism paid for."""
     if curator.neighbors.rows_are_public:
         return curator.n
-    totals = [m for m in result.measurements if isinstance(m, Measurement) and m.marginal == Marginal(())]
-    if not totals:
+    measured = [item for item in result.measurements if isinstance(item, Measurement)]
+    if result.records is None and not measured:
         raise BudgetError(
             f"method {plan.method.name} bought no number of records, which is private under add-remove neighbours. "
             "Its run must measure Marginal(()) and return that measurement."
         )
-    return max(1, int(totals[-1].counts[0]))
+    estimate = estimate_records(measured) if result.records is None else result.records
+    return max(1, round(estimate))
 
 
 def _drawn(plan: Plan, result: MechanismResult, rows: int, table_rows: int | None) -> Codes | None:
@@ -130,7 +130,7 @@ def _drawn(plan: Plan, result: MechanismResult, rows: int, table_rows: int | Non
     if result.relaxed is None or (table_rows is None and rows > MOST_ROWS_DRAWN):
         return None
     try:
-        return draw_possible(result.relaxed, plan.schema, table_rows or rows, jax.random.key(plan.seed))
+        return draw_possible(result.relaxed, plan.schema, table_rows or rows, random_key(plan.seed))
     except SettingsError:
         # The constraints leave no record to draw. What was paid for is certified and returned;
         # `table` says why it fails.

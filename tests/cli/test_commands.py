@@ -47,11 +47,11 @@ def test_the_whole_job(run: Run, inputs: Path) -> None:
     assert as_data["NOT PRIVATE"] is True
     assert (inputs / "eval.html").exists()
 
-    shown = json.loads(run("ledger", "show", "out.private/ledger.jsonl", "--json").out)
+    shown = json.loads(run("ledger", "show", "table.parquet.dprap/ledger.jsonl", "--json").out)
     assert shown["spent_rho"] == pytest.approx(load(inputs / "out").privacy.rho_spent)
     assert shown["runs"][0]["done"] is True
-    assert "done" in run("ledger", "show", "out.private/ledger.jsonl").out
-    assert "intact; 1 run" in run("ledger", "verify", "out.private/ledger.jsonl").out
+    assert "done" in run("ledger", "show", "table.parquet.dprap/ledger.jsonl").out
+    assert "intact; 1 run" in run("ledger", "verify", "table.parquet.dprap/ledger.jsonl").out
     assert "nothing to resume" in run("resume", "out").err
 
 
@@ -180,7 +180,7 @@ def test_a_second_run_over_the_cap_is_refused_before_it_spends(run: Run, inputs:
 
 def test_an_edited_ledger_is_noticed(run: Run, inputs: Path) -> None:
     run(*SYNTH, "--out", "out")
-    ledger = inputs / "out.private" / "ledger.jsonl"
+    ledger = inputs / "table.parquet.dprap" / "ledger.jsonl"
     ledger.write_text(ledger.read_text().replace('"step": 0', '"step": 9'))
     done = run("ledger", "verify", str(ledger))
     assert done.code == 4
@@ -194,6 +194,13 @@ def test_the_demo_does_not_replace_what_is_not_a_demo(run: Run, inputs: Path) ->
         assert done.code == 3
         assert "is not an earlier demo" in done.err
     assert load(inputs / "precious").rows == 1000
+    assert run("demo", "--out", "shown", "--rows", "300", "--quiet").code == 0
+    (inputs / "shown" / "notes.txt").write_text("mine")
+    assert run("demo", "--out", "shown").code == 3
+    assert (inputs / "shown" / "notes.txt").read_text() == "mine"
+    (inputs / "shown" / "notes.txt").unlink()
+    (inputs / "file").write_text("mine")
+    assert run("demo", "--out", "file").code == 3
 
 
 def test_every_command_and_option_has_help() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -51,11 +52,11 @@ def run_until(folder: Path, arguments: tuple[str, ...], ledger: Path, records: i
 
 def test_ten_kills_at_random_moments(inputs: Path) -> None:
     rng = random.Random(5)
+    ledger = inputs / "table.parquet.dprap" / "ledger.jsonl"
     kills, outs = 0, 0
     while kills < KILLS:
         out = f"out{outs}"
         outs += 1
-        ledger = inputs / f"{out}.private" / "ledger.jsonl"
         arguments = (*RUN, "--out", out)
         while not (inputs / out).exists() and kills < KILLS:
             target = lines(ledger) + rng.randint(0, 4)
@@ -66,9 +67,11 @@ def test_ten_kills_at_random_moments(inputs: Path) -> None:
                 arguments = ("resume", out)
         if not (inputs / out).exists():
             assert not run_until(inputs, arguments, ledger, 10**9, 0), "the last one is left alone"
+    runs = read_ledger(ledger).runs
+    assert len(runs) == outs, "all runs on one table are on one ledger"
     for at in range(outs):
         release = load(inputs / f"out{at}")
-        (state,) = read_ledger(inputs / f"out{at}.private" / "ledger.jsonl").runs.values()
+        state = runs[json.loads((inputs / f"out{at}.private" / "job.json").read_text())["run"]]
         assert state.done
         assert float(state.spent_rho) == pytest.approx(release.privacy.rho_spent)
         assert state.spent_rho <= state.planned_rho
@@ -83,14 +86,14 @@ def test_a_release_lost_after_the_last_step_is_made_again_from_the_ledger(
     monkeypatch.chdir(inputs)
     simple = (*RUN, "--out", "out")
     assert in_process(monkeypatch, capsys, *simple).code == 0
-    ledger = (inputs / "out.private" / "ledger.jsonl").read_bytes()
+    ledger = (inputs / "table.parquet.dprap" / "ledger.jsonl").read_bytes()
     first = load(inputs / "out")
     shutil.rmtree(inputs / "out")
     (inputs / "elsewhere").mkdir()
     monkeypatch.chdir(inputs / "elsewhere")  # paths of a job do not depend on where it is resumed
     assert in_process(monkeypatch, capsys, "resume", "../out").code == 0
     again = load(inputs / "out")
-    assert (inputs / "out.private" / "ledger.jsonl").read_bytes() == ledger
+    assert (inputs / "table.parquet.dprap" / "ledger.jsonl").read_bytes() == ledger
     assert again.certificate == first.certificate
     for one, two in zip(first.measurements, again.measurements, strict=True):
         np.testing.assert_array_equal(one.counts, two.counts)  # type: ignore[union-attr]

@@ -66,7 +66,7 @@ def test_signals_stop_cleanly_and_say_how_to_go_on(inputs: Path, stop: signal.Si
     assert "dprap resume" in terminal.shown
     assert "Traceback" not in terminal.shown
     assert not (inputs / "out").exists()
-    assert as_process(inputs, "ledger", "verify", "out.private/ledger.jsonl").code == 0
+    assert as_process(inputs, "ledger", "verify", "table.parquet.dprap/ledger.jsonl").code == 0
 
 
 def test_a_reader_that_goes_away_is_no_error(inputs: Path) -> None:

@@ -38,7 +38,8 @@ def admin(postgres_url: str) -> Any:
 
 
 def synth(run: Run, table: str, *options: str) -> Done:
-    return run("synth", table, "--schema", "schema.yaml", "-e", "1", "--yes", "--quiet", "--out", "out", *options)
+    always = ("--schema", "schema.yaml", "-e", "1", "--yes", "--quiet", "--out", "out", "--ledger", "books.jsonl")
+    return run("synth", table, *always, *options)
 
 
 def odd_inputs(folder: Path, admin: Any) -> None:
@@ -114,7 +115,7 @@ def test_a_connection_lost_after_a_charge_can_be_resumed_unless_the_table_change
         done = synth(run, postgres_url, *options)
     assert done.code == 3
     assert "lost" in done.err
-    ledger = tmp_path / "out.private" / "ledger.jsonl"
+    ledger = tmp_path / "books.jsonl"
     spent = read_ledger(ledger).spent_rho
     assert spent > 0
     admin.execute("INSERT INTO odd_names SELECT * FROM odd_names LIMIT 1")

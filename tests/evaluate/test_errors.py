@@ -8,7 +8,7 @@ from dprap.errors import WorkloadError
 from dprap.evaluate import evaluate, exact_answers, family_errors, published_answers
 from dprap.mechanisms.result import MechanismResult
 from dprap.queries import Custom, Marginal, Threshold
-from dprap.relaxed.dataset import RelaxedDataset, uniform_weights
+from dprap.relaxed.rows import RelaxedDataset, uniform_weights
 from dprap.sources import MemorySource
 from dprap.workload import Workload, all_kway
 

@@ -11,7 +11,8 @@ from dprap.mechanisms import rap
 from dprap.mechanisms.result import Progress
 from dprap.privacy import Relation
 from dprap.queries import Custom, Marginal, Prefix, Threshold
-from dprap.relaxed import DivergedError, ProjectionSettings, answers
+from dprap.relaxed import answers
+from dprap.relaxed.jax.projection import DivergedError, ProjectionSettings
 from dprap.workload import Workload, all_kway
 
 WORKLOAD = Workload(DOMAIN, (Marginal(("a", "b", "c")), Marginal(("b", "c", "d"))))

@@ -11,10 +11,10 @@ from tests.mechanisms.small import DOMAIN, curator_on, exact_fractions, small_co
 
 from dprap.errors import SettingsError, WorkloadError
 from dprap.mechanisms import gaussian, independent
-from dprap.mechanisms.shared import project_simplex
 from dprap.privacy import Relation
 from dprap.queries import Custom, Marginal, Prefix, Threshold
-from dprap.relaxed.evaluate import answers
+from dprap.relaxed.marginals import answers
+from dprap.relaxed.simplex import project_simplex
 from dprap.workload import Workload, all_kway
 
 RELATIONS = [Relation.REPLACE, Relation.ADD_REMOVE]

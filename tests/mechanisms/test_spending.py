@@ -14,7 +14,7 @@ from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.errors import BudgetError
 from dprap.forecast import forecast
-from dprap.mechanisms.adaptive.schedule import MOST_CELLS
+from dprap.mechanisms.adaptive.rules import Rules
 from dprap.mechanisms.result import MechanismResult
 from dprap.plan import WorkloadChoice, make_plan
 from dprap.privacy import Curator, Neighbors, Relation
@@ -85,7 +85,7 @@ def test_every_release_has_spent_its_budget(method, relation):
 def test_columns_whose_pairs_are_too_large_get_the_whole_budget(relation):
     """Two columns of 1,100 codes have more cells than adaptive measures: nothing but the columns is left to pay for."""
     sizes = {"a": 1_100, "b": 1_100, "c": 1_100}
-    assert MOST_CELLS < 1_100**2
+    assert Rules().most_cells < 1_100**2
     plan, source = plan_and_source("adaptive", sizes, relation)
     steps = forecast(plan, 300).steps
     assert sum(step.rho for step in steps) == plan.budget.rho
@@ -122,7 +122,16 @@ def test_a_release_says_what_was_not_spent():
     assert "49.0% of the planned" in release.guarantee
 
 
-def test_a_method_that_bought_no_total_is_refused():
+def spends_nothing(curator, workload, settings, *, seed, progress):
+    """A method that measures nothing, so nothing that it returns adds up to the number of records."""
+    return MechanismResult(None, [np.zeros(size) for size in workload.sizes], ())
+
+
+NOTHING = SimpleNamespace(name="nothing", run=spends_nothing)
+
+
+def test_a_method_that_bought_no_number_of_records_is_refused():
     plan, source = plan_and_source("independent", {"a": 3, "b": 4}, Relation.ADD_REMOVE)
-    with pytest.raises(BudgetError, match="half bought no number of records"):
-        execute(replace(plan, method=HALF), source, insecure_noise_seed=1)
+    with pytest.raises(BudgetError, match="nothing bought no number of records"):
+        execute(replace(plan, method=NOTHING), source, insecure_noise_seed=1)
+    assert execute(replace(plan, method=HALF), source, insecure_noise_seed=1).rows > 1

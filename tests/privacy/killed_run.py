@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-import dprap.privacy.chain as chain
 import dprap.privacy.curator as curator_module
+import dprap.privacy.ledger.chain as chain
 from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.privacy import Budget, Curator, Ledger, Neighbors

@@ -10,8 +10,9 @@ import pytest
 from tests.privacy.tables import ADD_REMOVE, DOMAIN, REPLACE, curator_of, random_rows
 
 from dprap.errors import BudgetError, LedgerError
-from dprap.privacy import Ledger, Neighbors, Relation, chain, read_ledger
-from dprap.privacy.chain import ChainedFile
+from dprap.privacy import Ledger, Neighbors, Relation, read_ledger
+from dprap.privacy.ledger import chain
+from dprap.privacy.ledger.chain import ChainedFile
 from dprap.queries import Marginal
 
 ROWS = random_rows(np.random.default_rng(0), DOMAIN, 60)
@@ -205,8 +206,9 @@ def test_changed_or_missing_result_is_refused(path):
             result.write_bytes(change)
         with pytest.raises(LedgerError, match=r"changed|cannot be read"):
             read_ledger(path)
-        with Ledger(path, neighbors=REPLACE) as ledger, pytest.raises(LedgerError, match=r"changed|cannot be read"):
-            curator_of(ROWS, ledger=ledger, run="one").measure([FIRST], 0.125)
+        for use in ("resume the run", "start another"):
+            with pytest.raises(LedgerError, match=r"changed|cannot be read"), Ledger(path, neighbors=REPLACE) as ledger:
+                curator_of(ROWS, ledger=ledger, run="one" if use == "resume the run" else "two").measure([FIRST], 0.125)
 
 
 @pytest.mark.parametrize("content", [b"my notes", b"{}", b"a,b\n1,2\n", b'{"body": 1}', b'{"kind": "open"}\n'])
@@ -229,8 +231,8 @@ def test_torn_last_line_never_took_effect(path):
 
 def test_newer_version_is_refused(path):
     with contextlib.closing(ChainedFile.open(path)) as opened:
-        opened.append("open", {"version": 2, "cap_rho": None, "relation": "replace", "max_rows_per_person": 1})
-    with pytest.raises(LedgerError, match="version 2"):
+        opened.append("open", {"version": 3, "cap_rho": None, "relation": "replace", "max_rows_per_person": 1})
+    with pytest.raises(LedgerError, match="version 3"):
         read_ledger(path)
 
 
@@ -416,7 +418,7 @@ def test_reading_while_a_run_writes(path):
         "with Ledger(sys.argv[1], neighbors=Neighbors()) as ledger:\n"
         "    ledger.begin('r', Fraction(1), '', {})\n"
         "    print('open', flush=True)\n"
-        "    for step in range(100): ledger.charge('r', step, 'verb', 'd', Fraction(1, 100))\n"
+        "    for step in range(100): ledger.charge('r', step, 'verb', 'd', Fraction(1, 100), {})\n"
     )
     with subprocess.Popen([sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout.readline() == "open\n"

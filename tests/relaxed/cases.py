@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from dprap.domain import Domain
 from dprap.queries import Marginal, Prefix, Query, Threshold
-from dprap.relaxed import RelaxedDataset, initialise
+from dprap.relaxed import RelaxedDataset, uniform_weights
+from dprap.relaxed.jax.start import initialise
 
 DOMAIN = Domain.of({"a": 2, "b": 3, "c": 4, "d": 2})
 
@@ -32,9 +31,9 @@ def all_queries(domain: Domain = DOMAIN) -> list[Query]:
 
 def relaxed_rows(rows: int = 7, seed: int = 0, domain: Domain = DOMAIN) -> RelaxedDataset:
     """Random rows with uneven weights."""
-    start = initialise(domain, rows, jax.random.key(seed))
+    start = initialise(domain, rows, seed)
     weights = np.random.default_rng(seed).dirichlet(np.ones(rows))
-    return RelaxedDataset(domain, start.probabilities, jnp.asarray(weights, jnp.float32))
+    return RelaxedDataset(domain, start.probabilities, weights.astype(np.float32))
 
 
 def onehot_rows(domain: Domain, records: list[tuple[int, ...]]) -> RelaxedDataset:
@@ -43,5 +42,4 @@ def onehot_rows(domain: Domain, records: list[tuple[int, ...]]) -> RelaxedDatase
     for row, record in enumerate(records):
         for offset, code in zip(domain.offsets, record, strict=True):
             probabilities[offset + code, row] = 1
-    weights = jnp.full(len(records), 1 / len(records), dtype=jnp.float32)
-    return RelaxedDataset(domain, jnp.asarray(probabilities), weights)
+    return RelaxedDataset(domain, probabilities, uniform_weights(len(records)))

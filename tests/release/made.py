@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import product
 
-import jax.numpy as jnp
 import numpy as np
 
 from dprap.privacy.measurement import Certificate, Measurement, QueryMeasurement
@@ -39,8 +38,8 @@ def made_release(*, relaxed_rows: int = 4, rows: int = 1000, seed: int = 0, rela
     blocks = [rng.dirichlet(np.ones(size), relaxed_rows).T for size in domain.sizes]
     data = RelaxedDataset(
         domain,
-        jnp.asarray(np.concatenate(blocks), dtype=jnp.float32),
-        jnp.asarray(rng.dirichlet(np.ones(relaxed_rows)), dtype=jnp.float32),
+        np.concatenate(blocks).astype(np.float32),
+        rng.dirichlet(np.ones(relaxed_rows)).astype(np.float32),
     )
     families = (Marginal(("age", "sex")), Marginal(("sex", "smoker")), Prefix(("age", "smoker"), cumulative=("age",)))
     return Release(

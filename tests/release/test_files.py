@@ -85,11 +85,13 @@ def test_a_failed_save_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest
     assert list(tmp_path.iterdir()) == []
 
 
-def test_left_overs_of_a_dead_process_are_replaced(tmp_path: Path) -> None:
+def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "out.part").mkdir()
     (tmp_path / "out.part" / "stale").write_text("x")
     made_release().save(tmp_path / "out")
     assert not (tmp_path / "out" / "stale").exists()
+    assert (tmp_path / "out.part" / "stale").read_text() == "x"
+    assert {path.name for path in tmp_path.iterdir()} == {"out", "out.part"}
 
 
 def _edit(saved: Path, change: dict[str, object]) -> None:

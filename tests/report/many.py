@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from dprap.encoding import Codes
@@ -56,7 +54,7 @@ def related_release(
     sample = related_codes(schema, relaxed_rows, seed + 1)
     probabilities = np.concatenate(
         [
-            np.asarray(jax.nn.one_hot(column, size)).T * 0.85 + 0.15 / size
+            np.eye(size, dtype=np.float32)[column].T * 0.85 + 0.15 / size
             for column, size in zip(sample.columns, domain.sizes, strict=True)
         ]
     )
@@ -76,7 +74,7 @@ def related_release(
         privacy=PrivacyStatement(1.0, 2.5e-9, 0.0165, 0.0165, "replace", 1, "tight", private=True),
         facts=RunFacts("adaptive", {"rounds": 12}, 0, 61.3, 912.0, "0.1.0", "2026-01-01T00:00:00Z"),
         rows=rows,
-        relaxed=RelaxedDataset(domain, jnp.asarray(probabilities, dtype=jnp.float32), uniform_weights(relaxed_rows)),
+        relaxed=RelaxedDataset(domain, probabilities.astype(np.float32), uniform_weights(relaxed_rows)),
         workload_shares=None,
         measurements=tuple(measurements),
         certificate=Certificate(123_456, 210.0, 55.0, 0.95, 300.5, 0.0003),

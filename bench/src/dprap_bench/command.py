@@ -133,8 +133,9 @@ def studies() -> None:
     """List the studies."""
     from dprap_bench.studies import STUDIES
 
+    width = max(map(len, STUDIES))
     for name, shows in STUDIES.items():
-        typer.echo(f"{name:<20}{shows}")
+        typer.echo(f"{name:<{width}}  {shows}")
 
 
 @app.command("figures")

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import jax
 import numpy as np
 
 from dprap.datasets.benchmark import load_benchmark
@@ -15,13 +14,13 @@ from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.evaluate import evaluate, exact_answers, published_answers
 from dprap.mechanisms.result import MechanismResult
-from dprap.relaxed.rounding import round_rows
+from dprap.relaxed import random_key, round_rows
 from dprap.sources import MemorySource
 from dprap.workload import Workload
 from dprap_bench.cell import Cell
 from dprap_bench.methods import bench_method
 from dprap_bench.seeded import seeded_curator
-from dprap_bench.timing import StepCount, timed
+from dprap_bench.timing import timed
 from dprap_bench.workloads import named_workload, unseen_marginals
 
 Metrics = dict[str, float]
@@ -52,15 +51,12 @@ def measure_cell(cell: Cell, data_dir: Path) -> Metrics:
     method = bench_method(cell.method)
     draws = private.rows if {"downstream", "unseen", "rounding"} & set(cell.extras) else 0
     settings = method.settings(cell.settings, synthetic_rows=draws)
-    steps = StepCount()
     metrics: Metrics
     with timed() as metrics:
         curator = seeded_curator(source, epsilon=cell.epsilon, seed=cell.seed, relation=cell.relation)
-        result = method.run(curator, workload, settings, seed=cell.seed, progress=steps)
-        if result.relaxed is not None:
-            result.relaxed.probabilities.block_until_ready()
-    if steps.steps:
-        metrics |= {"steps": float(steps.steps), "cpu_seconds_per_step": metrics["cpu_seconds"] / steps.steps}
+        result = method.run(curator, workload, settings, seed=cell.seed)
+    if result.steps:
+        metrics |= {"steps": float(result.steps), "cpu_seconds_per_step": metrics["cpu_seconds"] / result.steps}
     errors = evaluate(source, workload, result)
     metrics |= {"queries": float(errors.queries), "max": errors.max, "mean": errors.mean, "rmse": errors.rmse}
     metrics |= {} if errors.tv is None else {"tv": errors.tv}
@@ -87,9 +83,7 @@ def _records(outcome: Outcome, *, rows: int | None = None, oversample: int | Non
     relaxed = outcome.result.relaxed
     if relaxed is None:
         raise SettingsError(f"method {outcome.cell.method} makes no synthetic data to measure.")
-    columns = round_rows(
-        relaxed, jax.random.key(outcome.cell.seed), rows=rows, oversample=oversample, method="independent"
-    )
+    columns = round_rows(relaxed, random_key(outcome.cell.seed), rows=rows, oversample=oversample, method="independent")
     return Codes(relaxed.domain, columns)
 
 

@@ -24,7 +24,7 @@ class Variant:
         """Settings of a run; a positive `synthetic_rows` asks a method with a model for that many records."""
         chosen = {**self.fixed, **given}
         if "max_steps" in chosen:
-            from dprap.relaxed.projection import ProjectionSettings
+            from dprap.relaxed.jax.projection import ProjectionSettings
 
             chosen["projection"] = ProjectionSettings(max_steps=chosen.pop("max_steps"))
         if self.models and synthetic_rows:

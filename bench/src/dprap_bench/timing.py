@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import math
-import re
 import resource
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from dprap.mechanisms.result import Progress
-
 # Ten times the slowest tick of a processor's clock, in seconds.
 _SHORTEST = 0.1
-
-_STEPS = re.compile(r"after (\d+) steps")
 
 
 @contextmanager
@@ -48,15 +43,3 @@ def least_cpu_seconds(work: Callable[[], Any], repetitions: int) -> float:
             spent = time.process_time() - start
         least = min(least, spent / times)
     return least
-
-
-class StepCount:
-    """Counts the optimiser's steps that a method's progress tells of."""
-
-    def __init__(self) -> None:
-        self.steps = 0
-
-    def __call__(self, report: Progress) -> None:
-        """Take note of a report."""
-        if found := _STEPS.search(report.detail):
-            self.steps += int(found[1])

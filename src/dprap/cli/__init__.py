@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
@@ -9,7 +10,7 @@ import sys
 def main() -> None:
     """Run the command line; errors meant for the user become one line and an exit code."""
     from dprap.cli.app import app
-    from dprap.cli.exits import exit_code_of
+    from dprap.cli.exits import REFUSED_INPUT, exit_code_of
     from dprap.cli.output import complain
     from dprap.errors import DprapError
 
@@ -22,3 +23,8 @@ def main() -> None:
         # the reader of our output went away (`| head`): say nothing more, on exit either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        complain(f"the path {str(error.filename)[:60]}… is too long for this system. Name a shorter one.")
+        sys.exit(REFUSED_INPUT)

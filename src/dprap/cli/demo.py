@@ -10,6 +10,11 @@ import typer
 from dprap.cli import options as o
 from dprap.mechanisms import DEFAULT_METHOD
 
+# A folder with anything else in it is somebody's own, and is not replaced.
+_FILES_OF_A_DEMO = frozenset(
+    ("release.json", "schema.yaml", "synthetic.parquet", "relaxed.npz", "measurements.parquet", "report.html")
+)
+
 
 def demo(
     out: Annotated[Path, typer.Option(help="Directory for the release; replaced if it is an earlier demo.")] = Path(
@@ -37,7 +42,8 @@ def demo(
     schema = example_schema()
     if out.exists():
         kept = out / "schema.yaml"
-        if not (out / "release.json").exists() or not kept.exists() or Schema.load(kept) != schema:
+        names = {path.name for path in out.iterdir()} if out.is_dir() else set()
+        if not {"release.json", "schema.yaml"} <= names <= _FILES_OF_A_DEMO or Schema.load(kept) != schema:
             raise SettingsError(f"{out} exists and is not an earlier demo. Choose another --out.")
         shutil.rmtree(out)
     note(f"an invented table of {rows:,} people, {len(schema.columns)} columns", quiet=quiet)

@@ -50,6 +50,10 @@ Public = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Seed of public randomness: initialisation and rounding. Never of noise.")]
+AnchorOption = Annotated[
+    str | None,
+    typer.Option("--anchor", help="Outside memory of the ledger's last line: FILE, or command:PROGRAM."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say only what went wrong.")]
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable result on stdout.")]
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dprap.forecast import Forecast
     from dprap.plan import Plan
+    from dprap.privacy import Ledger
     from dprap.release import Release
 
 
 def plan_lines(plan: Plan, rows: int | None) -> list[str]:
     """The plan in a few lines; `rows` only where it is public."""
     from dprap.forecast import forecast
+    from dprap.privacy import caution_lines
 
     budget = plan.budget
     lines = [
@@ -36,7 +38,25 @@ def plan_lines(plan: Plan, rows: int | None) -> list[str]:
         lines.append(
             f"cost        about {expected.memory_mb:,.0f} MB and {_duration(expected.core_seconds)} of one core, roughly"
         )
-    return lines
+    return [*lines, *(f"caution     {text}" for text in caution_lines(budget))]
+
+
+def ledger_lines(ledger: Ledger, plan: Plan) -> list[str]:
+    """What was spent on the data set before, and what the sum will be."""
+    from dprap.privacy import balance_lines
+
+    return [f"ledger      {ledger.path}", *(f"            {text}" for text in balance_lines(ledger.state, plan.budget))]
+
+
+def show_release(release: Release, out: str, seconds: float, *, quiet: bool, as_json: bool) -> None:
+    """Print a finished release."""
+    from dprap.cli.output import print_json, results
+
+    if as_json:
+        print_json(release_data(release, out))
+    elif not quiet:
+        for line in release_lines(release, out, seconds):
+            results.print(line)
 
 
 def _step_lines(expected: Forecast, plan: Plan, rows: int | None) -> list[str]:

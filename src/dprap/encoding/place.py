@@ -1,12 +1,15 @@
-"""Where each raw value belongs among the ordinary codes of its column.
+"""Codes of whole columns: the fast twins of `column.place`, one for each kind of Arrow array.
 
-Nothing here decides by itself: a value is placed, missing, outside the domain or unreadable, and the column's declared
-policy gives it a code or raises. Messages name the column and the kind of problem, never a value, a row or a count.
+Every path here gives, element by element, what `column.place` gives for the value alone. None of its steps can raise
+because of a value, and none looks at a neighbour: there is no cast that fails for some texts, no inference, no second
+parser for a whole batch. What a path cannot read for sure is placed one by one. A column whose *type* holds no value of
+the declared column is a SchemaError, because types are part of a table's public structure.
+
+Positions and the reasons for having none (`Unplaced`) become codes by the column's policy. Messages name the column and
+the kind of problem, never a value, a row or a count.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -16,161 +19,173 @@ from jaxtyping import Bool, Int64, Num
 from dprap.array_types import CodeColumn
 from dprap.encoding import text
 from dprap.encoding.codes import code_dtype
-from dprap.encoding.policy import missing_code, outside_code, unreadable_code
+from dprap.encoding.objects import PlacedType
+from dprap.encoding.policy import unplaced_code
 from dprap.errors import SchemaError
 from dprap.schema import Boolean, Categorical, Column, Date, Datetime, Integer, Number
 from dprap.schema.binned import BinnedColumn
+from dprap.schema.values import Unplaced, is_text_type
 
 Mask = Bool[np.ndarray, "records"]
 Positions = Int64[np.ndarray, "records"]
 
-_TO_MICROSECONDS = {"s": 10**6, "ms": 1000, "us": 1}
 _INT64 = np.iinfo(np.int64)
-
-
-@dataclass(frozen=True)
-class Placed:
-    """Positions among the ordinary codes (and the catch-all), with masks of the values that have none.
-
-    Positions of values outside an ordered domain are already those of the nearest bin.
-    """
-
-    positions: Positions
-    missing: Mask
-    outside: Mask
-    unreadable: Mask
-
-    def take(self, indices: Int64[np.ndarray, "records"], missing: Mask) -> Placed:
-        """Placement of values that refer to these by index; missing ones have index 0."""
-        return Placed(
-            self.positions[indices],
-            missing | self.missing[indices],
-            ~missing & self.outside[indices],
-            ~missing & self.unreadable[indices],
-        )
+_UNITS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+# A division of two float64 is the nearest one to the quotient if both are exact: below 2^53, and up to 10^22.
+_EXACT_FLOAT = 2**53
+_MAX_SCALE = 18
 
 
 def encode_column(name: str, column: Column, array: pa.Array, *, null_texts: tuple[str, ...] | None) -> CodeColumn:
     """Codes of one column. `null_texts` is given for CSV: all values are then text, and these texts mean null."""
-    placed = _place(name, column, array, null_texts)
-    codes = placed.positions
-    if placed.missing.any():
-        codes = np.where(placed.missing, missing_code(name, column), codes)
-    if placed.unreadable.any():
-        codes = np.where(placed.unreadable, unreadable_code(name, column), codes)
-    if column.policy != "clip" and placed.outside.any():
-        codes = np.where(placed.outside, outside_code(name, column), codes)
-    return codes.astype(code_dtype(column.size))
+    return codes_of(name, column, positions_of(name, column, array, null_texts))
 
 
-def _place(name: str, column: Column, array: pa.Array, null_texts: tuple[str, ...] | None) -> Placed:
+def encode_text(name: str, column: Column, value: str | None, *, null_texts: tuple[str, ...]) -> int:
+    """The code of one text that stands for many records, such as the name of a folder."""
+    position = Unplaced.MISSING if value in null_texts else column.place(value)
+    return int(codes_of(name, column, np.array([position], dtype=np.int64))[0])
+
+
+def codes_of(name: str, column: Column, positions: Positions) -> CodeColumn:
+    """Codes for positions: what has none gets the code of the column's policy, or is refused."""
+    if len(positions) and positions.min() < 0:
+        for reason in Unplaced:
+            has_none = positions == reason
+            if has_none.any():
+                positions = np.where(has_none, unplaced_code(name, column, reason), positions)
+    return positions.astype(code_dtype(column.size))
+
+
+def positions_of(name: str, column: Column, array: pa.Array, null_texts: tuple[str, ...] | None = None) -> Positions:
+    """`column.place` of each value of an Arrow array."""
     kind = array.type
+    if isinstance(kind, PlacedType):
+        return np.asarray(pc.fill_null(array.storage, int(Unplaced.MISSING)).to_numpy(zero_copy_only=False))
     if pa.types.is_null(kind):
         return _all_missing(len(array))
     if pa.types.is_dictionary(kind):
-        return _place_indexed(name, column, array, null_texts)
-    if text.is_text(kind):
-        if isinstance(column, Categorical) and not column.is_integer and null_texts is None:
-            return _place_among(array, column)
-        # text in a typed table is read only where the schema says so, or where nothing can go wrong
-        if null_texts is None and not (column.storage == "string" or column.is_total or isinstance(column, Boolean)):
-            raise _wrong_type(name, column, kind)
-        return _place_text(column, array, null_texts or ())
-    return _place_typed(name, column, array)
-
-
-def _place_indexed(name: str, column: Column, array: pa.DictionaryArray, null_texts: tuple[str, ...] | None) -> Placed:
-    """Place the distinct values once; records only look theirs up."""
-    if len(array.dictionary) == 0:
-        return _all_missing(len(array))
-    missing = _nulls(array.indices)
-    indices = pc.fill_null(array.indices, 0).to_numpy(zero_copy_only=False).astype(np.int64)
-    # values that no record refers to must not raise: pandas categories and Parquet dictionaries keep them
-    return _place(name, column, array.dictionary, null_texts).take(indices, missing)
-
-
-def _place_text(column: Column, array: pa.Array, null_texts: tuple[str, ...]) -> Placed:
-    encoded = array.dictionary_encode()
-    distinct = encoded.dictionary.cast(pa.string())
-    if len(distinct) == 0:
-        return _all_missing(len(array))
-    if null_texts:
-        is_null = pc.is_in(distinct, value_set=pa.array(null_texts, pa.string()))
-        distinct = pc.if_else(is_null, pa.scalar(None, pa.string()), distinct)
-    if isinstance(column, Categorical):
-        placed = _place_among(distinct, column)
-    elif isinstance(column, Boolean):
-        placed = _place_boolean(distinct, column)
-    else:
-        missing = _nulls(distinct)
-        values, readable = text.parse(column, distinct)
-        placed = _into_bins(column, values, missing=missing, unreadable=~readable & ~missing)
-    missing = _nulls(encoded.indices)
-    return placed.take(pc.fill_null(encoded.indices, 0).to_numpy(zero_copy_only=False).astype(np.int64), missing)
-
-
-def _place_among(array: pa.Array, column: Categorical) -> Placed:
-    """Look values up in the list; for an integer column given as text, in the list's texts."""
-    labels = [*column.members, *([] if column.other is None else [column.other])]
-    is_text = text.is_text(array.type)
-    listed = pa.array([str(label) for label in labels] if is_text else labels).cast(array.type)
-    found = pc.index_in(array, value_set=listed)
-    codes = np.repeat(np.arange(column.regular), [len(group) for group in column.member_groups])
-    codes = np.append(codes, column.regular)  # the catch-all's own label, or a filler for values not found
-    missing = _nulls(array)
-    outside = _nulls(found) & ~missing
-    positions = codes[pc.fill_null(found, 0).to_numpy(zero_copy_only=False)]
-    return Placed(positions, missing, outside, np.zeros(len(array), dtype=bool))
-
-
-def _place_boolean(array: pa.Array, column: Boolean) -> Placed:
-    texts = pa.array([*column.false_values, *column.true_values], pa.string())
-    found = pc.index_in(array.cast(pa.string()), value_set=texts)
-    missing = _nulls(array)
-    positions = pc.fill_null(found, 0).to_numpy(zero_copy_only=False) >= len(column.false_values)
-    return Placed(positions.astype(np.int64), missing, np.zeros(len(array), dtype=bool), _nulls(found) & ~missing)
-
-
-def _place_typed(name: str, column: Column, array: pa.Array) -> Placed:
-    kind = array.type
+        # the distinct values once, also those that no record refers to: only what a record has can be refused
+        return _looked_up(positions_of(name, column, array.dictionary, null_texts), array.indices)
+    # text in a typed table is read only where the schema says so, or where nothing can go wrong
+    if not column.takes(kind) and not (null_texts is not None and is_text_type(kind)):
+        raise _wrong_type(name, column, kind)
+    if is_text_type(kind):
+        return _place_texts(column, array, null_texts or ())
+    if len(array) == 0:
+        return _all_missing(0)
     missing = _nulls(array)
     if isinstance(column, Boolean):
-        if not pa.types.is_boolean(kind):
-            raise _wrong_type(name, column, kind)
         positions = pc.fill_null(array, fill_value=False).to_numpy(zero_copy_only=False).astype(np.int64)
-        return Placed(positions, missing, *(np.zeros((2, len(array)), dtype=bool)))
-    if isinstance(column, Integer) or (isinstance(column, Categorical) and column.is_integer):
-        whole, unreadable = _whole_numbers(name, column, array)
-        if pa.types.is_floating(kind):
-            missing |= np.isnan(_floats(array))
-        unreadable &= ~missing
-        if isinstance(column, Integer):
-            return _into_bins(column, whole, missing=missing, unreadable=unreadable)
-        among = _place_among(pa.array(whole), column)
-        return Placed(among.positions, missing, among.outside & ~missing & ~unreadable, unreadable)
-    if isinstance(column, Number):
-        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-            raise _wrong_type(name, column, kind)
-        floats = _floats(array)
-        return _into_bins(column, floats, missing=missing | np.isnan(floats))
-    if isinstance(column, Date):
-        return _into_bins(column, _days(name, column, array), missing=missing)
-    if isinstance(column, Datetime):
-        if not pa.types.is_timestamp(kind) or (kind.tz is None) != (column.timezone is None):
-            raise _wrong_type(name, column, kind)
-        return _into_bins(column, _microseconds(array), missing=missing)
-    raise _wrong_type(name, column, kind)
+    elif isinstance(column, Date):
+        positions = _into_bins(column, _days(array))
+    elif isinstance(column, Datetime):
+        positions = _into_bins(column, _microseconds(array))
+    elif pa.types.is_decimal(kind):
+        positions = _place_decimals(column, array, missing)
+    else:
+        positions = _place_numbers(column, array, missing)
+    return np.where(missing, Unplaced.MISSING, positions) if missing.any() else positions
 
 
-def _into_bins(
-    column: BinnedColumn, values: Num[np.ndarray, "records"], *, missing: Mask, unreadable: Mask | None = None
-) -> Placed:
-    if unreadable is None:
-        unreadable = np.zeros(len(values), dtype=bool)
+def _all_missing(rows: int) -> Positions:
+    return np.full(rows, Unplaced.MISSING, dtype=np.int64)
+
+
+def _looked_up(distinct: Positions, indices: pa.Array) -> Positions:
+    """Positions of values that refer to distinct ones by their index, or to nothing."""
+    if len(distinct) == 0:
+        return _all_missing(len(indices))
+    positions = distinct[pc.fill_null(indices, 0).to_numpy(zero_copy_only=False).astype(np.int64)]
+    missing = _nulls(indices)
+    return np.where(missing, Unplaced.MISSING, positions) if missing.any() else positions
+
+
+def _place_texts(column: Column, array: pa.Array, null_texts: tuple[str, ...]) -> Positions:
+    if pa.types.is_string_view(array.type):
+        array = array.cast(pa.large_string())  # which few of Arrow's functions know
+    if isinstance(column, Categorical) and not null_texts:
+        return _place_labels(column, array)
+    encoded = array.dictionary_encode()
+    distinct = encoded.dictionary
+    if null_texts and len(distinct):
+        is_null = pc.is_in(distinct, value_set=pa.array(null_texts, distinct.type))
+        distinct = pc.if_else(is_null, pa.scalar(None, distinct.type), distinct)
+    if isinstance(column, Categorical | Boolean):
+        return _looked_up(_place_labels(column, distinct), encoded.indices)
+    values, readable = text.parse(column, distinct)
+    positions = np.where(readable, _into_bins(column, values), Unplaced.UNREADABLE)
+    return _looked_up(np.where(_nulls(distinct), Unplaced.MISSING, positions), encoded.indices)
+
+
+def _place_labels(column: Categorical | Boolean, texts: pa.Array) -> Positions:
+    """Look texts up in the column's list."""
+    not_found = Unplaced.UNREADABLE if isinstance(column, Boolean) else Unplaced.OUTSIDE
+    labels = column.label_texts
+    found = pc.index_in(texts, value_set=pa.array(list(labels), texts.type))
+    listed = np.array([*labels.values(), not_found], dtype=np.int64)
+    positions = listed[pc.fill_null(found, len(labels)).to_numpy(zero_copy_only=False)]
+    missing = _nulls(texts)
+    return np.where(missing, Unplaced.MISSING, positions) if missing.any() else positions
+
+
+def _place_numbers(column: Categorical | Integer | Number, array: pa.Array, missing: Mask) -> Positions:
+    """Integers and floats; NaN is added to what is missing."""
+    if isinstance(column, Number) or pa.types.is_floating(array.type):
+        floats = pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        missing |= np.isnan(floats)
+        if isinstance(column, Number):
+            return _into_bins(column, floats)
+        beyond = (floats >= 2.0**63) | (floats < -(2.0**63))
+        is_whole = floats == np.rint(floats)
+        ends = np.where(floats > 0, _INT64.max, _INT64.min)
+        whole = np.where(beyond | ~is_whole, 0, floats).astype(np.int64)
+        positions = _place_whole(column, np.where(beyond, ends, whole), beyond)
+        return np.where(is_whole, positions, Unplaced.UNREADABLE)
+    values = pc.fill_null(array, 0).to_numpy(zero_copy_only=False)
+    if array.type != pa.uint64():
+        return _place_whole(column, values.astype(np.int64), None)
+    beyond = values > np.uint64(_INT64.max)
+    return _place_whole(column, np.minimum(values, np.uint64(_INT64.max)).astype(np.int64), beyond)
+
+
+def _place_whole(column: Categorical | Integer | Number, values: Positions, beyond: Mask | None) -> Positions:
+    """Whole numbers; those beyond int64 are at its ends, which are outside all bounds but may be in a list."""
+    if not isinstance(column, Categorical):
+        return _into_bins(column, values)
+    labels = column.labels
+    found = pc.index_in(pa.array(values), value_set=pa.array(list(labels), pa.int64()))
+    listed = np.array([*labels.values(), Unplaced.OUTSIDE], dtype=np.int64)
+    positions = listed[pc.fill_null(found, len(labels)).to_numpy(zero_copy_only=False)]
+    return positions if beyond is None else np.where(beyond, Unplaced.OUTSIDE, positions)
+
+
+def _place_decimals(column: Categorical | Integer | Number, array: pa.Array, missing: Mask) -> Positions:
+    """Decimals by their unscaled integers where 64 bits hold these exactly, all others one by one."""
+    scale = array.type.scale
+    positions = np.zeros(len(array), dtype=np.int64)
+    is_small = np.zeros(len(array), dtype=bool)
+    if not pa.types.is_decimal256(array.type) and 0 <= scale <= _MAX_SCALE:
+        if not pa.types.is_decimal128(array.type):
+            array = array.cast(pa.decimal128(38, scale))  # from 32 or 64 bits, which always fit
+        # Arrow keeps each as 128 bits, low half first
+        words = np.frombuffer(array.buffers()[1], dtype=np.int64).reshape(-1, 2)
+        low, high = words[array.offset : array.offset + len(array)].T
+        is_small = high == low >> 63
+        if isinstance(column, Number):
+            is_small &= (low <= _EXACT_FLOAT) & (low >= -_EXACT_FLOAT)
+            positions = _into_bins(column, low / 10.0**scale)
+        else:
+            whole, part = np.divmod(low, 10**scale)
+            positions = np.where(part == 0, _place_whole(column, whole, None), Unplaced.UNREADABLE)
+    for index in np.flatnonzero(~is_small & ~missing):
+        positions[index] = column.place(array[index])
+    return positions
+
+
+def _into_bins(column: BinnedColumn, values: Num[np.ndarray, "records"]) -> Positions:
+    """The bin of each value; the nearest one under `clip`, else OUTSIDE, where a value is outside the bounds."""
     edges = column.bin_edges
-    if missing.any() or unreadable.any():
-        values = np.where(missing | unreadable, edges[0], values)
-    below, above = values < edges[0], values >= edges[-1]
     steps = np.diff(edges[:-1])
     if len(edges) == 2:
         positions = np.zeros(len(values), dtype=np.int64)
@@ -181,47 +196,26 @@ def _into_bins(
         positions = np.minimum((inside - edges[0]) // steps[0], len(edges) - 2)
     else:
         positions = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
-    return Placed(positions, missing, below | above, unreadable)
+    if column.policy == "clip":
+        return positions
+    outside = (values < edges[0]) | (values >= edges[-1])
+    return np.where(outside, Unplaced.OUTSIDE, positions) if outside.any() else positions
 
 
-def _whole_numbers(name: str, column: Column, array: pa.Array) -> tuple[Int64[np.ndarray, "records"], Mask]:
-    """Values as int64, far ones pulled to the ends of int64, and which are not whole."""
-    kind = array.type
-    if pa.types.is_integer(kind):
-        values = pc.fill_null(array, 0).to_numpy(zero_copy_only=False)
-        if kind == pa.uint64():
-            values = np.minimum(values, np.uint64(_INT64.max))
-        return values.astype(np.int64), np.zeros(len(array), dtype=bool)
-    if not (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        raise _wrong_type(name, column, kind)
-    if pa.types.is_decimal(kind) and kind.scale == 0 and kind.precision <= 18:
-        return _integers(array), np.zeros(len(array), dtype=bool)
-    floats = _floats(array)
-    not_whole = np.isfinite(floats) & (floats != np.rint(floats))
-    return text.to_int64(np.where(not_whole, 0, np.nan_to_num(floats, nan=0))), not_whole
-
-
-def _floats(array: pa.Array) -> Num[np.ndarray, "records"]:
-    """Values as float64, nulls as NaN. Integers beyond 2^53 round, which bins do not notice."""
-    return np.asarray(pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
-
-
-def _days(name: str, column: Date, array: pa.Array) -> Positions:
+def _days(array: pa.Array) -> Positions:
     kind = array.type
     if pa.types.is_date32(kind):
         return _integers(array.cast(pa.int32()))
     if pa.types.is_date64(kind):
         return np.asarray(_integers(array) // 86_400_000)
-    if pa.types.is_timestamp(kind) and kind.tz is None:
-        return np.asarray(_integers(array) // (86_400 * {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind.unit]))
-    raise _wrong_type(name, column, kind)
+    return np.asarray(_integers(array) // (86_400 * _UNITS_PER_SECOND[kind.unit]))
 
 
 def _microseconds(array: pa.Array) -> Positions:
     values = _integers(array)
     if array.type.unit == "ns":
         return np.asarray(values // 1000)
-    factor = _TO_MICROSECONDS[array.type.unit]
+    factor = 10**6 // _UNITS_PER_SECOND[array.type.unit]
     return np.asarray(np.clip(values, _INT64.min // factor + 1, _INT64.max // factor) * factor)
 
 
@@ -233,11 +227,6 @@ def _nulls(array: pa.Array) -> Mask:
     if array.null_count == 0:
         return np.zeros(len(array), dtype=bool)
     return np.asarray(pc.is_null(array).to_numpy(zero_copy_only=False), dtype=bool)
-
-
-def _all_missing(rows: int) -> Placed:
-    nothing = np.zeros(rows, dtype=bool)
-    return Placed(np.zeros(rows, dtype=np.int64), ~nothing, nothing, nothing)
 
 
 def _wrong_type(name: str, column: Column, kind: pa.DataType) -> SchemaError:

@@ -9,6 +9,16 @@ from __future__ import annotations
 from dprap.errors import DataError
 from dprap.schema import Column
 from dprap.schema.binned import BinnedColumn
+from dprap.schema.values import Unplaced
+
+
+def unplaced_code(name: str, column: Column, reason: Unplaced) -> int:
+    """The code of a value without a position; raises DataError where the column's policy has none."""
+    return {
+        Unplaced.MISSING: missing_code,
+        Unplaced.UNREADABLE: unreadable_code,
+        Unplaced.OUTSIDE: outside_code,
+    }[reason](name, column)
 
 
 def missing_code(name: str, column: Column) -> int:

@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from dprap.encoding.frames import Arrow, Convert, from_pandas, from_polars, guessed
+from dprap.encoding.objects import id_texts, place_objects, placed_array
 from dprap.errors import DataError
 from dprap.schema import Schema
 
@@ -36,52 +38,47 @@ def open_table(
 ) -> TableBatches:
     """Open an Arrow, pandas or polars table or the path of a CSV or Parquet file.
 
-    Of a Parquet file only the columns of the schema, if there is one, are read, and those named in `also`.
+    Of the columns only those of the schema, if there is one, are read, and those named in `also`. Columns of objects,
+    which have no type, are placed by the schema right here, value by value.
     """
     if isinstance(table, str | Path):
         return _open_file(Path(table), schema, batch_rows, also)
-    arrow = as_arrow(table, schema)
-    return TableBatches(tuple(arrow.column_names), is_text=False, read=lambda: iter(arrow.to_batches(batch_rows)))
+    names, arrow = _in_memory(table, schema, also)
+    return TableBatches(names, is_text=False, read=lambda: iter(arrow.to_batches(batch_rows)))
 
 
-def as_arrow(table: Any, schema: Schema | None = None) -> pa.Table:
-    """An Arrow table from a table in memory."""
-    if isinstance(table, pa.Table):
-        return table
+def _in_memory(table: Any, schema: Schema | None, also: tuple[str, ...]) -> tuple[tuple[str, ...], pa.Table]:
+    """All column names of a table in memory, and an Arrow table of those that are wanted."""
     if isinstance(table, pa.RecordBatch):
-        return pa.Table.from_batches([table])
+        table = pa.Table.from_batches([table])
     library = type(table).__module__.partition(".")[0]
-    if library == "pandas" and hasattr(table, "columns"):
-        return _from_pandas(table, schema)
-    if library == "polars" and hasattr(table, "to_arrow"):
-        return table.to_arrow()
-    raise DataError(
-        f"cannot read a table from {type(table).__name__}. Give an Arrow, pandas or polars table or a CSV or Parquet path."
-    )
+    if isinstance(table, pa.Table):
+        columns = list(zip(table.column_names, table.columns, strict=True))
+        convert: Callable[[Any, Convert], Arrow] = lambda column, _: column  # noqa: E731
+    elif library == "pandas" and hasattr(table, "columns"):
+        columns = [(str(name), table.iloc[:, position]) for position, name in enumerate(table.columns)]
+        convert = from_pandas
+    elif library == "polars" and hasattr(table, "get_columns"):
+        columns = [(column.name, column) for column in table.get_columns()]
+        convert = from_polars
+    else:
+        raise DataError(
+            f"cannot read a table from {type(table).__name__}. "
+            "Give an Arrow, pandas or polars table or a CSV or Parquet path."
+        )
+    wanted = [(name, column) for name, column in columns if schema is None or name in schema.columns or name in also]
+    arrays = [convert(column, _of_objects(name, schema)) for name, column in wanted]
+    return tuple(name for name, _ in columns), pa.table(arrays, names=[name for name, _ in wanted])
 
 
-def _from_pandas(frame: Any, schema: Schema | None) -> pa.Table:
-    names = [str(name) for name in frame.columns]
-    arrays = []
-    for position, name in enumerate(names):
-        series = frame.iloc[:, position]
-        try:
-            arrays.append(pa.Array.from_pandas(series))
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
-            column = None if schema is None else schema.columns.get(name)
-            if column is None or not column.is_total:
-                raise DataError(
-                    f"column {name!r}: mixes types or holds objects that are no plain values. Convert it to one type."
-                ) from None
-            arrays.append(_as_texts(series))
-    return pa.table(arrays, names=names)
-
-
-def _as_texts(series: Any) -> pa.Array:
-    """Objects of mixed types as text; a total policy has a code for whatever that gives."""
-    missing = series.isna().to_numpy()
-    texts = [None if gone else str(value) for value, gone in zip(series, missing, strict=True)]
-    return pa.array(texts, pa.string())
+def _of_objects(name: str, schema: Schema | None) -> Convert:
+    """What becomes of a column of objects: positions by the schema, texts of person ids, or a guess for a draft."""
+    if schema is None:
+        return guessed
+    if name in schema.columns:
+        column = schema.columns[name]
+        return lambda values: placed_array(place_objects(column, values))
+    return lambda values: id_texts(name, values)
 
 
 def _open_file(path: Path, schema: Schema | None, batch_rows: int, also: tuple[str, ...]) -> TableBatches:

@@ -11,8 +11,8 @@ from dprap.errors import WorkloadError
 from dprap.mechanisms.result import MechanismResult
 from dprap.privacy.exact import ExactAnswers
 from dprap.queries import Family
-from dprap.relaxed.dataset import RelaxedDataset
-from dprap.relaxed.evaluate import answers
+from dprap.relaxed.marginals import answers
+from dprap.relaxed.rows import RelaxedDataset
 from dprap.sources import CountSource, MemorySource
 
 Published: TypeAlias = MechanismResult | RelaxedDataset | Codes | Sequence[Answers]

@@ -1,8 +1,8 @@
-"""The Gaussian mechanism on every marginal (or every query) of the workload: answers only, no synthetic table.
+"""The Gaussian mechanism on every marginal or query of the workload: answers, no table.
 
-Each measured marginal is projected onto the simplex, which is free and removes most of the noise on empty cells; prefixes and
-thresholds are summed from the cells before that.
-Marginals are not made consistent with each other, and the noise grows with the square root of their number.
+Each measured marginal is projected onto the simplex, which is free and removes most of the noise on
+empty cells; prefixes and thresholds are summed from the cells before that. Marginals are not made
+consistent with each other, and the noise grows with the square root of their number.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from typing import Literal
 import numpy as np
 
 from dprap.errors import SettingsError
+from dprap.mechanisms.cell_answers import cell_families, family_answers
 from dprap.mechanisms.outline import PlannedStep, measured_marginals, rho_of_records, total_of_records
 from dprap.mechanisms.protocol import Mechanism
+from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.mechanisms.shared import cell_families, count_records, family_answers, project_simplex
 from dprap.privacy import Curator, Neighbors
 from dprap.privacy.gaussian import stddev_for
 from dprap.queries import Marginal
+from dprap.relaxed.simplex import project_simplex
 from dprap.workload import Workload
 
 
@@ -28,8 +30,8 @@ from dprap.workload import Workload
 class GaussianSettings:
     """How the budget is paid out.
 
-    `per` = "marginal" pays once for all cells of a marginal; "query" pays for every query, as the paper's T = 1 does.
-    `records_share` is spent on the number of records where that is private.
+    `per` = "marginal" pays once for all cells of a marginal; "query" pays for every query, as the
+    paper's T = 1 does. `records_share` is spent on the number of records where that is private.
     """
 
     per: Literal["marginal", "query"] = "marginal"
@@ -85,7 +87,7 @@ def run(
     progress(Progress("measure", 1, 1))
     fractions = {m.marginal: m.counts / records.count for m in measured}
     answers = [family_answers(workload.domain, family, fractions[Marginal(family.columns)]) for family in families]
-    return MechanismResult(relaxed=None, answers=answers, measurements=(*records.measurements, *measured))
+    return MechanismResult(None, answers, (*records.measurements, *measured), records.count)
 
 
 def _per_query(
@@ -97,7 +99,7 @@ def _per_query(
         fractions = np.asarray(counts, dtype=np.float64) / records.count
         answers.append(project_simplex(fractions) if isinstance(family, Marginal) else np.clip(fractions, 0.0, 1.0))
         progress(Progress("measure", len(answers), len(workload)))
-    return MechanismResult(relaxed=None, answers=answers, measurements=records.measurements)
+    return MechanismResult(None, answers, records.measurements, records.count)
 
 
 MECHANISM = Mechanism(run, outline, GaussianSettings, "every marginal once; answers only")

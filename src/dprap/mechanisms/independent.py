@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-import jax.numpy as jnp
 import numpy as np
 
+from dprap.mechanisms.cell_answers import distribution_of
 from dprap.mechanisms.outline import PlannedStep, measured_marginals, rho_of_records, total_of_records
 from dprap.mechanisms.protocol import Mechanism
+from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.mechanisms.shared import count_records, distribution_of
 from dprap.privacy import Curator, Neighbors
 from dprap.queries import Marginal
-from dprap.relaxed.dataset import RelaxedDataset, uniform_weights
+from dprap.relaxed.rows import RelaxedDataset, uniform_weights
 from dprap.workload import Workload
 
 
@@ -55,8 +55,8 @@ def run(
     measured = curator.measure([Marginal((name,)) for name in workload.domain.names], curator.remaining)
     progress(Progress("measure", 1, 1))
     row = np.concatenate([distribution_of(m, records.count) for m in measured])
-    relaxed = RelaxedDataset(workload.domain, jnp.asarray(row[:, None], dtype=jnp.float32), uniform_weights(1))
-    return MechanismResult(relaxed=relaxed, answers=None, measurements=(*records.measurements, *measured))
+    relaxed = RelaxedDataset(workload.domain, row[:, None].astype(np.float32), uniform_weights(1))
+    return MechanismResult(relaxed, None, (*records.measurements, *measured), records.count)
 
 
 MECHANISM = Mechanism(run, outline, IndependentSettings, "columns one by one, as if unrelated")

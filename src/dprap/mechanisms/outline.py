@@ -1,7 +1,8 @@
 """What a method will do with its budget, told before any data are touched.
 
-Each method has a function `outline(workload, settings, *, budget_rho, neighbors, rows) -> list[PlannedStep]` that plans with the same
-arithmetic as its `run`. `rows` is the number of records, or None where it is private or unknown.
+Each method has a function `outline(workload, settings, *, budget_rho, neighbors, rows) ->
+list[PlannedStep]` that plans with the same arithmetic as its `run`. `rows` is the number of
+records, or None where it is private or unknown.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from dprap.queries import Marginal
 class PlannedStep:
     """A part of the budget and what it buys.
 
-    `stddev_counts` is the noise of each measured number, None for a choice; `cells` the numbers measured, at most.
-    `multiplications` is the public work that goes with the step: evaluating and fitting rows.
+    `stddev_counts` is the noise of each measured number, None for a choice; `cells` the numbers
+    measured, at most. `multiplications` is the public work that goes with the step: evaluating and
+    fitting rows.
     """
 
     label: str

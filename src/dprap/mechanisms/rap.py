@@ -1,48 +1,50 @@
 """Relaxed adaptive projection: the paper's Algorithm 2.
 
-T rounds; in each, the K worst-answered queries are selected and measured, with ρ/(2TK) for each selection and each
-measurement, and the relaxed data set is projected on all answers so far. With T = 1 all m queries are measured once, with ρ/m
-each.
+T rounds; in each, the K worst-answered queries are selected and measured, with ρ/(2TK) for each
+selection and each measurement, and the relaxed data set is projected on all answers so far. With T
+= 1 all m queries are measured once, with ρ/m each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import NamedTuple
 
-import jax
 import numpy as np
 
 from dprap.array_types import Answers
 from dprap.errors import SettingsError
 from dprap.mechanisms.outline import PlannedStep, rho_of_records, total_of_records
 from dprap.mechanisms.protocol import Mechanism
+from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.mechanisms.shared import count_records
 from dprap.privacy import Curator, Measurement, Neighbors, QueryMeasurement
 from dprap.privacy.gaussian import stddev_for
 from dprap.queries import Custom, Family, Marginal, Query
-from dprap.relaxed.batch import compile_queries
-from dprap.relaxed.dataset import RelaxedDataset, initialise, shard_rows
-from dprap.relaxed.evaluate import MEMORY_BYTES, answers
-from dprap.relaxed.projection import DivergedError, ProjectionResult, ProjectionSettings, project
-from dprap.relaxed.whole import FamilyTargets, project_families
+from dprap.relaxed.fit import FitResult
+from dprap.relaxed.jax.families import FamilyTarget, FamilyTargets, fit_families
+from dprap.relaxed.jax.projection import DivergedError, ProjectionSettings, QueryTargets, fit_queries
+from dprap.relaxed.jax.start import initialise
+from dprap.relaxed.marginals import MEMORY_BYTES, answers
+from dprap.relaxed.rows import RelaxedDataset
 from dprap.workload import Workload
 
+# Share of the budget that buys the number of records, where it is private.
 _TOTAL_SHARE = Fraction(1, 100)
-"""Share of the budget that buys the number of records, where it is private."""
 
 
 @dataclass(frozen=True)
 class RapSettings:
     """Settings of the paper's Algorithm 2, by the paper's letters.
 
-    `rounds` is T, `queries_per_round` K, `synthetic_rows` n'. `noise_floor` ends a projection early, once its root mean
-    square residual is this fraction of the noise of the answers it is fitted to; 0 never does. Rows start as random numbers
-    within ±`initial_spread`, normalised. The paper's spread is 1; without one it is 1 here too for marginals of up to three
-    columns, and 1/(k − 2)³ for k: a product over more columns is zero on most rows that start sparse, and such a row has no
-    slope to follow.
+    `rounds` is T, `queries_per_round` K, `synthetic_rows` n'. `noise_floor` ends a projection
+    early, once its root mean square residual is this fraction of the noise of the answers it is
+    fitted to; 0 never does. Rows start as random numbers within ±`initial_spread`, normalised. The
+    paper's spread is 1; without one it is 1 here too for marginals of up to three columns, and 1/(k
+    − 2)³ for k: a product over more columns is zero on most rows that start sparse, and such a row
+    has no slope to follow.
     """
 
     rounds: int = 10
@@ -128,19 +130,25 @@ def run(
     curator.prepare(workload.families)
     records = count_records(curator, _TOTAL_SHARE)
     rho = curator.remaining
-    key = jax.random.key(seed)
-    start = shard_rows(initialise(workload.domain, settings.synthetic_rows, key, spread=settings.spread_for(workload)))
+    start = initialise(workload.domain, settings.synthetic_rows, seed, spread=settings.spread_for(workload))
     try:
         if settings.rounds == 1:
-            relaxed, everything = _measure_everything(curator, workload, settings, rho, records.count, start, progress)
-            return MechanismResult(relaxed, None, (*records.measurements, *everything))
-        relaxed, measurements = _adapt(curator, workload, settings, rho, records.count, start, progress)
+            found = _measure_everything(curator, workload, settings, rho, records.count, start, progress)
+        else:
+            found = _adapt(curator, workload, settings, rho, records.count, start, progress)
     except DivergedError as error:
         raise DivergedError(
             f"{error} rho = {float(curator.spent):.4g} of {float(curator.rho):.4g} is spent; resume the run from its "
             "ledger with other projection settings to use the answers already paid for."
         ) from error
-    return MechanismResult(relaxed, None, (*records.measurements, *measurements))
+    measurements = (*records.measurements, *found.measurements)
+    return MechanismResult(found.relaxed, None, measurements, records.count, found.steps)
+
+
+class _Found(NamedTuple):
+    relaxed: RelaxedDataset
+    measurements: Sequence[Measurement | QueryMeasurement]
+    steps: int
 
 
 def _adapt(
@@ -151,9 +159,10 @@ def _adapt(
     records: float,
     relaxed: RelaxedDataset,
     progress: ProgressCallback,
-) -> tuple[RelaxedDataset, list[QueryMeasurement]]:
+) -> _Found:
     share = rho / (2 * settings.rounds)
     measurements: list[QueryMeasurement] = []
+    steps = 0
     for done in range(settings.rounds):
         selected = curator.select_queries(
             workload.families,
@@ -163,29 +172,31 @@ def _adapt(
             exclude=[measurement.query for measurement in measurements],
         )
         measurements += curator.measure_queries(selected, share)
-        result = _project(relaxed, workload, measurements, records, settings)
-        relaxed = result.relaxed
-        residual = (result.loss / len(measurements)) ** 0.5
+        result = _fit(relaxed, workload, measurements, records, settings)
+        relaxed, steps = result.rows, steps + result.steps
+        residual = (result.misfit / len(measurements)) ** 0.5
         detail = f"residual {residual:.2g} after {result.steps} steps on {len(measurements)} queries"
         progress(Progress("round", done + 1, settings.rounds, detail))
-    return relaxed, measurements
+    return _Found(relaxed, measurements, steps)
 
 
-def _project(
+def _fit(
     relaxed: RelaxedDataset,
     workload: Workload,
     measurements: list[QueryMeasurement],
     records: float,
     settings: RapSettings,
-) -> ProjectionResult:
+) -> FitResult:
     custom = tuple(family for family in workload.families if isinstance(family, Custom))
-    batch, places = compile_queries(workload.domain, [measurement.query for measurement in measurements], custom=custom)
-    targets, weights = np.zeros(batch.size), np.zeros(batch.size)
-    targets[places] = [measurement.count / records for measurement in measurements]
-    weights[places] = 1
     noise = sum((measurement.stddev_counts / records) ** 2 for measurement in measurements)
-    floor = settings.noise_floor**2 * noise
-    return project(relaxed, batch, targets, weights, settings.projection, floor=floor)
+    targets = QueryTargets.of(
+        workload.domain,
+        [measurement.query for measurement in measurements],
+        [measurement.count / records for measurement in measurements],
+        custom=custom,
+        floor=settings.noise_floor**2 * noise,
+    )
+    return fit_queries(relaxed, targets, settings.projection)
 
 
 def _counts(relaxed: RelaxedDataset, workload: Workload, records: float, memory_bytes: int) -> Iterator[Answers]:
@@ -201,19 +212,20 @@ def _measure_everything(
     records: float,
     relaxed: RelaxedDataset,
     progress: ProgressCallback,
-) -> tuple[RelaxedDataset, list[Measurement | QueryMeasurement]]:
+) -> _Found:
     targets, noise = [], 0.0
     measurements: list[Measurement | QueryMeasurement] = []
     per_query = float(rho / workload.queries)
     for family, counts, stddev_counts in curator.measure_all(workload.families, rho):
         measurements += _measured(family, counts, stddev_counts, per_query)
         fractions = (counts / records).astype(np.float32)
-        targets.append(FamilyTargets(family, fractions))
+        targets.append(FamilyTarget(family, fractions))
         noise += fractions.size * (stddev_counts / records) ** 2
         progress(Progress("measure", len(targets), len(workload), str(family)))
-    result = project_families(relaxed, targets, settings.projection, floor=settings.noise_floor**2 * noise)
-    progress(Progress("round", 1, 1, f"loss {result.loss:.2g} after {result.steps} steps"))
-    return result.relaxed, measurements
+    wanted = FamilyTargets(targets, floor=settings.noise_floor**2 * noise)
+    result = fit_families(relaxed, wanted, settings.projection)
+    progress(Progress("round", 1, 1, f"loss {result.misfit:.2g} after {result.steps} steps"))
+    return _Found(result.rows, measurements, result.steps)
 
 
 def _measured(

@@ -8,21 +8,32 @@ from typing import TypeAlias
 
 from dprap.array_types import Answers
 from dprap.privacy import Measurement, QueryMeasurement
-from dprap.relaxed.dataset import RelaxedDataset
+from dprap.relaxed.rows import RelaxedDataset
 
 
 @dataclass(frozen=True)
 class MechanismResult:
-    """A relaxed data set, or answers as fractions, one array a family of the workload; and what was measured."""
+    """What a mechanism publishes: rows or answers, and what they rest on.
+
+    Args:
+        relaxed: A relaxed data set, or None where there are answers only.
+        answers: Fractions, one array for each family of the workload, or None where there are rows.
+        measurements: Everything that was measured.
+        records: The number of records by which counts were made fractions; None where none were.
+        steps: The optimiser's steps, of all fits together.
+
+    """
 
     relaxed: RelaxedDataset | None
     answers: list[Answers] | None
     measurements: tuple[Measurement | QueryMeasurement, ...]
+    records: float | None = None
+    steps: int = 0
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is. Holds public quantities only: settings, and what follows from noisy measurements."""
+    """How far a run is, in public quantities: settings, and what noisy measurements say."""
 
     stage: str
     done: int

@@ -23,8 +23,8 @@ from dprap.privacy.budget import Budget
 from dprap.privacy.entropy import Entropy, InsecureSeededEntropy, OsEntropy
 from dprap.privacy.exact import ExactAnswers
 from dprap.privacy.gaussian import add_discrete_gaussian, stddev_for
-from dprap.privacy.journal import Journal, MemoryJournal
 from dprap.privacy.ledger import Arrays, Ledger
+from dprap.privacy.ledger.journal import Journal, MemoryJournal
 from dprap.privacy.measurement import Certificate, DrawnTable, Measurement, QueryMeasurement
 from dprap.privacy.neighbors import Neighbors
 from dprap.privacy.scores import ESTIMATE_GRID, MAX_COUNT, Score, grid_estimates
@@ -187,7 +187,7 @@ class Curator:
             }
 
         described = [[label(marginal), str(part)] for marginal, part in zip(marginals, split, strict=True)]
-        arrays = self._steps.take("measure", described, rho, exact, draw)
+        arrays = self._steps.take("measure", described, rho, exact, draw, stddev_counts=stddevs)
         return [
             Measurement(marginal, arrays[str(position)], stddev, float(part))
             for position, (marginal, stddev, part) in enumerate(zip(marginals, stddevs, split, strict=True))
@@ -221,7 +221,7 @@ class Curator:
             return {"counts": noisy}
 
         described = [[label(query.family), int(query.index)] for query in queries]
-        arrays = self._steps.take("measure_queries", described, rho, exact, draw)
+        arrays = self._steps.take("measure_queries", described, rho, exact, draw, stddev_counts=stddev)
         return [
             QueryMeasurement(query, float(count), stddev, float(part))
             for query, count, part in zip(queries, arrays["counts"], split, strict=True)
@@ -249,7 +249,9 @@ class Curator:
                 counts, unit = answers
                 return {"counts": add_discrete_gaussian(counts, stddev * unit, self._entropy) / unit}
 
-            arrays = self._steps.take("measure_all", [label(family)], per_query * size, exact, draw)
+            arrays = self._steps.take(
+                "measure_all", [label(family)], per_query * size, exact, draw, stddev_counts=stddev
+            )
             yield family, arrays["counts"], stddev
 
     def select_queries(
@@ -298,8 +300,9 @@ class Curator:
 
         # The estimates are not part of the description: they follow from earlier results and public seeds, and making
         # them again only to compare them would double the cost of a replay.
-        described = [k, str(pick_rho), excluded, *(label(family) for family in families)]
-        arrays = self._steps.take("select_queries", described, rho, exact, draw)
+        terms = {"picks": k, "rho_of_a_pick": str(pick_rho), "excluded": excluded}
+        described = [label(family) for family in families]
+        arrays = self._steps.take("select_queries", described, rho, exact, draw, terms=terms)
         found = np.searchsorted(starts, arrays["picked"], side="right") - 1
         return [
             Query(families[position], int(index - starts[position]))
@@ -339,8 +342,9 @@ class Curator:
         def draw(scores: Counts) -> Arrays:
             return {"picked": np.array(pick_top(scores, k=k, eta=eta, entropy=self._entropy))}
 
-        described = [k, str(pick_rho), on_grid.described(), *(label(marginal) for marginal in marginals)]
-        arrays = self._steps.take("select", described, rho, exact, draw)
+        terms = {"picks": k, "rho_of_a_pick": str(pick_rho), "score": on_grid.described()}
+        described = [label(marginal) for marginal in marginals]
+        arrays = self._steps.take("select", described, rho, exact, draw, terms=terms)
         return [int(position) for position in arrays["picked"]]
 
     def certify(
@@ -412,7 +416,7 @@ class Curator:
 
         named = {} if table is None else _named(table)  # made here: nothing public may fail after the charge
         described = [label(family) for family in families]
-        arrays = self._steps.take("certify", described, rho, exact, draw)
+        arrays = self._steps.take("certify", described, rho, exact, draw, stddev_counts=stddev)
         noisy = float(arrays["max_error"][0]) / ESTIMATE_GRID
         # On top of the normal quantile: half a grid step for the rounding of estimates, one for that of the maximum, one
         # for the steps of the discrete distribution.

@@ -22,8 +22,13 @@ from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
-import opendp.prelude as dp
 from jaxtyping import UInt64
+
+# Not opendp.prelude: it loads polars and scikit-learn, half a second that every command would pay.
+from opendp.domains import atom_domain, vector_domain
+from opendp.measurements import make_gaussian
+from opendp.metrics import l2_distance
+from opendp.mod import Measurement, enable_features
 
 from dprap.array_types import Counts
 from dprap.errors import BudgetError
@@ -84,10 +89,10 @@ def _opendp_gaussian(counts: Counts, stddev_counts: float) -> Counts:
 
 
 @lru_cache(maxsize=16)
-def _opendp_measurement(stddev_counts: float) -> dp.Measurement:
-    dp.enable_features("contrib")
-    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T=float)
-    return dp.m.make_gaussian(*space, scale=stddev_counts)
+def _opendp_measurement(stddev_counts: float) -> Measurement:
+    enable_features("contrib")
+    space = vector_domain(atom_domain(T="i64")), l2_distance(T=float)
+    return make_gaussian(*space, scale=stddev_counts)
 
 
 def _rough_gaussian(counts: Counts, stddev_counts: float, entropy: Entropy) -> Counts:

@@ -25,9 +25,16 @@ from dprap.encoding import Codes, encode_with_ids
 from dprap.errors import DataError, SettingsError
 from dprap.privacy.neighbors import Neighbors, Relation
 from dprap.schema import Schema
+from dprap.schema.values import is_text_type
 from dprap.sources import CountSource, MemorySource
 from dprap.sources.files import PassProgress, no_progress
 from dprap.sources.open import Engine, engine_for, open_source
+
+# Types besides text whose values are equal or not; ids among objects come as bytes.
+_ID_TYPES = (
+    pa.types.is_integer, pa.types.is_null, pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary,
+    pa.types.is_date, pa.types.is_timestamp,
+)  # fmt: skip
 
 
 class Excess(StrEnum):
@@ -127,8 +134,9 @@ def _person_numbers(ids: pa.Array | pa.ChunkedArray) -> Int64[np.ndarray, "recor
     """Equal numbers for equal ids. An id that is missing could be anybody's, so it is refused."""
     if pa.types.is_dictionary(ids.type):
         ids = ids.cast(ids.type.value_type)  # a dictionary may hold a value twice, or a null
-    if pa.types.is_floating(ids.type) or pa.types.is_nested(ids.type):
-        raise DataError("person ids must be integers, text or another type whose values are equal or not.")
+    kind = ids.type
+    if not (is_text_type(kind) or any(is_of(kind) for is_of in _ID_TYPES)):
+        raise DataError(f"person ids must be integers or text, and the table has {kind}. Convert the column.")
     if ids.null_count:
         raise DataError("some record has no person id. Give every record one.")
     chunks = ids.chunks if isinstance(ids, pa.ChunkedArray) else [ids]

@@ -10,13 +10,16 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from dprap.errors import LedgerError, SettingsError
-from dprap.privacy.books import RunState
-from dprap.privacy.journal import Journal
-from dprap.privacy.ledger import Arrays
+from dprap.privacy.ledger import Arrays, RunState
+from dprap.privacy.ledger.journal import Journal
 from dprap.privacy.stopwatch import Stopwatch
 from dprap.queries import Coarse, Custom, Family, Prefix, Threshold
 
 Exact = TypeVar("Exact")
+
+# Marginals and queries that a line of the ledger names one by one. Of more of them it gives the number and, as always,
+# the digest of all, so that a ledger does not grow with workload times rounds.
+MOST_NAMED = 1000
 
 
 class Steps:
@@ -43,19 +46,41 @@ class Steps:
         rho: Fraction,
         exact: Callable[[], Exact],
         draw: Callable[[Exact], Arrays],
+        *,
+        terms: dict[str, Any] | None = None,
+        stddev_counts: float | list[float] | None = None,
     ) -> Arrays:
-        """Replay a step, or: exact statistic ready, charge durable, noise drawn, result durable."""
+        """Replay a step, or: exact statistic ready, charge durable, noise drawn, result durable.
+
+        Args:
+            verb: The curator's verb.
+            described: The marginals or queries it is about, in public plain data. A replay must repeat them.
+            rho: The charge.
+            exact: Computes the exact statistic.
+            draw: Makes the noisy result of it.
+            terms: Further public facts by name, such as the number of picks. A replay must repeat them too.
+            stddev_counts: The noise, where it is Gaussian, for the ledger.
+
+        """
         if not self._busy.acquire(blocking=False):
             # Two steps at once would share a number, and one of them its charge.
             raise SettingsError("the curator is in the middle of a step: estimates and other threads must not call it.")
         try:
             with self._stopwatch.running():
-                return self._take(verb, digest_of([verb, described, str(rho)]), rho, exact, draw)
+                digest = digest_of([verb, [*(terms or {}).values(), *described], str(rho)])
+                event = {"of": described, "count": len(described), "stddev_counts": stddev_counts, **(terms or {})}
+                return self._take(verb, digest, rho, _shortened(event), exact, draw)
         finally:
             self._busy.release()
 
     def _take(
-        self, verb: str, digest: str, rho: Fraction, exact: Callable[[], Exact], draw: Callable[[Exact], Arrays]
+        self,
+        verb: str,
+        digest: str,
+        rho: Fraction,
+        event: dict[str, Any],
+        exact: Callable[[], Exact],
+        draw: Callable[[Exact], Arrays],
     ) -> Arrays:
         step = self._taken
         charged = self._state.charges.get(step)
@@ -67,7 +92,7 @@ class Steps:
         if step not in self._state.results and not (charged is not None and self._journal.adopt(self._run, step)):
             statistic = exact()  # whatever can fail on the data fails here, before anything is charged
             if charged is None:
-                self._journal.charge(self._run, step, verb, digest, rho)
+                self._journal.charge(self._run, step, verb, digest, rho, event)
             self._journal.store(self._run, step, draw(statistic))
         result = self._journal.result(self._run, step)
         self._taken += 1
@@ -77,6 +102,13 @@ class Steps:
     def finish(self) -> None:
         """Close the run."""
         self._journal.finish(self._run)
+
+
+def _shortened(value: Any) -> Any:
+    """Plain data with every list cut to what a line of the ledger holds."""
+    if isinstance(value, dict):
+        return {name: _shortened(each) for name, each in value.items()}
+    return [_shortened(each) for each in value[:MOST_NAMED]] if isinstance(value, list) else value
 
 
 def digest_of(described: list[Any]) -> str:

@@ -21,10 +21,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int64
 
@@ -32,7 +30,14 @@ from dprap.array_types import CodeColumn, Relaxed
 from dprap.domain import Domain
 from dprap.errors import DataError, WorkloadError
 
-Row = Mapping[str, Float[jax.Array, "codes"]]
+if TYPE_CHECKING:
+    import jax
+
+# JAX takes a second and 200 MB to load, which reading, counting and answering do not need: the methods
+# below load it when a function is used.
+
+Row = Mapping[str, Any]
+"""A probability vector over the codes of each column, as JAX arrays."""
 RowFunction = Callable[[Row], Any]
 
 GRID = 2**16
@@ -65,6 +70,8 @@ class Custom:
 
     def size(self, domain: Domain) -> int:
         """Number of queries: the number of values the function returns."""
+        import jax
+
         row = {name: np.zeros(domain.size(name), np.float32) for name in self.columns}
         try:
             shape = jax.eval_shape(self.function, row).shape
@@ -79,8 +86,11 @@ class Custom:
             )
         return math.prod(shape)
 
-    def values(self, domain: Domain, rows: Relaxed) -> Float[jax.Array, "queries rows"]:
-        """Values of the function on relaxed rows; differentiable."""
+    def values(self, domain: Domain, rows: Relaxed | jax.Array) -> Float[jax.Array, "queries rows"]:
+        """Values of the function on relaxed rows, NumPy or JAX; differentiable."""
+        import jax
+        import jax.numpy as jnp
+
         blocks = {name: _block(rows, domain, name) for name in self.columns}
         values = jax.vmap(self.function, in_axes=(dict.fromkeys(blocks, 1),), out_axes=-1)(blocks)
         return jnp.reshape(values, (-1, rows.shape[1])).astype(jnp.float32)
@@ -90,6 +100,9 @@ class Custom:
 
         Raises WorkloadError for a wrong shape, values outside [0, 1], NaN, or a gradient that is missing or not finite.
         """
+        import jax
+        import jax.numpy as jnp
+
         self.size(domain)
         rng = np.random.default_rng(0)
         records = [np.eye(size, dtype=np.float32)[:, rng.integers(size, size=_PROBES)] for size in domain.sizes]
@@ -137,13 +150,16 @@ class Custom:
         return result
 
 
-def _block(rows: Relaxed, domain: Domain, name: str) -> Relaxed:
+def _block(rows: Any, domain: Domain, name: str) -> Any:
     start = domain.offset(name)
     return rows[start : start + domain.size(name)]
 
 
 @cache
 def _record_values(query: Custom, domain: Domain) -> Callable[..., Float[jax.Array, "queries records"]]:
+    import jax
+    import jax.numpy as jnp
+
     sizes = domain.shape_of(query.columns)
 
     @jax.jit

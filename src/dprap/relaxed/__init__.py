@@ -1,23 +1,34 @@
-"""Relaxed data sets: evaluation, projection and rounding of rows that are product distributions."""
+"""Relaxed data sets: rows that are product distributions over the columns, in NumPy.
 
-from dprap.relaxed.dataset import RelaxedDataset, initialise, shard_rows, uniform_weights
-from dprap.relaxed.evaluate import answers, cell_table
-from dprap.relaxed.projection import DivergedError, ProjectionResult, ProjectionSettings, project
+rows       the noun: probabilities of all codes in all rows, and the rows' weights
+marginals  answers of any query family on rows
+fit        rows fitted to noisy marginals; what every fit takes and returns
+simplex    the nearest distribution to noisy shares
+rounding   records drawn from rows
+keys       keys of public randomness
+jax        the compiled fits of the method rap, and custom functions; imported when used
+
+Nothing but `jax` loads JAX, so that reading, counting and answering do without it.
+"""
+
+from dprap.relaxed.fit import FitResult, FitSettings, Target, fit
+from dprap.relaxed.keys import random_key, split_key
+from dprap.relaxed.marginals import answers, cell_table
 from dprap.relaxed.rounding import round_rows
-from dprap.relaxed.simplex import softmax, sparsemax
+from dprap.relaxed.rows import RelaxedDataset, uniform_weights
+from dprap.relaxed.simplex import project_simplex
 
 __all__ = [
-    "DivergedError",
-    "ProjectionResult",
-    "ProjectionSettings",
+    "FitResult",
+    "FitSettings",
     "RelaxedDataset",
+    "Target",
     "answers",
     "cell_table",
-    "initialise",
-    "project",
+    "fit",
+    "project_simplex",
+    "random_key",
     "round_rows",
-    "shard_rows",
-    "softmax",
-    "sparsemax",
+    "split_key",
     "uniform_weights",
 ]

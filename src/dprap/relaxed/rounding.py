@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Literal
 
-import jax
 import numpy as np
 from jaxtyping import Float, Int
 
 from dprap.array_types import CodeColumn
 from dprap.encoding import code_dtype
 from dprap.errors import SettingsError
-from dprap.relaxed.dataset import RelaxedDataset
+from dprap.relaxed.keys import Key
+from dprap.relaxed.rows import RelaxedDataset
 
 Method = Literal["independent", "systematic"]
 
 
 def round_rows(
     relaxed: RelaxedDataset,
-    key: jax.Array,
+    key: Key,
     *,
     rows: int | None = None,
     oversample: int | None = None,
@@ -38,7 +38,7 @@ def round_rows(
     count = rows if rows is not None else (oversample or 0) * relaxed.rows
     if count < 1:
         raise SettingsError(f"rounding needs at least one row; {count} were asked for.")
-    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
+    rng = np.random.default_rng(key)
     owners = _owners(relaxed, count, rng)
     columns = []
     for name in relaxed.domain.names:

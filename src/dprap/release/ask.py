@@ -97,7 +97,7 @@ class Answered:
             return ""
         name = f"in the synthetic table of {self.table.rows:,} rows"
         if self.table.rows != self.rows:
-            name += f", scaled to {self.rows:,} records,"
+            name += f" (scaled to {self.rows:,} records)"
         if self.table.bound_counts is None:
             return f"; this does not cover the count {name}"
         if self.table.bound_counts == bound_counts:

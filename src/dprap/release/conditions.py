@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Bool, Num
@@ -71,8 +70,8 @@ def conditioned(relaxed: RelaxedDataset, schema: Schema, where: Mapping[str, Any
     kept = np.flatnonzero(weights > 0)
     return RelaxedDataset(
         relaxed.domain,
-        jnp.asarray(probabilities[:, kept]),
-        jnp.asarray(weights[kept] / weights.sum(), dtype=jnp.float32),
+        probabilities[:, kept],
+        (weights[kept] / weights.sum()).astype(np.float32),
     )
 
 

@@ -13,26 +13,27 @@ from __future__ import annotations
 import io
 import json
 import os
+import secrets
 import shutil
 import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-import jax.numpy as jnp
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dprap.encoding import write_table
-from dprap.errors import DprapError, SettingsError
+from dprap.errors import DprapError
 from dprap.privacy.measurement import Certificate
 from dprap.public import PublicFacts
 from dprap.relaxed import RelaxedDataset
 from dprap.release.certified import TableBound, table_bound
 from dprap.release.conditions import decoded_where
 from dprap.release.measurements import measurement_table, read_measurements
+from dprap.release.output import check_output
 from dprap.release.release import Release, RunFacts
 from dprap.release.statement import PrivacyStatement
 from dprap.release.stored import entry_of, family_of
@@ -77,22 +78,21 @@ def save_release(
 ) -> TableBound | None:
     """Write a release directory beside its final place, then move it there in one step.
 
-    Returns the written table and its bound.
+    The folder that is written to has a name of its own, so that nothing that stands there is
+    touched. Returns the written table and its bound.
     """
-    if table_format not in ("parquet", "csv"):
-        raise SettingsError(f"there is no table format {table_format!r}: use parquet or csv.")
-    if directory.exists():
-        raise SettingsError(f"{directory} exists already. Choose another directory, or remove it first.")
-    part = directory.with_name(directory.name + ".part")
+    table_rows = None if release.relaxed is None else release.table_rows if rows is None else rows
+    check_output(directory, release.schema, rows=table_rows, table_format=table_format)
+    part = directory.with_name(f".dprap-{secrets.token_hex(8)}.part")
     try:
-        shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
         saved = _write(release, part, rows, table_format, seed)
         _sync(*part.iterdir(), part)
         part.rename(directory)
         _sync(directory.parent)
-    except OSError as error:
-        raise ReleaseError(f"cannot write the release to {directory}: {error.strerror or error}.") from error
+    except (OSError, pa.ArrowException, MemoryError) as error:
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise ReleaseError(f"cannot write the release to {directory}: {reason}.") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return saved
@@ -225,7 +225,7 @@ def _load_relaxed(path: Path, schema: Schema) -> RelaxedDataset | None:
     good = np.abs(sums - 1).max() < _ROUNDING and abs(weights.sum(dtype=np.float64) - 1) < _ROUNDING
     if not (good and probabilities.min() >= 0 and weights.min() >= 0):
         raise ValueError("relaxed.npz does not hold distributions")
-    return RelaxedDataset(schema.domain, jnp.asarray(probabilities), jnp.asarray(weights))
+    return RelaxedDataset(schema.domain, np.asarray(probabilities, np.float32), np.asarray(weights, np.float32))
 
 
 def _load_answers(path: Path, workload: Workload) -> tuple[np.ndarray, ...] | None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-import jax
 import numpy as np
 from jaxtyping import Bool
 
 from dprap.array_types import CodeColumn
 from dprap.encoding import Codes
 from dprap.errors import SettingsError
-from dprap.relaxed import RelaxedDataset, round_rows
+from dprap.relaxed import RelaxedDataset, round_rows, split_key
+from dprap.relaxed.keys import Key
 from dprap.schema import Schema
 from dprap.schema.constraints import DeterminedCodes
 
@@ -19,20 +19,20 @@ _REDRAWS = 40
 
 
 def draw_possible(
-    relaxed: RelaxedDataset, schema: Schema, rows: int, key: jax.Array, *, conditioned_on: Collection[str] = ()
+    relaxed: RelaxedDataset, schema: Schema, rows: int, key: Key, *, conditioned_on: Collection[str] = ()
 ) -> Codes:
     """Records from relaxed rows, given that they break no constraint.
 
     A column that another determines is set by it (unless the records were conditioned on it); a record that still breaks a
     constraint is drawn again, which conditions the distribution on what is possible.
     """
-    key, first = jax.random.split(key)
+    key, first = split_key(key)
     columns = _determined(round_rows(relaxed, first, rows=rows), schema, conditioned_on)
     broken = np.flatnonzero(_broken(columns, schema))
     for _ in range(_REDRAWS):
         if not broken.size:
             break
-        key, again = jax.random.split(key)
+        key, again = split_key(key)
         independent = round_rows(relaxed, again, rows=max(2 * broken.size, 256), method="independent")
         drawn = _determined(independent, schema, conditioned_on)
         possible = np.flatnonzero(~_broken(drawn, schema))[: broken.size]
@@ -44,7 +44,7 @@ def draw_possible(
     if broken.size:
         # hardly any draw is possible: repeat records that are, rather than publish what cannot be
         kept = np.setdiff1d(np.arange(rows), broken)
-        chosen = kept[np.random.default_rng(np.asarray(jax.random.key_data(key))).integers(0, kept.size, broken.size)]
+        chosen = kept[np.random.default_rng(key).integers(0, kept.size, broken.size)]
         for column in columns:
             column[broken] = column[chosen]
     return Codes(relaxed.domain, tuple(columns))

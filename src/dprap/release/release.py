@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import jax
 import numpy as np
 import pyarrow as pa
 
@@ -17,7 +16,7 @@ from dprap.errors import SettingsError
 from dprap.privacy.measurement import Certificate, Measurement, QueryMeasurement
 from dprap.public import PublicFacts
 from dprap.queries import Coarse, Family, Marginal
-from dprap.relaxed import RelaxedDataset, answers
+from dprap.relaxed import RelaxedDataset, answers, random_key
 from dprap.release.certified import TableBound, accuracy, table_bound
 from dprap.release.conditions import conditioned, decoded_where
 from dprap.release.expected import expected_stddev
@@ -117,7 +116,7 @@ class Release:
         relaxed = self._relaxed_or_refuse()
         if where:
             relaxed = conditioned(relaxed, self.schema, where)
-        key = jax.random.key(self.facts.seed if seed is None else seed)
+        key = random_key(self.facts.seed if seed is None else seed)
         return draw_possible(relaxed, self.schema, rows, key, conditioned_on=tuple(where or ()))
 
     def table_bound(self, rows: int | None = None, *, seed: int | None = None) -> float | None:

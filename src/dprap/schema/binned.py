@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import cached_property
 from typing import Any, Literal
 
@@ -10,6 +11,7 @@ from jaxtyping import Int64, Num
 
 from dprap.schema import bins
 from dprap.schema.column import BaseColumn
+from dprap.schema.values import Plain, Unplaced
 
 Edges = Num[np.ndarray, "edges"]
 Steps = Int64[np.ndarray, "bins"]
@@ -30,6 +32,26 @@ class BinnedColumn(BaseColumn):
     def bin_edges(self) -> Edges:
         """Bin i holds the values from bin_edges[i] up to, not including, bin_edges[i + 1]."""
         raise NotImplementedError
+
+    def read(self, value: Plain) -> float | None:
+        """The value in the unit of `bin_edges`, None if it is unreadable; integers of any size stay exact."""
+        raise NotImplementedError
+
+    @cached_property
+    def _edge_list(self) -> list[float]:
+        return list(self.bin_edges.tolist())
+
+    def place_plain(self, value: Plain) -> int:
+        """The bin of the value; outside the bounds the nearest bin under `clip`."""
+        at = self.read(value)
+        if at is None:
+            return Unplaced.UNREADABLE
+        edges = self._edge_list
+        if edges[0] <= at < edges[-1]:
+            return bisect_right(edges, at) - 1
+        if self.policy != "clip":
+            return Unplaced.OUTSIDE
+        return 0 if at < edges[0] else self.regular - 1
 
     @property
     def regular(self) -> int:

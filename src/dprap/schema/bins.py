@@ -29,7 +29,8 @@ _EPOCH_MONDAY = 3  # 1970-01-01 was a Thursday: weeks start three days before a 
 def refuse_too_many(bins: float) -> None:
     """Raise ValueError when a column would have more codes than any release can carry."""
     if bins > MAX_CODES:
-        raise ValueError(f"gives {bins:,.0f} bins; the limit is {MAX_CODES:,}. Use wider bins")
+        shown = f"{bins:,.0f}" if bins < 10**15 else "more than 10^15"
+        raise ValueError(f"gives {shown} bins; the limit is {MAX_CODES:,}. Use wider bins")
 
 
 def integer_edges(
@@ -41,9 +42,9 @@ def integer_edges(
     if bins is None:
         refuse_too_many((high - low) / (width or 1) + 1)
         return np.append(np.arange(low, high + 1, width or 1, dtype=np.int64), high + 1)
+    refuse_too_many(bins)
     if not log and bins > high - low + 1:
         raise ValueError(f"bins: {bins:,} bins over {high - low + 1:,} integers. Ask for fewer bins")
-    refuse_too_many(bins)
     inner = np.geomspace(low, high + 1, bins + 1) if log else np.linspace(low, high + 1, bins + 1)
     # log-spaced bins over small integers fall on the same integer: there are then fewer of them
     return np.unique(np.concatenate([[low], np.rint(inner[1:-1]).astype(np.int64), [high + 1]]))

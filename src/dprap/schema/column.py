@@ -6,6 +6,7 @@ Codes of a column: its ordinary values first, then the catch-all `other` if ther
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -13,6 +14,7 @@ import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, field_validator, model_validator
 
 from dprap.schema.bins import MAX_CODES
+from dprap.schema.values import Plain, Unplaced, is_number_type, is_text_type, plain, whole_number
 
 OutOfDomain = Literal["error", "clip", "other", "null"]
 
@@ -39,6 +41,12 @@ _STORAGE_TYPES: dict[str, pa.DataType] = {
 }
 _DECIMAL = re.compile(r"decimal128\((\d{1,2}), ?(\d{1,2})\)")
 INTEGER_STORAGE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+
+
+def require_texts(values: Iterable[str | int | None]) -> None:
+    """Raise ValueError for a text that no file can hold: one with half a character, a lone surrogate."""
+    if any(isinstance(value, str) and value != value.encode("utf-8", "ignore").decode() for value in values):
+        raise ValueError("has a text with half a character (a lone surrogate), which no table can hold. Remove it")
 
 
 class Part(BaseModel):
@@ -74,6 +82,7 @@ class BaseColumn(Part):
 
     @model_validator(mode="after")
     def _check_common(self) -> Self:
+        require_texts(self.null_values or ())
         if self.policy not in self.policies:
             raise ValueError(
                 f"out_of_domain: {self.policy} does not fit this column. Choose one of: {', '.join(self.policies)}"
@@ -121,6 +130,34 @@ class BaseColumn(Part):
     def is_total(self) -> bool:
         """Whether every thinkable value, null included, has a code: encoding then cannot fail because of the data."""
         return self.policy == "other" or (self.policy != "error" and self.nullable)
+
+    def place(self, value: Any) -> int:
+        """The position of one value among the ordinary codes (and the catch-all), or an `Unplaced`.
+
+        This is the one meaning of a value, whichever container brings it: docs/values.md has it as a table. Under the
+        policy `clip` a value outside the bounds is in the nearest bin, so it has a position.
+
+        Args:
+            value: a Python, NumPy or pandas scalar, or a `pyarrow.Scalar`. Texts that mean null in CSV files are
+                the reader's business: it hands over None.
+
+        Returns:
+            A position from 0 on, or `Unplaced.MISSING`, `UNREADABLE` or `OUTSIDE`, which are negative.
+
+        """
+        found = plain(value)
+        return found if isinstance(found, Unplaced) else self.place_plain(found)
+
+    def place_plain(self, value: Plain) -> int:
+        """`place` for a value of one of the plain kinds."""
+        raise NotImplementedError
+
+    def takes(self, kind: pa.DataType) -> bool:
+        """Whether a typed table may bring this column as this Arrow type: some of its values are readable.
+
+        Text is taken where the schema says so (`storage: string`), and where no text can be refused.
+        """
+        return is_text_type(kind) and (self.storage == "string" or self.is_total)
 
     def allowed_storage(self) -> tuple[str, ...]:
         """Names of the Arrow types this column can come out with; the first is the default."""
@@ -179,6 +216,7 @@ class Categorical(BaseColumn):
         members = self.members
         if len(set(members)) != len(members):
             raise ValueError("lists a value twice. Remove the second one")
+        require_texts((*members, self.other))
         if len({type(member) for member in members}) > 1:
             raise ValueError("mixes text and integers in its values. Quote all of them or none")
         if any(len(group) == 0 for group in self.member_groups):
@@ -243,6 +281,30 @@ class Categorical(BaseColumn):
         """Number of values or groups."""
         return len(self.groups or self.values or ())
 
+    @cached_property
+    def labels(self) -> dict[str | int, int]:
+        """Position of each listed value, and of the catch-all's own label."""
+        found: dict[str | int, int] = {
+            member: code for code, group in enumerate(self.member_groups) for member in group
+        }
+        return found if self.other is None else {**found, self.other: self.regular}
+
+    @cached_property
+    def label_texts(self) -> dict[str, int]:
+        """`labels` by their texts, as CSV files have them."""
+        return {str(label): position for label, position in self.labels.items()}
+
+    def takes(self, kind: pa.DataType) -> bool:
+        """Text for a list of texts, numbers for a list of integers."""
+        return super().takes(kind) or (is_number_type(kind) if self.is_integer else is_text_type(kind))
+
+    def place_plain(self, value: Plain) -> int:
+        """Look the value up; integers by their value, and in text by their digits exactly as Python writes them."""
+        if isinstance(value, str):
+            return self.label_texts.get(value, Unplaced.OUTSIDE)
+        whole = whole_number(value) if self.is_integer else None
+        return Unplaced.UNREADABLE if whole is None else self.labels.get(whole, Unplaced.OUTSIDE)
+
     def regular_label(self, code: int) -> str:
         """The value, the name of the group, or the catch-all's label."""
         if code == self.other_code:
@@ -263,12 +325,28 @@ class Boolean(BaseColumn):
     def _check(self) -> Self:
         if not self.false_values or not self.true_values or set(self.false_values) & set(self.true_values):
             raise ValueError("false_values and true_values must be non-empty and have no text in common")
+        require_texts(self.label_texts)
         return self
 
     @property
     def regular(self) -> int:
         """Two codes: false and true."""
         return 2
+
+    @cached_property
+    def label_texts(self) -> dict[str, int]:
+        """Position of each text that means false or true."""
+        return {**dict.fromkeys(self.false_values, 0), **dict.fromkeys(self.true_values, 1)}
+
+    def takes(self, kind: pa.DataType) -> bool:
+        """Booleans and text."""
+        return bool(pa.types.is_boolean(kind)) or is_text_type(kind)
+
+    def place_plain(self, value: Plain) -> int:
+        """Booleans and the declared texts; numbers are no booleans."""
+        if isinstance(value, bool):
+            return int(value)
+        return self.label_texts.get(value, Unplaced.UNREADABLE) if isinstance(value, str) else Unplaced.UNREADABLE
 
     def regular_label(self, code: int) -> str:
         """The word false or true."""

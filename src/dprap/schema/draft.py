@@ -18,6 +18,7 @@ from dprap.schema.column import INTEGER_STORAGE
 from dprap.schema.numeric import Integer, Number
 from dprap.schema.schema import Schema
 from dprap.schema.temporal import Date, Datetime
+from dprap.schema.values import is_text_type
 
 MAX_CATEGORIES = 50
 _NULL_TEXTS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
@@ -111,7 +112,7 @@ def _from_typed(array: pa.Array) -> dict[str, Any] | None:
         column = _dates(values.cast(pa.date32()).cast(pa.int32()).to_numpy())
     elif pa.types.is_timestamp(kind):
         column = _timestamps(values)
-    elif text.is_text(kind):
+    elif is_text_type(kind):
         column = _texts(values.cast(pa.string()))
         if column is not None and storage in ("dictionary", "large_string"):
             column["storage"] = storage

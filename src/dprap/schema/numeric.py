@@ -10,20 +10,33 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Float64, Num
-from pydantic import Field, FiniteFloat, StrictInt, field_validator, model_validator
+from pydantic import AfterValidator, Field, FiniteFloat, StrictInt, field_validator, model_validator
 
 from dprap.schema import bins
 from dprap.schema.binned import BinnedColumn, Edges, Steps
 from dprap.schema.column import INTEGER_STORAGE, Part
+from dprap.schema.texts import read_number, read_whole
+from dprap.schema.values import Plain, float_number, is_number_type, whole_number
 
 Int64Bound = Annotated[StrictInt, Field(ge=-(2**62), le=2**62)]
+# The distance of two bounds must be a float64 too.
+_MAX_NUMBER = 8e307
 _MAX_STEPS = 2**53
+
+
+def _not_too_large(value: float) -> float:
+    if abs(value) > _MAX_NUMBER:
+        raise ValueError(f"lies beyond {_MAX_NUMBER:g}. Choose bounds that are nearer to zero")
+    return value
+
+
+Float64Bound = Annotated[FiniteFloat, AfterValidator(_not_too_large)]
 
 
 class Histogram(Part):
     """A public, finer picture of a column: where inside its bins the values lie."""
 
-    edges: Annotated[tuple[FiniteFloat, ...], Field(min_length=2)]
+    edges: Annotated[tuple[Float64Bound, ...], Field(min_length=2)]
     weights: Annotated[tuple[Annotated[FiniteFloat, Field(ge=0)], ...], Field(min_length=1)]
 
 
@@ -60,10 +73,14 @@ class _Numeric(BinnedColumn):
         if spacing == "log" and (count is None or low is None or low <= 0):
             raise ValueError("spacing: log needs bins and a min above 0. Give edges where the column has zeros")
 
+    def takes(self, kind: pa.DataType) -> bool:
+        """Numbers of every type."""
+        return super().takes(kind) or is_number_type(kind)
+
     def cells_of(self, histogram: Histogram) -> Cells:
         """The bins cut at the histogram's edges, weighted by it; a bin where it has no weight is uniform."""
         at = np.asarray(histogram.edges)
-        cuts = at if self.bin_edges.dtype == np.float64 else np.ceil(at).astype(np.int64)
+        cuts = at if self.bin_edges.dtype == np.float64 else np.ceil(np.clip(at, -(2.0**62), 2.0**62)).astype(np.int64)
         inside = cuts[(cuts > self.bin_edges[0]) & (cuts < self.bin_edges[-1])]
         edges = np.union1d(self.bin_edges, inside)
         widths = np.diff(edges).astype(np.float64)
@@ -108,7 +125,7 @@ class Integer(_Numeric):
     bins: StrictInt | None = None
     edges: tuple[Int64Bound, ...] | None = None
     spacing: Literal["equal", "log"] = "equal"
-    representatives: tuple[StrictInt, ...] | None = None
+    representatives: tuple[Int64Bound, ...] | None = None
     histogram: Histogram | None = None
 
     storages = ("int64", *INTEGER_STORAGE, "float64", "float32", "decimal128", "string")
@@ -122,8 +139,9 @@ class Integer(_Numeric):
             raise ValueError("storage: whole decimals have at most 18 digits. Use decimal128(18, 0) or int64")
         if self.storage != "string":
             try:
-                for bound in (int(self.bin_edges[0]), int(self.bin_edges[-1] - 1)):
-                    pa.scalar(bound, pa.int64()).cast(self.arrow_type)
+                # From a buffer: a scalar or an array of Python numbers would load pandas, where it is installed.
+                bounds = np.array([int(self.bin_edges[0]), int(self.bin_edges[-1] - 1)], dtype=np.int64)
+                pa.Array.from_buffers(pa.int64(), 2, [None, pa.py_buffer(bounds)]).cast(self.arrow_type)
             except pa.ArrowInvalid:
                 raise ValueError("storage is too small for the declared bounds. Choose a wider type") from None
         return self
@@ -140,6 +158,10 @@ class Integer(_Numeric):
         """Declared representatives, else the middle of each bin."""
         return self.middle_steps() if self.representatives is None else np.array(self.representatives, dtype=np.int64)
 
+    def read(self, value: Plain) -> int | None:
+        """Whole numbers, of whatever type or as text."""
+        return read_whole(value) if isinstance(value, str) else whole_number(value)
+
     def regular_label(self, code: int) -> str:
         """The integer, or the first and last integer of the bin."""
         first, last = int(self.bin_edges[code]), int(self.bin_edges[code + 1]) - 1
@@ -154,11 +176,11 @@ class Number(_Numeric):
     """
 
     type: Literal["number"]
-    min: FiniteFloat | None = None
-    max: FiniteFloat | None = None
-    width: FiniteFloat | None = None
+    min: Float64Bound | None = None
+    max: Float64Bound | None = None
+    width: Float64Bound | None = None
     bins: StrictInt | None = None
-    edges: tuple[FiniteFloat, ...] | None = None
+    edges: tuple[Float64Bound, ...] | None = None
     spacing: Literal["equal", "log"] = "equal"
     decimals: Annotated[StrictInt, Field(ge=0, le=15)] | None = None
     representatives: tuple[FiniteFloat, ...] | None = None
@@ -223,6 +245,10 @@ class Number(_Numeric):
         if self.lattice_decimals is not None:
             return self.middle_steps() / 10.0**self.lattice_decimals
         return self.bin_edges[:-1] + np.diff(self.bin_edges) / 2
+
+    def read(self, value: Plain) -> float | None:
+        """Numbers, of whatever type or as text, as the nearest float64."""
+        return read_number(value) if isinstance(value, str) else float_number(value)
 
     def regular_label(self, code: int) -> str:
         """The bin as an interval; only the last one is closed."""

@@ -11,7 +11,7 @@ from pydantic import Field, StrictStr, ValidationError, field_validator, model_v
 
 from dprap.domain import Domain
 from dprap.errors import SchemaError
-from dprap.schema.column import Boolean, Categorical, Part
+from dprap.schema.column import Boolean, Categorical, Part, require_texts
 from dprap.schema.constraints import CodeConstraint, Constraint, to_codes
 from dprap.schema.files import read_mapping, write_mapping
 from dprap.schema.messages import describe
@@ -64,6 +64,12 @@ class Schema(Part):
         if not columns:
             raise ValueError("lists no column. Describe at least one")
         return columns
+
+    @field_validator("null_values")
+    @classmethod
+    def _texts(cls, values: tuple[str, ...]) -> tuple[str, ...]:
+        require_texts(values)
+        return values
 
     @model_validator(mode="after")
     def _ignored_are_not_described(self) -> Self:

@@ -14,6 +14,8 @@ from pydantic import Field, StrictInt, StrictStr, field_validator, model_validat
 
 from dprap.schema import bins
 from dprap.schema.binned import BinnedColumn, Edges, Steps
+from dprap.schema.texts import format_problem, read_by_format, read_day, read_moment
+from dprap.schema.values import MICROSECONDS_PER_DAY, Day, Moment, Plain, plain
 
 _RESOLUTION = {"minute": 60 * 10**6, "second": 10**6, "millisecond": 1000, "microsecond": 1}
 
@@ -40,8 +42,27 @@ class Date(BinnedColumn):
     def _check(self) -> Self:
         if self.min > self.max:
             raise ValueError("min is after max. Swap them")
+        problem = None if self.format is None else format_problem(self.format, (self.min, self.max))
+        if problem is not None:
+            raise ValueError(problem)
         self.check_bins()
         return self
+
+    def takes(self, kind: pa.DataType) -> bool:
+        """Dates, and timestamps without a zone."""
+        is_wall_time = pa.types.is_timestamp(kind) and kind.tz is None
+        return super().takes(kind) or pa.types.is_date(kind) or is_wall_time
+
+    def read(self, value: Plain) -> int | None:
+        """Days, wall times (their day) and texts in ISO form or the declared format, as days since 1970-01-01."""
+        if isinstance(value, str) and self.format is not None:
+            found = read_by_format(value, self.format)
+            return None if found is None else bins.days_since_epoch(found)
+        if isinstance(value, str):
+            return read_day(value)
+        if isinstance(value, Moment) and not value.is_zoned:
+            return value.microseconds // MICROSECONDS_PER_DAY
+        return value.days if isinstance(value, Day) else None
 
     @cached_property
     def bin_edges(self) -> Edges:
@@ -93,12 +114,18 @@ class Datetime(BinnedColumn):
         instants = (self.min, self.max, *(self.representatives or ()))
         if self.timezone is None and any(each.tzinfo is not None for each in instants):
             raise ValueError("has bounds with a UTC offset and no time zone. Declare timezone or remove the offsets")
+        if self.timezone is not None and any(not 2 <= each.year <= 9998 for each in instants):
+            raise ValueError("bounds in a time zone lie in the years 2 to 9998. Move them, or leave timezone out")
         if self.microseconds(self.min) > self.microseconds(self.max):
             raise ValueError("min is after max. Swap them")
         if self.step % {"timestamp[s]": 10**6, "timestamp[ms]": 1000}.get(self.storage or "", 1):
             raise ValueError("resolution is finer than the storage. Choose a finer storage")
         if self.storage == "timestamp[ns]" and (self.min.year < 1678 or self.max.year > 2261):
             raise ValueError("storage: timestamp[ns] holds the years 1678 to 2261. Choose timestamp[us]")
+        walls = tuple(each.replace(tzinfo=self.zone) for each in (self.min, self.max))
+        problem = None if self.format is None else format_problem(self.format, walls)
+        if problem is not None:
+            raise ValueError(problem)
         self.check_bins()
         return self
 
@@ -118,6 +145,22 @@ class Datetime(BinnedColumn):
     def step(self) -> int:
         """Microseconds between two values that decoding can produce."""
         return _RESOLUTION[self.resolution]
+
+    def takes(self, kind: pa.DataType) -> bool:
+        """Timestamps with a zone where one is declared, else without."""
+        return super().takes(kind) or (pa.types.is_timestamp(kind) and (kind.tz is None) == (self.timezone is None))
+
+    def read(self, value: Plain) -> int | None:
+        """Instants where there is a time zone, else wall times, and their texts, as microseconds since 1970."""
+        found = value
+        if isinstance(value, str) and self.format is not None:
+            by_format = read_by_format(value, self.format)
+            found = value if by_format is None else plain(by_format)
+        elif isinstance(value, str):
+            found = read_moment(value) or value
+        if isinstance(found, Moment) and found.is_zoned == (self.zone is not None):
+            return found.microseconds
+        return None
 
     @cached_property
     def bin_edges(self) -> Edges:

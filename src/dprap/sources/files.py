@@ -13,8 +13,8 @@ import pyarrow.parquet
 
 from dprap.array_types import CodeColumn
 from dprap.domain import Domain
-from dprap.encoding import check_columns, open_table
-from dprap.encoding.place import encode_column
+from dprap.encoding import check_columns, code_dtype, open_table
+from dprap.encoding.place import encode_column, encode_text
 from dprap.encoding.tables import TableBatches
 from dprap.errors import DataError, DprapError
 from dprap.queries.marginal import Marginal
@@ -149,10 +149,8 @@ def _encode(batch: pa.RecordBatch, table: TableBatches, file: DataFile, schema: 
     for name, column in schema.columns.items():
         if name in in_path:
             # one value for the whole file, and text whatever the kind of file
-            code = encode_column(
-                name, column, pa.array([in_path[name]], pa.string()), null_texts=schema.null_texts(name)
-            )
-            encoded.append(np.repeat(code, batch.num_rows))
+            code = encode_text(name, column, in_path[name], null_texts=schema.null_texts(name))
+            encoded.append(np.full(batch.num_rows, code, dtype=code_dtype(column.size)))
         else:
             null_texts = schema.null_texts(name) if table.is_text else None
             encoded.append(encode_column(name, column, batch.column(name), null_texts=null_texts))

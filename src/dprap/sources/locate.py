@@ -14,6 +14,9 @@ from dprap.errors import DataError
 _HIVE = re.compile(r"([^=/]+)=([^/]*)")
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
+LEDGER_SUFFIX = ".dprap"
+"""Folders of this ending hold ledgers (`dprap.privacy.ledger.place`) and are never read as data."""
+
 
 @dataclass(frozen=True)
 class DataFile:
@@ -41,7 +44,8 @@ def changed(shown: str) -> DataError:
 def find_files(location: str | Path) -> list[DataFile]:
     """The files of a table, in the order of their paths: one file, all below a folder, or all that match a glob.
 
-    Below a folder, names that start with a dot or an underscore are no data (`_SUCCESS`, `.part.crc`).
+    Below a folder, names that start with a dot or an underscore are no data (`_SUCCESS`, `.part.crc`), nor are folders
+    of ledgers.
     """
     root = Path(location)
     if root.is_dir():
@@ -58,13 +62,24 @@ def find_files(location: str | Path) -> list[DataFile]:
     return [_data_file(path, base) for path, base in found]
 
 
+def table_root(location: str | Path) -> Path:
+    """The file or folder that a table lives in: the path itself, or the fixed part of a glob."""
+    root = Path(location)
+    try:
+        exists = root.exists()
+    except OSError as error:
+        raise DataError(f"{str(location)[:60]}…: cannot be read ({error.strerror}). Check the path.") from None
+    return _fixed_part(root) if not exists and glob.has_magic(str(location)) else root
+
+
 def _below(folder: Path) -> list[Path]:
     paths = [Path(parent, name) for parent, _, names in os.walk(folder) for name in names]
     return sorted(path for path in paths if not _is_hidden(path.relative_to(folder)))
 
 
 def _is_hidden(relative: Path) -> bool:
-    return any(part.startswith((".", "_")) and not _HIVE.fullmatch(part) for part in relative.parts)
+    is_marked = any(part.startswith((".", "_")) and not _HIVE.fullmatch(part) for part in relative.parts)
+    return is_marked or any(part.endswith(LEDGER_SUFFIX) for part in relative.parts)
 
 
 def _fixed_part(pattern: Path) -> Path:

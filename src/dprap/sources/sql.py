@@ -13,11 +13,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from dprap.domain import Domain
-from dprap.encoding.policy import missing_code, outside_code, unreadable_code
+from dprap.encoding.policy import unplaced_code
 from dprap.errors import DataError, SchemaError
 from dprap.queries.marginal import Marginal
 from dprap.schema import Boolean, Categorical, Column, Date, Datetime, Integer, Number, Schema
 from dprap.schema.binned import BinnedColumn
+from dprap.schema.values import Unplaced
 
 Kind: TypeAlias = Literal["boolean", "integer", "float", "decimal", "text", "date", "timestamp", "timestamptz"]
 """What a database column holds, whatever the database calls it."""
@@ -29,8 +30,9 @@ _ARGUMENTS = 64
 
 _CELLS_IN_A_ROW = 1 << 24
 
-# In the order in which encoding reports them; the least one wins.
-_REFUSALS = {-3: missing_code, -2: unreadable_code, -1: outside_code}
+# Halfway between the largest float8 and the next power of two, and half of the smallest float8 in 17 digits.
+_TO_INFINITY = 2**1024 - 2**970
+_TO_ZERO = "2.4703282292062327e-324"
 
 
 def codes_sql(table: str, schema: Schema, kinds: Mapping[str, Kind], columns: Sequence[str]) -> str:
@@ -135,26 +137,25 @@ def cell_sql(domain: Domain, marginal: Marginal) -> str:
 def refuse(least_codes: Sequence[int], schema: Schema) -> None:
     """Raise DataError for the first column that holds what its policy does not place."""
     for (name, column), least in zip(schema.columns.items(), least_codes, strict=True):
-        if least < 0:
-            _REFUSALS[least](name, column)
+        if least < 0:  # the least one wins, as in memory
+            unplaced_code(name, column, Unplaced(least))
 
 
 def code_sql(name: str, column: Column, kind: Kind) -> str:
     """The code of one column as an expression that is never null."""
     raw = identifier(name)
-    missing, unreadable, outside = (_code_or(refusal, name, column) for refusal in (-3, -2, -1))
+    missing, unreadable, outside = (_code_or(reason, name, column) for reason in Unplaced)
     if isinstance(column, Boolean):
         if kind == "boolean":
             return f"CASE WHEN {raw} IS NULL THEN {missing} ELSE {raw}::int END"
         if kind == "text":
-            texts = {**dict.fromkeys(column.false_values, 0), **dict.fromkeys(column.true_values, 1)}
-            return _looked_up(f"{raw}::text", texts, missing, unreadable)
+            return _looked_up(f"{raw}::text", column.label_texts, missing, unreadable)
         raise _wrong_type(name, column, kind)
     if kind == "text":
         # as in memory: text is read as integers only where nothing can go wrong
         if not isinstance(column, Categorical) or (column.is_integer and not column.is_total):
             raise _wrong_type(name, column, kind)
-        return _looked_up(f"{raw}::text", _labels(column), missing, outside)
+        return _looked_up(f"{raw}::text", column.label_texts, missing, outside)
     if isinstance(column, Categorical | Integer):
         if isinstance(column, Categorical) and not column.is_integer:
             raise _wrong_type(name, column, kind)
@@ -208,7 +209,7 @@ def _whole_sql(
 ) -> str:
     raw = identifier(name)
     if kind == "integer":
-        is_missing, not_whole, whole = f"{raw} IS NULL", "", f"{raw}::bigint"
+        is_missing, not_whole, beyond, whole = f"{raw} IS NULL", "", "", f"{raw}::bigint"
     elif kind in ("float", "decimal"):
         whole_part, low, high = (
             ("round", "-9223372036854775808", "9223372036854774784")
@@ -219,11 +220,13 @@ def _whole_sql(
         value = f"{raw}::{type_name}"
         is_missing = f"{raw} IS NULL OR {value} = 'NaN'"
         not_whole = f"WHEN {value} <> {whole_part}({value}) THEN {unreadable} "
+        beyond = f"WHEN {value} < '{low}' OR {value} > '{high}' THEN {outside} "
         whole = f"LEAST(GREATEST({value}, '{low}'), '{high}')::bigint"
     else:
         raise _wrong_type(name, column, kind)
     if isinstance(column, Categorical):
-        rest = f"ELSE COALESCE({lookup(f'({whole})::text', _labels(column))}, {outside})"
+        # the ends of bigint may be in the list, and what lies beyond them is not
+        rest = f"{beyond}ELSE COALESCE({lookup(f'({whole})::text', column.label_texts)}, {outside})"
     else:
         rest = f"{_outside_bounds(column, whole, outside)}ELSE {bucket(whole, column)}"
     return f"CASE WHEN {is_missing} THEN {missing} {not_whole}{rest} END"
@@ -235,10 +238,10 @@ def _float_sql(name: str, column: Number, kind: Kind) -> str:
         return f"{raw}::float8"
     if kind != "decimal":
         raise _wrong_type(name, column, kind)
-    # what float8 cannot hold would be an error of the server: keep its side of every edge
+    # what rounds to infinity or to zero would be an error of the server: say so before it tries
     return (
-        f"(CASE WHEN abs({raw}) > 1e300 THEN sign({raw})::float8 * 'Infinity'::float8 "
-        f"WHEN {raw} <> 0 AND abs({raw}) < 1e-300 THEN sign({raw})::float8 * 1e-300::float8 ELSE {raw}::float8 END)"
+        f"(CASE WHEN abs({raw}) >= {_TO_INFINITY} THEN sign({raw})::float8 * 'Infinity'::float8 "
+        f"WHEN abs({raw}) <= {_TO_ZERO} THEN 0::float8 ELSE {raw}::float8 END)"
     )
 
 
@@ -271,19 +274,12 @@ def _looked_up(value: str, codes: Mapping[str, int], missing: int, not_found: in
     return f"CASE WHEN {value} IS NULL THEN {missing} ELSE COALESCE({lookup(value, codes)}, {not_found}) END"
 
 
-def _labels(column: Categorical) -> dict[str, int]:
-    codes = {str(member): code for code, group in enumerate(column.member_groups) for member in group}
-    if column.other is not None:
-        codes[str(column.other)] = column.regular
-    return codes
-
-
-def _code_or(refusal: int, name: str, column: Column) -> int:
-    """The code that the policy gives, or the refusal itself."""
+def _code_or(reason: Unplaced, name: str, column: Column) -> int:
+    """The code that the policy gives, or the reason itself."""
     try:
-        return _REFUSALS[refusal](name, column)
+        return unplaced_code(name, column, reason)
     except DataError:
-        return refusal
+        return int(reason)
 
 
 def _type(column: BinnedColumn) -> str:

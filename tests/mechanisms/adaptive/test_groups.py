@@ -8,14 +8,16 @@ import pytest
 from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.evaluate import evaluate
-from dprap.mechanisms.adaptive import AdaptiveSettings, mechanism, run
+from dprap.mechanisms.adaptive import AdaptiveSettings, Rules, run
+from dprap.mechanisms.adaptive.choosing import choose
 from dprap.mechanisms.adaptive.groups import group_starts, is_broad, with_groups
-from dprap.mechanisms.adaptive.schedule import Round, Schedule
+from dprap.mechanisms.adaptive.spending import Choose, Pool
 from dprap.privacy import Budget, Curator, Neighbors
 from dprap.queries import Coarse, Marginal, Partition
 from dprap.sources import MemorySource
 from dprap.workload import all_kway
 
+RULES = Rules()
 DOMAIN = Domain.of({"x": 64, "y": 64, "sex": 2})
 
 
@@ -38,8 +40,7 @@ def candidates(domain: Domain, shares: list[np.ndarray], pick_resolution: float)
     """Of a workload with one marginal over all columns; only pairs are candidates over single codes."""
     workload = all_kway(domain, len(domain))
     plain = tuple(all_kway(domain, 2))
-    schedule = Schedule(plain, closure=workload.closure(smallest=2), pick_resolution=pick_resolution)
-    return with_groups(schedule, workload, shares)
+    return with_groups(Pool(plain, workload.closure(smallest=2), pick_resolution), workload, RULES, shares)
 
 
 def test_candidates_are_the_plain_ones_and_those_that_groups_make_coarse_enough():
@@ -68,11 +69,13 @@ def test_the_workloads_own_marginals_of_four_columns_take_part_in_few_groups_a_c
     even = np.full(8, 1 / 8)
     shares = [even, np.array([0.65, *[0.05] * 7]), np.array([0.3, 0.3, 0.4]), np.array([0.1, 0.9])]
     # Twice 40.5 is 81, the fourth power of 3: groups have a third of the records, or what is left.
-    (broad,) = [found for found in candidates(domain, shares, 40.5) if is_broad(found)]
+    (broad,) = [found for found in candidates(domain, shares, 40.5) if is_broad(found, RULES)]
     assert broad == Coarse(("a", "b", "c", "d"), ((0, 3, 6), (0, 1), (0, 2), None))
-    assert not any(map(is_broad, candidates(domain, shares, 6.0))), "16 cells are more than 12"
+    assert not any(is_broad(found, RULES) for found in candidates(domain, shares, 6.0)), "16 cells are more than 12"
     three = Domain.of({"a": 8, "b": 8, "c": 3})
-    assert not any(map(is_broad, candidates(three, shares[:3], 40.5))), "pairs of columns show three as well"
+    assert not any(is_broad(found, RULES) for found in candidates(three, shares[:3], 40.5)), (
+        "pairs of columns show three as well"
+    )
 
 
 def test_broad_marginals_take_part_in_the_first_half_of_a_round():
@@ -95,7 +98,8 @@ def test_broad_marginals_take_part_in_the_first_half_of_a_round():
     def offers(picks: int, *, of: list[Partition]) -> list[bool]:
         offered.clear()
         estimates = [np.zeros(found.size(domain)) for found in of]
-        mechanism._choose(Watched(), of, estimates, Round(picks, Fraction(1), Fraction(1)), "blend")
+        step = Choose(Pool((), (), 1.0), picks, Fraction(1), Fraction(1))
+        choose(Watched(), of, estimates, step, AdaptiveSettings())
         return list(offered)
 
     assert offers(1, of=[halves, *others]) == [True]
@@ -103,20 +107,17 @@ def test_broad_marginals_take_part_in_the_first_half_of_a_round():
     assert offers(3, of=[halves, *others]) == [True, True, True], "at last nothing else is left"
 
 
-def test_a_broad_relation_below_the_noise_of_single_cells_is_learned(monkeypatch):
+def test_a_broad_relation_below_the_noise_of_single_cells_is_learned():
     generator = np.random.default_rng(0)
     x = generator.integers(0, 64, 20_000)
     y = np.clip(x + generator.integers(-16, 17, 20_000), 0, 63)
     source = MemorySource(Codes.of(DOMAIN, {"x": x, "y": y, "sex": generator.integers(0, 2, 20_000)}))
     workload = all_kway(DOMAIN, 2)
 
-    def tv() -> float:
+    def tv(rules: Rules) -> float:
         budget = Budget.of(epsilon=0.2, delta=1e-9)
         keeper = Curator(source, budget=budget, neighbors=Neighbors(), ledger=None, insecure_noise_seed=1)
-        settings = AdaptiveSettings(synthetic_rows=60, steps=60, final_steps=100)
+        settings = AdaptiveSettings(synthetic_rows=60, steps=60, final_steps=100, rules=rules)
         return evaluate(source, workload, run(keeper, workload, settings, seed=0)).tv
 
-    with_them = tv()
-    monkeypatch.setattr(mechanism, "with_groups", lambda schedule, *_: schedule.candidates)
-    without = tv()
-    assert with_them < 0.85 * without
+    assert tv(RULES) < 0.85 * tv(Rules(group_from_codes=None, broad_from_columns=None))

@@ -13,7 +13,8 @@ from dprap.mechanisms.adaptive.evidence import Evidence
 from dprap.mechanisms.adaptive.public_start import fit_to_public, records_stood_for
 from dprap.privacy import Budget, Curator, Neighbors, Relation
 from dprap.public import PublicTable, count_public
-from dprap.relaxed.soft_rows import SoftRows
+from dprap.relaxed import RelaxedDataset
+from dprap.relaxed.marginals import Blocks
 from dprap.sources import MemorySource
 from dprap.workload import all_kway
 
@@ -98,13 +99,18 @@ def test_a_workload_of_single_columns_starts_from_it_too():
 
 
 def test_rows_are_fitted_to_every_public_marginal_and_can_leave_them():
-    rows = SoftRows(DOMAIN, [np.full(size, 1 / size) for size in DOMAIN.sizes], rows=80, jitter=0.3, seed=0)
+    prior = np.log(np.concatenate([np.full((size, 1), 1 / size, np.float32) for size in DOMAIN.sizes]))
+    start = RelaxedDataset.from_logits(
+        DOMAIN, prior + 0.3 * np.random.default_rng(0).gumbel(size=(DOMAIN.onehot_size, 80))
+    )
     table = public(chain(1))
-    fit_to_public(rows, table, steps=200, learning_rate=0.1)
-    distances = [abs(rows.marginal(marginal) - shares).sum() / 2 for marginal, shares in table.shares.items()]
+    result = fit_to_public(start, prior, table, AdaptiveSettings(final_steps=200))
+    blocks = Blocks(DOMAIN, result.rows.probabilities)
+    distances = [abs(blocks.shares(marginal) - shares).sum() / 2 for marginal, shares in table.shares.items()]
     assert np.mean(distances) < 0.05
-    assert rows.prior.shape == rows.logits.shape
-    assert rows.prior.min() > -14, "no code is out of reach"
+    assert result.steps == 200
+    assert result.rows.logits.shape == start.logits.shape
+    assert result.rows.logits.min() > -14, "no code is out of reach"
 
 
 def test_the_pull_stands_for_no_more_records_than_the_table_has_and_fewer_where_it_is_off():

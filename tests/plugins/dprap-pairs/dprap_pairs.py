@@ -3,18 +3,16 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-import jax
-
 from dprap.errors import SettingsError
 from dprap.mechanisms.outline import PlannedStep, measured_marginals, rho_of_records, total_of_records
 from dprap.mechanisms.protocol import Mechanism
+from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.mechanisms.shared import count_records
 from dprap.privacy import Curator, Neighbors
 from dprap.queries import Marginal
-from dprap.relaxed.dataset import initialise
-from dprap.relaxed.projection import ProjectionSettings
-from dprap.relaxed.whole import FamilyTargets, project_families
+from dprap.relaxed.jax.families import FamilyTarget, FamilyTargets, fit_families
+from dprap.relaxed.jax.projection import ProjectionSettings
+from dprap.relaxed.jax.start import initialise
 from dprap.workload import Workload
 
 # What buys the number of records where it is private.
@@ -55,11 +53,13 @@ def run(
     records = count_records(curator, RECORDS_SHARE)  # public n, or a noisy total that is paid for
     measured = curator.measure(pairs, curator.remaining)  # charged, then drawn, then stored
     progress(Progress("measure", len(pairs), len(pairs)))
-    start = initialise(workload.domain, settings.synthetic_rows, jax.random.key(seed))
+    start = initialise(workload.domain, settings.synthetic_rows, seed)
     shares = [(m.counts / records.count).astype("float32") for m in measured]
-    targets = [FamilyTargets(pair, of_pair) for pair, of_pair in zip(pairs, shares, strict=True)]
-    fitted = project_families(start, targets, ProjectionSettings())
-    return MechanismResult(fitted.relaxed, None, (*records.measurements, *measured))
+    targets = [FamilyTarget(pair, of_pair) for pair, of_pair in zip(pairs, shares, strict=True)]
+    fitted = fit_families(start, FamilyTargets(targets), ProjectionSettings())
+    return MechanismResult(
+        fitted.rows, None, (*records.measurements, *measured), records=records.count, steps=fitted.steps
+    )
 
 
 MECHANISM = Mechanism(run, outline, PairsSettings, "every pair of columns once")

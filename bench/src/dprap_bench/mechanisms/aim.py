@@ -15,10 +15,11 @@ from fractions import Fraction
 import numpy as np
 
 from dprap.errors import SettingsError
+from dprap.mechanisms.cell_answers import cell_families
 from dprap.mechanisms.outline import PlannedStep, measured_marginals, rho_of_records, total_of_records
 from dprap.mechanisms.protocol import Mechanism
+from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.mechanisms.shared import cell_families, count_records
 from dprap.privacy import Curator, Measurement, Neighbors, Score
 from dprap.privacy.gaussian import stddev_for
 from dprap.queries import Marginal
@@ -143,7 +144,9 @@ def run(
             per_round *= 4
         done = round(1000 * float(1 - curator.remaining / budget))
         progress(Progress("budget spent, per mille", done, 1000, str(marginal)))
-    return modelled_result(model, workload, settings.synthetic_rows, seed, (*records.measurements, *measured))
+    return modelled_result(
+        model, workload, settings.synthetic_rows, seed, (*records.measurements, *measured), records.count
+    )
 
 
 def candidate_weights(workload: Workload, candidates: list[Marginal]) -> list[float]:

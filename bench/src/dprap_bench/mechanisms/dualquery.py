@@ -18,8 +18,8 @@ import numpy as np
 from dprap.errors import SettingsError
 from dprap.mechanisms.outline import PlannedStep, rho_of_records, total_of_records
 from dprap.mechanisms.protocol import Mechanism
+from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.mechanisms.shared import count_records
 from dprap.privacy import Curator, Neighbors
 from dprap.queries import Marginal, Query
 from dprap.workload import Workload
@@ -92,7 +92,7 @@ def run(
         # A bonus far below one reward breaks ties between equally good records at random.
         played.append(oracle.best(rng.random(workload.domain.onehot_size) * 1e-3))
         progress(Progress("round", done + 1, settings.rounds))
-    return MechanismResult(as_relaxed(workload.domain, np.array(played)), None, records.measurements)
+    return MechanismResult(as_relaxed(workload.domain, np.array(played)), None, records.measurements, records.count)
 
 
 def _uniform(

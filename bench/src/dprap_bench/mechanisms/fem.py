@@ -19,8 +19,8 @@ import numpy as np
 from dprap.errors import SettingsError
 from dprap.mechanisms.outline import PlannedStep, rho_of_records, total_of_records
 from dprap.mechanisms.protocol import Mechanism
+from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.mechanisms.shared import count_records
 from dprap.privacy import Curator, Neighbors
 from dprap.workload import Workload
 from dprap_bench.mechanisms.oracle import Oracle
@@ -97,7 +97,7 @@ def run(
             kept.append(played)
         met += select_signed(curator, marginals, played, records=records.count, k=1, rho=share)
         progress(Progress("round", done + 1, settings.rounds, str(met[-1].query)))
-    return MechanismResult(as_relaxed(workload.domain, np.concatenate(kept)), None, records.measurements)
+    return MechanismResult(as_relaxed(workload.domain, np.concatenate(kept)), None, records.measurements, records.count)
 
 
 MECHANISM = Mechanism(run, outline, FemSettings, "a game of records and queries by integer programmes")

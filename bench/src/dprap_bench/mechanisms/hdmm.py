@@ -18,10 +18,11 @@ import numpy as np
 
 from dprap.domain import Domain
 from dprap.errors import SettingsError
+from dprap.mechanisms.cell_answers import cell_families, family_answers
 from dprap.mechanisms.outline import PlannedStep, rho_of_records, total_of_records
 from dprap.mechanisms.protocol import Mechanism
+from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.mechanisms.shared import cell_families, count_records, family_answers
 from dprap.privacy import Curator, Measurement, Neighbors
 from dprap.privacy.gaussian import stddev_for
 from dprap.queries import Marginal
@@ -92,7 +93,7 @@ def run(
             marginal: least_squares(workload.domain, residuals, marginal).ravel() / records.count for marginal in wanted
         }
     answers = [family_answers(workload.domain, family, fractions[Marginal(family.columns)]) for family in families]
-    return MechanismResult(None, answers, (*records.measurements, *measured))
+    return MechanismResult(None, answers, (*records.measurements, *measured), records.count)
 
 
 def _strategy(workload: Workload, settings: HdmmSettings, neighbors: Neighbors) -> Strategy:

@@ -11,8 +11,8 @@ from jaxtyping import Int
 
 from dprap.array_types import Answers
 from dprap.domain import Domain
+from dprap.mechanisms.cell_answers import cell_families
 from dprap.mechanisms.result import MechanismResult
-from dprap.mechanisms.shared import cell_families
 from dprap.privacy import Measurement
 from dprap.queries import Marginal
 from dprap.workload import Workload
@@ -71,6 +71,7 @@ def modelled_result(
     synthetic_rows: int,
     seed: int,
     measurements: tuple[Measurement, ...],
+    records: float,
 ) -> MechanismResult:
     """Answers of the model to the workload, and synthetic records as relaxed rows if asked for."""
     answers = [
@@ -83,4 +84,4 @@ def modelled_result(
     if synthetic_rows:
         drawn = model.sample(synthetic_rows, np.random.default_rng(seed))
         relaxed = as_relaxed(workload.domain, drawn)
-    return MechanismResult(relaxed, answers, measurements)
+    return MechanismResult(relaxed, answers, measurements, records)

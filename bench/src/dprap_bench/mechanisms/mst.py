@@ -16,10 +16,11 @@ import numpy as np
 
 from dprap.domain import Domain
 from dprap.errors import SettingsError
+from dprap.mechanisms.cell_answers import cell_families
 from dprap.mechanisms.outline import PlannedStep, measured_marginals, rho_of_records, total_of_records
 from dprap.mechanisms.protocol import Mechanism
+from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.mechanisms.shared import cell_families, count_records
 from dprap.privacy import Curator, Measurement, Neighbors, Score
 from dprap.privacy.gaussian import stddev_for
 from dprap.queries import Coarse, Groups, Marginal, Partition
@@ -129,7 +130,7 @@ def run(
         measured += [replace(item, marginal=pair) for item, pair in zip(of_pairs, chosen, strict=True)]
         model = fit_model(merged, measured, records.count, iterations=settings.iterations)
     published = MergedModel(model, domain, maps)
-    return modelled_result(published, workload, settings.synthetic_rows, seed, tuple(measurements))
+    return modelled_result(published, workload, settings.synthetic_rows, seed, tuple(measurements), records.count)
 
 
 def _merging(column: Measurement) -> CodeMap:

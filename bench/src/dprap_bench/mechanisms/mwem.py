@@ -20,8 +20,8 @@ from dprap.domain import Domain
 from dprap.errors import SettingsError
 from dprap.mechanisms.outline import PlannedStep, rho_of_records, total_of_records
 from dprap.mechanisms.protocol import Mechanism
+from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.mechanisms.shared import count_records
 from dprap.privacy import Curator, Neighbors, QueryMeasurement
 from dprap.privacy.gaussian import stddev_for
 from dprap.queries import Family, Marginal
@@ -99,7 +99,7 @@ def run(
         average += weights / settings.rounds
         progress(Progress("round", done + 1, settings.rounds, str(picked[0])))
     answers = [histogram.marginal(average, marginal).ravel() for marginal in marginals]
-    return MechanismResult(None, answers, (*records.measurements, *measured))
+    return MechanismResult(None, answers, (*records.measurements, *measured), records.count)
 
 
 def _used_columns(workload: Workload, settings: MwemSettings) -> tuple[str, ...]:

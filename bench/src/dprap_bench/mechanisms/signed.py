@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
@@ -21,7 +20,7 @@ from dprap.array_types import Answers
 from dprap.domain import Domain
 from dprap.privacy import Curator
 from dprap.queries import Family, Marginal, Prefix, Query
-from dprap.relaxed.dataset import RelaxedDataset
+from dprap.relaxed.rows import RelaxedDataset
 
 RecordTable = Int[np.ndarray, "records columns"]
 """Records as rows of codes, columns in the domain's order."""
@@ -73,4 +72,4 @@ def as_relaxed(domain: Domain, table: RecordTable) -> RelaxedDataset:
     for column, offset in enumerate(domain.offsets):
         rows[offset + distinct[:, column], np.arange(len(distinct))] = 1.0
     weights = (counts / len(table)).astype(np.float32)
-    return RelaxedDataset(domain, jnp.asarray(rows), jnp.asarray(weights))
+    return RelaxedDataset(domain, rows, weights)

@@ -15,17 +15,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import jax
-
 import dprap.mechanisms.adaptive
-import dprap.relaxed.soft_rows
+import dprap.relaxed
 from dprap.datasets.benchmark import load_benchmark
 from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.evaluate import Errors, evaluate
 from dprap.mechanisms.adaptive import AdaptiveSettings, run
 from dprap.privacy import Accounting
-from dprap.relaxed import round_rows
+from dprap.relaxed import random_key, round_rows
 from dprap.sources import MemorySource
 from dprap_bench.cell import StudyCell
 from dprap_bench.record import Figures
@@ -110,7 +108,7 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
     if result.relaxed is None or curator.remaining != 0:
         raise SettingsError("the adaptive mechanism did not spend its budget on relaxed rows.")
     relaxed = evaluate(source, workload, result)
-    drawn = round_rows(result.relaxed, jax.random.key(seed), rows=codes.rows, method="systematic")
+    drawn = round_rows(result.relaxed, random_key(seed), rows=codes.rows, method="systematic")
     rounded = evaluate(source, workload, Codes(codes.domain, drawn))
     return {
         **_errors(relaxed),
@@ -123,9 +121,9 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
 
 
 def mechanism_digest() -> str:
-    """Which version of the mechanism's and the fit's code runs."""
-    package = Path(dprap.mechanisms.adaptive.__file__).parent
-    files = [*sorted(package.glob("*.py")), Path(dprap.relaxed.soft_rows.__file__)]
+    """Which version of the mechanism's code and of the relaxed rows' runs."""
+    folders = [Path(folder) for package in (dprap.mechanisms.adaptive, dprap.relaxed) for folder in package.__path__]
+    files = [file for folder in folders for file in sorted(folder.glob("*.py"))]
     return hashlib.blake2b(b"".join(file.read_bytes() for file in files), digest_size=6).hexdigest()
 
 

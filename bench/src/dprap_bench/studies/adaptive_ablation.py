@@ -6,23 +6,16 @@ the method `rap`, whose figures the study `rap_accuracy` has.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
-
-import numpy as np
 
 from dprap.datasets.benchmark import load_benchmark
 from dprap.evaluate import evaluate
 from dprap.mechanisms.adaptive import AdaptiveSettings, run
-from dprap.mechanisms.adaptive.evidence import Evidence
-from dprap.mechanisms.adaptive.schedule import MOST_CELLS
 from dprap.privacy import Accounting
-from dprap.relaxed.soft_rows import SoftRows, Target
 from dprap.sources import MemorySource
 from dprap_bench.cell import StudyCell
 from dprap_bench.record import Figures
@@ -36,71 +29,34 @@ DRAWS = 3
 CASES = (("3way:64", 0.1), ("3way:64", 1.0), ("5way:64", 0.1))
 
 
-def believe_every_cell() -> AbstractContextManager[Any]:
-    """Weights by the noise alone."""
-    trusting = Evidence.target
-
-    def target(item: Evidence, records: float) -> Target:
-        wanted = trusting(item, records)
-        return replace(wanted, weights=np.full_like(wanted.weights, (records / item.stddev_counts) ** 2))
-
-    return patch.object(Evidence, "target", target)
-
-
-def leave_columns_rough() -> AbstractContextManager[Any]:
-    """Columns as measured."""
-    return patch("dprap.mechanisms.adaptive.mechanism.smooth", lambda counts, _: counts)
-
-
-def no_groups() -> AbstractContextManager[Any]:
-    """Candidates over single codes alone."""
-    return patch("dprap.mechanisms.adaptive.mechanism.with_groups", lambda schedule, *_: schedule.candidates)
-
-
-def none_broad() -> AbstractContextManager[Any]:
-    """No marginals of several columns in few groups each."""
-    return patch("dprap.mechanisms.adaptive.groups._all_columns_merged", lambda *_: ())
-
-
-def all_cells_count() -> AbstractContextManager[Any]:
-    """Choose by all errors of a marginal, not by the largest."""
-    return patch("dprap.mechanisms.adaptive.mechanism._CELLS_THAT_COUNT", MOST_CELLS)
-
-
-def go_on() -> AbstractContextManager[Any]:
-    """The last fit is no fresh start."""
-    return patch.object(SoftRows, "restart", lambda _: None)
-
-
 @dataclass(frozen=True)
 class Lever:
     """One change to the default."""
 
     name: str
     settings: dict[str, Any] = field(default_factory=dict)
-    change: Callable[[], AbstractContextManager[Any]] = nullcontext
     accounting: Accounting = Accounting.EXACT
 
 
 LEVERS = (
     Lever("default"),
     Lever("score: largest cell error", {"objective": "max"}),
-    Lever("score: all errors above half the noise", change=all_cells_count),
+    Lever("score: all errors above half the noise", {"rules": {"cells_that_count": 2**20}}),
     Lever("score: all errors above a quarter of the noise", {"objective": "mean"}),
-    Lever("no groups of codes", change=no_groups),
-    Lever("no broad marginals", change=none_broad),
+    Lever("no groups of codes", {"rules": {"group_from_codes": None, "broad_from_columns": None}}),
+    Lever("no broad marginals", {"rules": {"broad_from_columns": None}}),
     Lever("columns: 10% of ρ", {"one_way_share": 0.1}),
     Lever("columns: 50% of ρ", {"one_way_share": 0.5}),
-    Lever("columns as measured, not smoothed", change=leave_columns_rough),
+    Lever("columns as measured, not smoothed", {"rules": {"smooth_from_codes": None}}),
     Lever("no sweep", {"sweep_share": 0.0}),
     Lever("sweep always, 80%", {"sweep_share": 0.8}),
     Lever("10 picks", {"picks": 10}),
     Lever("40 picks", {"picks": 40}),
     Lever("all picks in one round", {"rounds": 1}),
-    Lever("every cell believed alike", change=believe_every_cell),
+    Lever("every cell believed alike", {"rules": {"shrink_cells": False}}),
     Lever("no pull to independent columns", {"kl": 0.0}),
     Lever("fit five times as long", {"steps": 750, "final_steps": 1500}),
-    Lever("last fit goes on from the rounds before", {"jitter": 0.3}, go_on),
+    Lever("last fit goes on from the rounds before", {"rules": {"afresh_up_to_picks": 0}}),
     Lever("zCDP's accounting (tight)", accounting=Accounting.TIGHT),
     Lever("the paper's accounting", accounting=Accounting.PAPER),
 )
@@ -123,7 +79,7 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
     workload = named_workload(facts["workload"], codes.domain, rows=codes.rows, data_dir=data_dir)
     curator = seeded_curator(source, epsilon=facts["epsilon"], seed=facts["seed"], accounting=lever.accounting)
     curator.set_aside(curator.budget.rho * CERTIFICATE)
-    with timed() as seconds, lever.change():
+    with timed() as seconds:
         result = run(curator, workload, AdaptiveSettings(**lever.settings), seed=facts["seed"])
     errors = evaluate(source, workload, result)
     return {"max": errors.max, "tv": errors.tv, **seconds}

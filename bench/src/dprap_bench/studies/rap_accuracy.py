@@ -18,7 +18,7 @@ from dprap.sources import MemorySource
 from dprap_bench.cell import StudyCell
 from dprap_bench.record import Figures
 from dprap_bench.seeded import seeded_curator
-from dprap_bench.timing import StepCount, timed
+from dprap_bench.timing import timed
 from dprap_bench.workloads import named_workload
 
 # Seeds 100 to 107 were used for tuning; smaller ones stand in the kept results of earlier versions.
@@ -77,19 +77,18 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
     source = MemorySource(codes)
     workload = named_workload(facts["workload"], codes.domain, rows=codes.rows, data_dir=data_dir)
     settings = rap.RapSettings(rounds=facts["rounds"], queries_per_round=facts["queries_per_round"])
-    steps = StepCount()
     with timed() as seconds:
         curator = seeded_curator(
             source, epsilon=facts["epsilon"], seed=facts["seed"], accounting=Accounting(facts["accounting"])
         )
-        result = rap.run(curator, workload, settings, seed=facts["seed"], progress=steps)
+        result = rap.run(curator, workload, settings, seed=facts["seed"])
     return {
         "max": evaluate(source, workload, result).max,
         "reference": _reference(facts),
         "zero_answers_max": max(float(exact.max()) for exact in exact_answers(source, workload.families)),
         "queries": workload.queries,
         "initial_spread": settings.spread_for(workload),
-        "steps": steps.steps,
+        "steps": result.steps,
         **seconds,
     }
 

@@ -18,11 +18,11 @@ from jax import lax
 
 from dprap.datasets.benchmark import load_benchmark
 from dprap.queries import Query
-from dprap.relaxed import ProjectionSettings, initialise, project
-from dprap.relaxed.batch import compile_queries
-from dprap.relaxed.layout import layout_of
-from dprap.relaxed.projection import default_optimizer
-from dprap.relaxed.simplex import shrink, softmax_packed, thresholds
+from dprap.relaxed.jax.layout import layout_of
+from dprap.relaxed.jax.projection import ProjectionSettings, QueryTargets, default_optimizer, fit_queries
+from dprap.relaxed.jax.queries import compile_queries
+from dprap.relaxed.jax.sparsemax import shrink, softmax_packed, thresholds
+from dprap.relaxed.jax.start import initialise
 from dprap_bench.cell import StudyCell
 from dprap_bench.record import Figures
 from dprap_bench.timing import least_cpu_seconds
@@ -52,7 +52,7 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
     count = facts["selected_queries"]
     codes = load_benchmark("adult", data_dir)
     workload = named_workload("3way:64", codes.domain, rows=codes.rows, data_dir=data_dir)
-    relaxed = initialise(codes.domain, 1000, jax.random.key(0))
+    relaxed = initialise(codes.domain, 1000, 0)
     layout = layout_of(codes.domain)
     rng = np.random.default_rng(0)
     # Small codes are the frequent ones in this table, as RAP selects them.
@@ -65,7 +65,7 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
     batch, places = compile_queries(codes.domain, queries)
     targets, weights = np.zeros(batch.size, np.float32), np.zeros(batch.size, np.float32)
     targets[places], weights[places] = rng.random(count) * 0.3, 1
-    packed = layout.pack(relaxed.probabilities)
+    packed = layout.pack(jnp.asarray(relaxed.probabilities))
     slots = jnp.asarray(np.append(layout.slots, layout.size))[batch.coordinates]
     touched = packed.at[slots].get(mode="fill", fill_value=0)
     optimizer = default_optimizer(0.1, "sparsemax")
@@ -88,7 +88,7 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
         times = []
         for _ in range(3):
             start = time.process_time()
-            result = project(relaxed, batch, targets, weights, settings)
+            result = fit_queries(relaxed, QueryTargets(batch, targets, weights), settings)
             times.append((time.process_time() - start) / result.steps)
         return min(times) * 1e3
 

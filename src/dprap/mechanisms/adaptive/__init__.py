@@ -1,11 +1,25 @@
-"""The default mechanism: adaptive whole-marginal projection."""
+"""The default mechanism: adaptive whole-marginal projection.
+
+settings      what a user may override
+rules         every number that was chosen by experiment, with its reason
+spending      what is spent on what: the steps, in exact fractions of ρ
+outline       the plan: the steps added up, without data
+mechanism     the run: the steps carried out
+choosing      which marginals a round measures
+groups        candidates over groups of codes
+shrinkage     how much of a noisy number to believe
+smoothing     shrinkage of differences between neighbouring codes
+evidence      shrinkage of departures from the model before
+public_start  rows that start at a public table
+"""
 
 from dprap.mechanisms.adaptive.mechanism import run
 from dprap.mechanisms.adaptive.outline import outline
+from dprap.mechanisms.adaptive.rules import Rules
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
 from dprap.mechanisms.protocol import Mechanism
 
-__all__ = ["MECHANISM", "AdaptiveSettings", "outline", "run"]
+__all__ = ["MECHANISM", "AdaptiveSettings", "Rules", "outline", "run"]
 
 MECHANISM = Mechanism(
     run,

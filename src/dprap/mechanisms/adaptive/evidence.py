@@ -1,12 +1,15 @@
-"""What has been measured of one marginal, and how far to believe each cell of it.
+"""What has been measured of one marginal, and how much to trust each cell of it.
 
-A large marginal at small ε is mostly noise, and a fit that follows it cell by cell fits the noise. So a cell counts by how reliable its
-departure from the earlier model is. Before the first measurement the model said x; suppose the truth departs from x with
-variance c·x, as counts do, so that the noisy residual y − x has variance c·x + σ². Most cells of a table depart little and a few
-depart wildly, so the dispersion c is not one number: each cell has its own, drawn from a mixture over a grid of dispersions, one mixture
-for each band of expected counts where cells are many: large cells are often off by a share of themselves, which says nothing of small ones. The
-mixtures are fitted by expectation maximisation to the marginal itself and, with the same weight, to all that were measured together with it: one
-marginal alone says little. The reliability of a cell is the posterior mean of c·x/(c·x + σ²), and its weight in the fit that share of 1/σ².
+A large marginal at small ε is mostly noise, and a fit that follows it cell by cell fits the noise.
+Model: truth − prediction ~ N(0, c·x) for a prediction of x records, as counts vary; noise adds σ².
+A cell's weight in the fit is E[c·x/(c·x + σ²) | residual]/σ².
+
+Most cells of a table depart little and a few depart wildly, so the dispersion c is not one number.
+Each cell has its own, drawn from a mixture over a grid of dispersions (`shrinkage`). Where cells
+are many, there is one mixture for each band of expected counts: large cells are often off by a
+share of themselves, which says nothing of small ones. The mixtures are fitted to the marginal
+itself and, with the same weight, to all that were measured together with it: one marginal alone
+says little.
 """
 
 from __future__ import annotations
@@ -18,22 +21,32 @@ import numpy as np
 from jaxtyping import Float64, Int64
 
 from dprap.array_types import Answers
+from dprap.mechanisms.adaptive.shrinkage import fit_shares, posterior
 from dprap.privacy import Measurement
 from dprap.queries import Partition
-from dprap.relaxed.soft_rows import Target
+from dprap.relaxed.fit import Target
 
-_LEAST_EXPECTED = 1e-2  # counts; an empty cell may turn out not to be
+# In counts. An empty cell may turn out not to be empty.
+_LEAST_EXPECTED = 1e-2
+# Sampling alone gives a dispersion of 1; the grid goes from a tenth of that to cells that have
+# nothing to do with what was expected.
 _DISPERSIONS = np.geomspace(0.1, 1e5, 20)
+# An early stop: one round more would still move a share by about 0.003, and the mixture stays
+# broad. All figures of the mechanism were made with this number.
 _EXPECTATION_MAXIMISATIONS = 40
-# Cells with nearly the same expected count and nearly the same surprise share a bin, which makes a million of them cheap.
+# Cells with nearly the same expected count and nearly the same surprise share a bin, which makes a
+# million of them cheap.
 _LEVELS_PER_OCTAVE = 4
 _SURPRISES_PER_STDDEV = 8
+# A residual of more standard deviations says no more than one of so many.
 _LARGEST_SURPRISE = 12.0
 _SURPRISES = int(_SURPRISES_PER_STDDEV * _LARGEST_SURPRISE) + 1
-_LOWEST_OCTAVE = -24  # of expected counts over the variance of the noise
+# Bands are of expected counts over the variance of the noise, from 2^-24 on, the last one open.
+_LOWEST_OCTAVE = -24
 _OCTAVES_PER_BAND = 3
 _BANDS = 10
-_CELLS_FOR_BANDS = 100_000  # fewer cells measured together share one mixture: bands of them would say little each
+# Fewer cells measured together share one mixture: bands of them would say little each.
+_CELLS_FOR_BANDS = 100_000
 
 Bins = Int64[np.ndarray, "bins"]
 Mixtures = Float64[np.ndarray, "bands dispersions"]
@@ -41,7 +54,9 @@ Mixtures = Float64[np.ndarray, "bands dispersions"]
 
 @dataclass(frozen=True)
 class Evidence:
-    """Noisy counts of a marginal, repeated measurements combined by inverse variance, and what the model said before.
+    """Noisy counts of a marginal, and what the model said before.
+
+    Repeated measurements are combined by inverse variance.
 
     `mixtures` are the shares of cells with each of the dispersions, in each band.
     """
@@ -58,19 +73,23 @@ class Evidence:
         counts = (old * self.counts + new * measurement.counts) / (old + new)
         return Evidence(self.marginal, counts, (old + new) ** -0.5, self.expected_counts, self.mixtures)
 
-    def target(self, records: float) -> Target:
-        """What the rows should fit, as shares."""
+    def target(self, records: float, *, shrink: bool = True) -> Target:
+        """What the rows should fit, as shares; without `shrink` all cells count alike."""
+        full = (records / self.stddev_counts) ** 2
+        weights = (self._reliability() if shrink else np.ones(len(self.counts))) * full
+        return Target(self.marginal, (self.counts / records).astype(np.float32), weights.astype(np.float32))
+
+    def _reliability(self) -> Float64[np.ndarray, "cells"]:
+        """The posterior mean of c·x/(c·x + σ²) of every cell."""
         bins, bin_of = np.unique(_bin_of(self.counts, self.expected_counts, self.stddev_counts), return_inverse=True)
         likelihoods, departures = _likelihoods(bins)
-        belongs = likelihoods * self.mixtures[_bands(bins)]
-        belongs /= belongs.sum(axis=1, keepdims=True)
-        reliability = (belongs * (departures / (1 + departures))).sum(axis=1)
-        weights = reliability[bin_of] * (records / self.stddev_counts) ** 2
-        return Target(self.marginal, (self.counts / records).astype(np.float32), weights.astype(np.float32))
+        belongs = posterior(likelihoods, self.mixtures[_bands(bins)])
+        reliability: Float64[np.ndarray, "bins"] = (belongs * (departures / (1 + departures))).sum(axis=1)
+        return reliability[bin_of]
 
     @property
     def dispersion(self) -> float:
-        """The typical one, over the expected records."""
+        """The typical dispersion, over the expected records."""
         cells = _bin_of(self.counts, self.expected_counts, self.stddev_counts)
         shares = np.bincount(_bands(cells), weights=self.expected_counts, minlength=_BANDS) / self.expected_counts.sum()
         return float(np.exp(shares @ self.mixtures @ np.log(_DISPERSIONS)))
@@ -105,7 +124,7 @@ def first_evidence(measured: Sequence[Measurement], expected_counts: Sequence[An
 
 
 def _bin_of(counts: Answers, expected: Answers, stddev: float) -> Int64[np.ndarray, "cells"]:
-    """The bin of every cell: level of its expected count in units of the variance, and of its residual in units of σ."""
+    """The bin of every cell, by expected count in units of σ² and residual in units of σ."""
     levels = np.rint(_LEVELS_PER_OCTAVE * np.log2(expected / stddev**2)).astype(np.int64)
     surprises = np.minimum(np.abs(counts - expected) / stddev, _LARGEST_SURPRISE)
     bins: Int64[np.ndarray, "cells"] = levels * _SURPRISES + np.rint(_SURPRISES_PER_STDDEV * surprises).astype(np.int64)
@@ -113,7 +132,7 @@ def _bin_of(counts: Answers, expected: Answers, stddev: float) -> Int64[np.ndarr
 
 
 def _likelihoods(bins: Bins) -> tuple[Float64[np.ndarray, "bins dispersions"], Float64[np.ndarray, "bins dispersions"]]:
-    """Of each dispersion in each bin: the likelihood up to a factor for each bin, and the variance c·x in units of σ²."""
+    """The likelihood of each dispersion in each bin, up to a factor, and c·x in units of σ²."""
     levels, surprises = bins // _SURPRISES, (bins % _SURPRISES) / _SURPRISES_PER_STDDEV
     departures = 2.0 ** (levels / _LEVELS_PER_OCTAVE)[:, None] * _DISPERSIONS
     logarithms = -0.5 * (np.log1p(departures) + surprises[:, None] ** 2 / (1 + departures))
@@ -129,15 +148,16 @@ def _bands(bins: Bins) -> Bins:
 def _fit_mixtures(
     likelihoods: Float64[np.ndarray, "bins dispersions"], cells: Float64[np.ndarray, "bins"], bands: Bins | None
 ) -> Mixtures:
-    """Shares of the dispersions by expectation maximisation, as if one cell more had been spread over all of them."""
+    """Shares of the dispersions, as if one cell more had been spread over all of them."""
     if bands is None:
         alike = _fit_mixtures(likelihoods, cells, np.zeros(len(cells), np.int64))[:1]
         return np.repeat(alike, _BANDS, axis=0)
     cells_of_band = np.where(bands == np.arange(_BANDS)[:, None], cells, 0.0)
-    mixtures = np.full((_BANDS, len(_DISPERSIONS)), 1 / len(_DISPERSIONS))
-    for _ in range(_EXPECTATION_MAXIMISATIONS):
-        belongs = likelihoods * mixtures[bands]
-        belongs /= belongs.sum(axis=1, keepdims=True)
-        mixtures = cells_of_band @ belongs + 1 / len(_DISPERSIONS)
-        mixtures /= mixtures.sum(axis=1, keepdims=True)
-    return mixtures
+    return fit_shares(
+        likelihoods,
+        np.full((_BANDS, len(_DISPERSIONS)), 1 / len(_DISPERSIONS)),
+        of_numbers=lambda mixtures: mixtures[bands],
+        add_up=lambda belongs: cells_of_band @ belongs,
+        imagined=np.full(len(_DISPERSIONS), 1 / len(_DISPERSIONS)),
+        rounds=_EXPECTATION_MAXIMISATIONS,
+    )

@@ -1,47 +1,44 @@
-"""Adaptive whole-marginal projection: select the marginals the rows answer worst, measure them whole, fit, repeat.
+"""Adaptive projection: choose the marginals that rows answer worst, measure them, fit, repeat.
 
-Privacy: everything comes from the curator's verbs, each charged; the rest is post-processing. The shares are exact
-fractions of ρ, so the charges add up to the whole budget.
+Privacy: everything comes from the curator's verbs, each charged; the rest is post-processing.
+`spending` lists what is bought, in exact fractions of ρ that add up to the whole budget; here each
+step is carried out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
-from itertools import combinations
 
 import numpy as np
 
-from dprap.array_types import Answers
-from dprap.domain import Domain
+from dprap.array_types import Answers, Relaxed
+from dprap.mechanisms.adaptive.choosing import choose
 from dprap.mechanisms.adaptive.evidence import Evidence, first_evidence
-from dprap.mechanisms.adaptive.groups import is_broad, with_groups
+from dprap.mechanisms.adaptive.groups import with_groups
 from dprap.mechanisms.adaptive.public_start import column_evidence, fit_to_public, misleads, records_stood_for
-from dprap.mechanisms.adaptive.schedule import Round, has_pairs, one_way_rho, one_way_shares, plan_schedule
-from dprap.mechanisms.adaptive.settings import AdaptiveSettings, Objective
-from dprap.mechanisms.adaptive.smoothing import SHORTEST, smooth
+from dprap.mechanisms.adaptive.settings import AdaptiveSettings
+from dprap.mechanisms.adaptive.smoothing import smooth
+from dprap.mechanisms.adaptive.spending import (
+    Choose,
+    CountRecords,
+    MeasureChosen,
+    MeasureColumns,
+    MeasureWorkload,
+    StartRows,
+    Step,
+    spending,
+    walk,
+)
+from dprap.mechanisms.records import estimate_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.mechanisms.shared import project_simplex
-from dprap.privacy import Curator, Measurement, Score
+from dprap.privacy import Curator, Measurement
 from dprap.public import PublicTable
 from dprap.queries import Marginal, Partition
-from dprap.relaxed.soft_rows import SoftRows, Target, fit_rows
+from dprap.relaxed.fit import FitSettings, Target, fit
+from dprap.relaxed.marginals import Blocks
+from dprap.relaxed.rows import RelaxedDataset
+from dprap.relaxed.simplex import project_simplex
 from dprap.workload import Workload
-
-_LEAST_SHARE = 0.001
-# Every code starts with at least this share of its noise: a code that noise has hidden must be able to come back when other
-# marginals show it, against the pull towards the start.
-_CELLS_THAT_COUNT = 16
-# So many errors of a marginal make it worth choosing, unless it is broad. If all did, wide marginals that are a little wrong everywhere would come before
-# those with the largest errors; with only four, too little of a relation would stand above the noise of choosing.
-_FEW = 40
-_LONG = 8
-_JITTER_OF_FEW = 1.0
-_JITTER = 0.3
-# Up to so many marginals of columns with so many codes on average are fitted afresh at the end, by rows that start far apart: rows that
-# were fitted to less before remember its noise. More marginals, and those of short columns, ask for a closer fit, to which rows get in time
-# only if they start alike and go on from round to round.
 
 
 def run(
@@ -53,205 +50,212 @@ def run(
     progress: ProgressCallback = silent,
     public: PublicTable | None = None,
 ) -> MechanismResult:
-    """Spend the curator's whole budget on the workload and return the fitted rows; they start at the public table, if there is one."""
-    start = _measure_columns(curator, workload, settings)
-    schedule = plan_schedule(
-        workload,
-        settings,
-        rho=curator.rho,
-        left=curator.remaining,
-        records=start.records,
-        neighbors=curator.neighbors,
-    )
+    """Spend the curator's whole budget on the workload and return the fitted rows.
 
-    long = workload.domain.onehot_size >= _LONG * len(workload.domain)
-    afresh = long and not schedule.swept and sum(each.picks for each in schedule.rounds) <= _FEW
-    jitter = settings.jitter or (_JITTER_OF_FEW if afresh else _JITTER)
+    Args:
+        curator: Measures and chooses, for a charge.
+        workload: Which queries matter.
+        settings: What the user overrides.
+        seed: Of public randomness: where the rows start.
+        progress: Is told after every fit.
+        public: A public table to start from, if there is one.
 
-    def product_of_columns() -> SoftRows:
-        return SoftRows(workload.domain, start.one_way_shares, rows=settings.synthetic_rows, jitter=jitter, seed=seed)
-
-    rows = product_of_columns()
-    candidates: Sequence[Partition] = ()
-    if schedule.rounds:
-        candidates = with_groups(schedule, workload, start.one_way_shares)
-    known = _Known(start if public is None else _start_from(public, rows, start, settings))
-    stages = len(schedule.rounds) + bool(schedule.swept)
-
-    def fit(measured: Sequence[Measurement], stage: int) -> None:
-        last = stage == stages
-        if last and afresh:
-            rows.restart()
-        kl_weight = settings.kl * start.records / max(item.stddev_counts for item in measured)
-        if public is not None:
-            kl_weight = max(kl_weight, records_stood_for(public, known.departures(), start.records))
-        targets = known.targets()
-        misfit = fit_rows(
-            rows,
-            targets,
-            kl_weight=kl_weight,
-            steps=settings.final_steps if last else settings.steps,
-            learning_rate=settings.learning_rate,
-            cool_down=0.7 if last else 0.0,
-        )
-        spent = float(curator.spent / curator.budget.rho)
-        cells = sum(len(target.shares) for target in targets)
-        detail = f"{spent:.0%} of ρ spent, misfit {misfit / cells:.2f} of the noise"
-        progress(Progress("round", stage, stages, detail))
-
-    for number, each in enumerate(schedule.rounds, start=1):
-        estimates = [rows.marginal(marginal) * start.records for marginal in candidates]
-        chosen = _choose(curator, candidates, estimates, each, settings.objective)
-        measured = curator.measure([candidates[position] for position in chosen], each.measure_rho * each.picks)
-        expected = [estimates[position] for position in chosen]
-        if public is not None and number == 1:
-            plain = product_of_columns()
-            plainly = [plain.marginal(item.marginal) * start.records for item in measured]
-            if misleads(measured, expected, plainly):
-                public, rows, known, expected = None, plain, _Known(start), plainly
-        known.add(measured, expected)
-        fit(measured, number)
-    if schedule.swept:
-        estimates = [rows.marginal(marginal) * start.records for marginal in schedule.swept]
-        measured = curator.measure(schedule.swept, schedule.sweep_rho)
-        known.add(measured, estimates)
-        fit(measured, stages)
-    return MechanismResult(relaxed=rows.relaxed(), answers=None, measurements=tuple(known.measurements))
-
-
-def _choose(
-    curator: Curator, candidates: Sequence[Partition], estimates: Sequence[Answers], picks: Round, objective: Objective
-) -> list[int]:
-    """Positions of the round's picks, one by one: no two have a pair of columns in common, while there are others.
-
-    What two have in common the first measures, and only the next fit will say what is left of the error of the second. Broad marginals
-    take part in the first half: their errors add up over so many cells that what is sharp would hardly be chosen beside them.
     """
-    stddev_counts = curator.stddev_of_marginal(picks.measure_rho)
-    pairs = [frozenset(combinations(candidate.columns, 2)) for candidate in candidates]
-    taken: set[tuple[str, str]] = set()
-    chosen: list[int] = []
-    for number in range(picks.picks):
-        others = [place for place in range(len(candidates)) if place not in chosen]
-        if number >= picks.picks / 2:
-            others = [place for place in others if not is_broad(candidates[place])] or others
-        left = [place for place in others if not pairs[place] & taken] or others
-        open_ = [candidates[place] for place in left]
-        (pick,) = curator.select(
-            open_,
-            [estimates[place] for place in left],
-            k=1,
-            rho=picks.select_rho,
-            score=_score(objective, open_, curator.domain, stddev_counts),
-        )
-        chosen.append(left[pick])
-        taken |= pairs[left[pick]]
-    return chosen
+    state = _Run(curator, workload, settings, seed, progress, public)
+    steps = spending(workload, settings, rho=curator.rho, neighbors=curator.neighbors, public=public is not None)
+    walk(steps, state.take)
+    return state.result()
 
 
-@dataclass(frozen=True)
-class _Start:
-    """What is known after the columns were measured one by one; `departures` are those from a public table's columns."""
+class _Run:
+    """What is known after the steps so far."""
 
-    records: float
-    one_way_shares: list[np.ndarray]
-    targets: list[Target]
-    measurements: list[Measurement]
-    departures: tuple[Evidence, ...] = ()
-
-
-def _measure_columns(curator: Curator, workload: Workload, settings: AdaptiveSettings) -> _Start:
-    """The number of records where it is private, and all one-way marginals."""
-    totals: list[Measurement] = []
-    if not curator.neighbors.rows_are_public:
-        totals = curator.measure([Marginal(())], curator.rho * Fraction(settings.total_share))
-    known = float(curator.n) if curator.neighbors.rows_are_public else max(float(totals[0].counts[0]), 1.0)
-    rho = curator.remaining
-    if has_pairs(workload):
-        rho = one_way_rho(workload, settings, rho=curator.rho, records=known, neighbors=curator.neighbors)
-    columns = [Marginal((name,)) for name in workload.domain]
-    measured = curator.measure(columns, rho, one_way_shares(workload))
-    records = _records(curator, [*totals, *measured])
-    shares = []
-    targets = []
-    for measurement in measured:
-        counts = measurement.counts.astype(np.float64)
-        if len(counts) >= SHORTEST:
-            counts = smooth(counts, measurement.stddev_counts**2)
-        share = project_simplex(counts / records) + _LEAST_SHARE * measurement.stddev_counts / records
-        shares.append(share / share.sum())
-        # The fit may see negative counts: what a projection cuts off here, other marginals may yet correct.
-        weight = (records / measurement.stddev_counts) ** 2
-        wanted = (counts / records).astype(np.float32)
-        targets.append(Target(measurement.marginal, wanted, np.full(len(wanted), weight, np.float32)))
-    return _Start(records, shares, targets, [*totals, *measured])
-
-
-def _start_from(public: PublicTable, rows: SoftRows, start: _Start, settings: AdaptiveSettings) -> _Start:
-    """Fit the rows to a public table and then to the measured columns, each as far as it is believed."""
-    fit_to_public(rows, public, steps=settings.final_steps, learning_rate=settings.learning_rate)
-    columns = [item for item in start.measurements if item.marginal.columns]
-    evidence = column_evidence(columns, public, start.records)
-    targets = [item.target(start.records) for item in evidence]
-    fit_rows(
-        rows,
-        targets,
-        kl_weight=records_stood_for(public, evidence, start.records),
-        steps=settings.steps,
-        learning_rate=settings.learning_rate,
-    )
-    return replace(start, targets=targets, departures=tuple(evidence))
-
-
-def _records(curator: Curator, measured: Sequence[Measurement]) -> float:
-    """The public number of records, or the inverse-variance mean of what each measured marginal adds up to."""
-    if curator.neighbors.rows_are_public:
-        return float(curator.n)
-    sums = np.array([float(item.counts.sum()) for item in measured])
-    variances = np.array([len(item.counts) * item.stddev_counts**2 for item in measured])
-    return max(float(np.average(sums, weights=1 / variances)), 1.0)
-
-
-def _score(objective: Objective, candidates: Sequence[Partition], domain: Domain, stddev_counts: float) -> Score:
-    """What makes a marginal worth measuring: the sum of its largest errors, each above a part of the noise that a measurement would have.
-
-    A relation of two columns shows in four cells at least, two with too many records and two with too few. Their sum is four times the error of
-    each and moves by 2 between neighbours where a single count moves by 1, so it stands twice as far above the noise of selection as
-    the largest error does. What is far below the noise of measuring must not count: there is a lot of it, and no measurement mends it.
-    Of a broad marginal all errors count: it is there to add up what several columns have to do with each other.
-    """
-    match objective:
-        case "max":
-            return Score(cell=1.0)
-        case "mean":
-            return Score(cell=0.0, l1=1.0, threshold_counts=stddev_counts / 4)
-        case "blend":
-            summed = [each.size(domain) if is_broad(each) else _CELLS_THAT_COUNT for each in candidates]
-            return Score(cell=0.0, l1=1.0, threshold_counts=stddev_counts / 2, summed_cells=summed)
-
-
-class _Known:
-    """All that was measured so far."""
-
-    def __init__(self, start: _Start) -> None:
-        self._start = start
+    def __init__(
+        self,
+        curator: Curator,
+        workload: Workload,
+        settings: AdaptiveSettings,
+        seed: int,
+        progress: ProgressCallback,
+        public: PublicTable | None,
+    ) -> None:
+        self._curator = curator
+        self._workload = workload
+        self._settings = settings
+        self._seed = seed
+        self._progress = progress
+        self._public = public
+        self._records = 0.0
+        self._measurements: list[Measurement] = []
+        self._fit_steps = 0
+        self._candidates: Sequence[Partition] = ()
+        # What was chosen and not yet measured, with what the rows said of each.
+        self._chosen: list[tuple[Partition, Answers]] = []
         self._evidence: dict[Partition, Evidence] = {}
-        self.measurements = list(start.measurements)
 
-    def add(self, measured: Sequence[Measurement], estimates_counts: Sequence[Answers]) -> None:
-        """Marginals measured together, and what the rows said of each before."""
+    def take(self, step: Step) -> float:
+        """Carry a step out, and return what is known of n after it."""
+        match step:
+            case CountRecords():
+                self._count_records(step)
+            case MeasureColumns():
+                self._measure_columns(step)
+            case StartRows():
+                self._start_rows(step)
+            case Choose():
+                self._choose(step)
+            case MeasureChosen():
+                self._measure_chosen(step)
+            case MeasureWorkload():
+                self._measure_workload(step)
+        return self._records
+
+    def result(self) -> MechanismResult:
+        """The rows as they are, without their logits."""
+        rows = RelaxedDataset(self._workload.domain, self._rows.probabilities, self._rows.weights)
+        return MechanismResult(rows, None, tuple(self._measurements), self._records, self._fit_steps)
+
+    def _count_records(self, step: CountRecords) -> None:
+        if self._curator.neighbors.rows_are_public:
+            self._records = float(self._curator.n)
+        else:
+            self._measurements += self._curator.measure([Marginal(())], step.rho)
+            self._records = estimate_records(self._measurements)
+
+    def _measure_columns(self, step: MeasureColumns) -> None:
+        """Measure the columns one by one; rows will start at them and be fitted to them."""
+        rules = self._settings.rules
+        columns = [Marginal((name,)) for name in self._workload.domain]
+        self._columns = self._curator.measure(columns, step.rho, step.shares)
+        self._measurements += self._columns
+        if not self._curator.neighbors.rows_are_public:
+            self._records = estimate_records(self._measurements)
+        self._one_way_shares: list[np.ndarray] = []
+        self._column_targets: list[Target] = []
+        for measurement in self._columns:
+            counts = measurement.counts.astype(np.float64)
+            if rules.smooth_from_codes is not None and len(counts) >= rules.smooth_from_codes:
+                counts = smooth(counts, measurement.stddev_counts**2)
+            least = rules.least_start * measurement.stddev_counts / self._records
+            share = project_simplex(counts / self._records) + least
+            self._one_way_shares.append(share / share.sum())
+            # The fit may see negative counts: what a projection cuts off here, other marginals may
+            # yet correct.
+            weight = (self._records / measurement.stddev_counts) ** 2
+            wanted = (counts / self._records).astype(np.float32)
+            self._column_targets.append(Target(measurement.marginal, wanted, np.full(len(wanted), weight, np.float32)))
+
+    def _start_rows(self, step: StartRows) -> None:
+        rules = self._settings.rules
+        self._afresh = step.afresh
+        self._jitter = self._settings.jitter or (rules.jitter_of_afresh if step.afresh else rules.jitter)
+        self._start_at_columns()
+        if self._public is not None:
+            self._start_at_public(self._public)
+
+    def _start_at_columns(self) -> None:
+        """Rows near the product of the noisy columns, to which fits pull."""
+        domain, rows = self._workload.domain, self._settings.synthetic_rows
+        self._prior: Relaxed = np.log(np.concatenate(self._one_way_shares)).astype(np.float32)[:, None]
+        gumbel = np.random.default_rng(self._seed).gumbel(size=(domain.onehot_size, rows)).astype(np.float32)
+        self._origin: Relaxed = self._prior + np.float32(self._jitter) * gumbel
+        self._rows = RelaxedDataset.from_logits(domain, self._origin)
+        self._first_targets = self._column_targets
+        self._column_departures: list[Evidence] = []
+
+    def _start_at_public(self, public: PublicTable) -> None:
+        """Fit the rows to a public table, then to the columns as far as these are believed."""
+        start = fit_to_public(self._rows, self._prior, public, self._settings)
+        self._fit_steps += start.steps
+        if start.rows.logits is not None:
+            self._prior = self._origin = start.rows.logits
+        self._column_departures = column_evidence(self._columns, public, self._records)
+        self._first_targets = [self._target(item) for item in self._column_departures]
+        self._rows = start.rows
+        kl_weight = records_stood_for(public, self._column_departures, self._records)
+        self._fit(self._first_targets, kl_weight=kl_weight, last=False)
+
+    def _choose(self, step: Choose) -> None:
+        if not self._candidates:
+            rules = self._settings.rules
+            self._candidates = with_groups(step.pool, self._workload, rules, self._one_way_shares)
+        estimates = self._estimates(self._candidates)
+        places = choose(self._curator, self._candidates, estimates, step, self._settings)
+        self._chosen = [(self._candidates[place], estimates[place]) for place in places]
+
+    def _measure_chosen(self, step: MeasureChosen) -> None:
+        measured = self._curator.measure([marginal for marginal, _ in self._chosen], step.rho)
+        expected = [counts for _, counts in self._chosen]
+        if self._public is not None and step.fit == 1:
+            expected = self._drop_public_if_it_misleads(measured, expected)
+        self._learn(measured, expected)
+        self._fit_to_all(measured, step)
+
+    def _measure_workload(self, step: MeasureWorkload) -> None:
+        expected = self._estimates(step.marginals)
+        measured = self._curator.measure(step.marginals, step.rho)
+        self._learn(measured, expected)
+        self._fit_to_all(measured, step)
+
+    def _drop_public_if_it_misleads(self, measured: Sequence[Measurement], expected: list[Answers]) -> list[Answers]:
+        """What is expected of the measured marginals, by the rows or by the columns alone."""
+        followed = (self._rows, self._prior, self._origin, self._first_targets, self._column_departures)
+        self._start_at_columns()
+        plainly = self._estimates([item.marginal for item in measured])
+        if misleads(measured, expected, plainly):
+            self._public = None
+            return plainly
+        self._rows, self._prior, self._origin, self._first_targets, self._column_departures = followed
+        return expected
+
+    def _estimates(self, marginals: Sequence[Partition]) -> list[Answers]:
+        """What the rows say of marginals, in counts."""
+        blocks = Blocks(self._workload.domain, self._rows.probabilities)
+        return [blocks.shares(marginal) * self._records for marginal in marginals]
+
+    def _learn(self, measured: Sequence[Measurement], expected_counts: Sequence[Answers]) -> None:
+        """Take marginals in that were measured together, with what the rows said of each before."""
         fresh = [place for place, item in enumerate(measured) if item.marginal not in self._evidence]
         for item in measured:
             if item.marginal in self._evidence:
                 self._evidence[item.marginal] = self._evidence[item.marginal].again(item)
-        first = first_evidence([measured[place] for place in fresh], [estimates_counts[place] for place in fresh])
+        first = first_evidence([measured[place] for place in fresh], [expected_counts[place] for place in fresh])
         self._evidence.update({item.marginal: item for item in first})
-        self.measurements += measured
+        self._measurements += measured
 
-    def targets(self) -> list[Target]:
-        """What the rows should fit."""
-        return [*self._start.targets, *(item.target(self._start.records) for item in self._evidence.values())]
+    def _target(self, evidence: Evidence) -> Target:
+        return evidence.target(self._records, shrink=self._settings.rules.shrink_cells)
 
-    def departures(self) -> list[Evidence]:
-        """Everything measured, against what was expected before."""
-        return [*self._start.departures, *self._evidence.values()]
+    def _fit_to_all(self, measured: Sequence[Measurement], step: MeasureChosen | MeasureWorkload) -> None:
+        """Fit the rows to everything measured so far."""
+        last = step.fit == step.fits
+        if last and self._afresh:
+            self._rows = RelaxedDataset.from_logits(self._workload.domain, self._origin)
+        kl_weight = self._settings.kl * self._records / max(item.stddev_counts for item in measured)
+        if self._public is not None:
+            departures = [*self._column_departures, *self._evidence.values()]
+            kl_weight = max(kl_weight, records_stood_for(self._public, departures, self._records))
+        targets = [*self._first_targets, *map(self._target, self._evidence.values())]
+        misfit = self._fit(targets, kl_weight=kl_weight, last=last)
+        spent = float(self._curator.spent / self._curator.budget.rho)
+        cells = sum(len(target.shares) for target in targets)
+        detail = f"{spent:.0%} of ρ spent, misfit {misfit / cells:.2f} of the noise"
+        self._progress(Progress("round", step.fit, step.fits, detail))
+
+    def _fit(self, targets: Sequence[Target], *, kl_weight: float, last: bool) -> float:
+        """Fit the rows, and return their misfit."""
+        settings = self._settings
+        result = fit(
+            self._rows,
+            targets,
+            FitSettings(
+                prior=self._prior,
+                kl_weight=kl_weight,
+                steps=settings.final_steps if last else settings.steps,
+                learning_rate=settings.learning_rate,
+                cool_down=settings.rules.cool_down if last else 0.0,
+            ),
+        )
+        self._rows = result.rows
+        self._fit_steps += result.steps
+        return result.misfit

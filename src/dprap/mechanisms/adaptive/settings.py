@@ -2,26 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from dprap.errors import SettingsError
+from dprap.mechanisms.adaptive.rules import Rules
 
-Objective = Literal["blend", "max", "mean"]
+Objective = Literal["largest_errors", "max", "mean"]
+
+# What a setting was called before, as it stands in job files of earlier versions.
+_FORMER_OBJECTIVES: dict[str, Objective] = {"blend": "largest_errors"}
 
 
 @dataclass(frozen=True)
 class AdaptiveSettings:
     """What a user may override.
 
-    `objective`: `max` picks by the worst cell; `blend` by its 16 largest errors above half the noise; `mean` by all above a quarter.
-    `one_way_share` of ρ goes to the one-way marginals, `total_share` to the number of records where it is private;
-    `sweep_share` of the rest measures the whole workload once at the end. Of what remains, `selection_share` chooses marginals and
-    the others measure them. `one_way_share`, `sweep_share`, `rounds` and `picks` (marginals chosen in all) follow
-    from public facts unless given. `synthetic_rows` is the number of relaxed rows, which start as far apart as `jitter` says.
+    Args:
+        objective: What makes a marginal worth choosing: `largest_errors` sums its sixteen largest
+            errors above half the noise, `max` takes the worst cell, `mean` sums all errors above a
+            quarter of the noise.
+        synthetic_rows: The number of relaxed rows. rounds: In how many rounds marginals are chosen,
+        at most; by default it follows from public facts. picks: How many marginals are chosen in
+        all; by default it follows from public facts. one_way_share: The share of ρ for the one-way
+        marginals; by default it follows from public facts. total_share: The share of ρ for the
+        number of records, where that is private. sweep_share: Of what the columns leave, the share
+        that measures the whole workload once at the
+            end; by default it follows from public facts.
+        selection_share: Of what then remains, the share that chooses marginals; the rest measures
+        them. steps: The steps of a fit after a round. final_steps: The steps of the last fit.
+        learning_rate: About how far a logit moves in a step. jitter: How far apart rows start; by
+        default the rules say. kl: The weight of the pull towards independent columns, in units of
+        n/σ. rules: Everything else that was chosen by experiment; a mapping changes some of them.
+
+    Raises:
+        SettingsError: for a value that makes no sense.
+
     """
 
-    objective: Objective = "blend"
+    objective: Objective = "largest_errors"
     synthetic_rows: int = 300
     rounds: int | None = None
     picks: int | None = None
@@ -34,10 +54,13 @@ class AdaptiveSettings:
     learning_rate: float = 0.1
     jitter: float | None = None
     kl: float = 0.3
+    rules: Rules = field(default_factory=Rules)
 
     def __post_init__(self) -> None:
-        if self.objective not in ("blend", "max", "mean"):
-            raise SettingsError(f"the objective must be blend, max or mean, not {self.objective!r}.")
+        object.__setattr__(self, "objective", _FORMER_OBJECTIVES.get(self.objective, self.objective))
+        object.__setattr__(self, "rules", _rules(self.rules))
+        if self.objective not in ("largest_errors", "max", "mean"):
+            raise SettingsError(f"the objective must be largest_errors, max or mean, not {self.objective!r}.")
         for name in ("synthetic_rows", "steps", "final_steps"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{name} must be at least 1.")
@@ -55,3 +78,15 @@ class AdaptiveSettings:
             raise SettingsError("one_way_share and total_share leave nothing for the rest.")
         if not (self.learning_rate > 0 and (self.jitter is None or self.jitter > 0) and self.kl >= 0):
             raise SettingsError("learning_rate and jitter must be positive, kl not negative.")
+
+
+def _rules(given: Rules | Mapping[str, object]) -> Rules:
+    """Rules as they are, or the default ones with those changed that a mapping names."""
+    if isinstance(given, Rules):
+        return given
+    if not isinstance(given, Mapping):
+        raise SettingsError("rules must be a mapping from the name of a rule to its value.")
+    known = {each.name for each in fields(Rules)}
+    if unknown := [name for name in given if name not in known]:
+        raise SettingsError(f"adaptive has no rule {unknown[0]!r}. Its rules are: {', '.join(sorted(known))}.")
+    return Rules(**given)  # type: ignore[arg-type]  # checked by Rules itself

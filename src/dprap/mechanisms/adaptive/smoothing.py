@@ -1,10 +1,11 @@
-"""Noise taken out of long one-way marginals: ages, hours and amounts change slowly from one code to the next.
+"""Noise taken out of long one-way marginals: ages and amounts change slowly by code.
 
-Haar wavelets at every shift: level j holds half the difference between the means of two neighbouring stretches of 2^j codes. Where codes have
-an order these are small next to their noise, except at spikes. What their sizes are is learned for each level from the noisy
-differences themselves: a mixture of normal distributions around zero, from exactly zero to far above the noise, fitted by expectation
-maximisation; every difference is then replaced by its posterior mean. Where the order of codes means nothing, differences
-are large on all levels and hardly anything is taken out. All of it is post-processing of noisy counts.
+Haar wavelets at every shift: level j holds half the difference between the means of two
+neighbouring stretches of 2^j codes. Where codes have an order these are small next to their noise,
+except at spikes. How large they are is learned for each level from the noisy differences
+themselves, and every difference is replaced by its posterior mean (`shrinkage`). Where the order of
+codes means nothing, differences are large on all levels and hardly anything is taken out. All of it
+is post-processing of noisy counts.
 """
 
 from __future__ import annotations
@@ -15,13 +16,16 @@ import numpy as np
 from jaxtyping import Float64
 
 from dprap.array_types import Answers
+from dprap.mechanisms.adaptive.shrinkage import fit_shares, posterior
 
-SHORTEST = 16
-"""Columns with fewer codes are left as measured: they have little noise, and hardly ever a smooth shape."""
-
-_VARIANCES = np.concatenate([[0.0], 2.0 ** np.arange(-2, 14)])  # of the mixture's parts, in units of the noise's
+# Variances of true differences, in units of the noise's: exactly zero, and from a quarter to far
+# above.
+_VARIANCES = np.concatenate([[0.0], 2.0 ** np.arange(-2, 14)])
+# An early stop: one round more would still move a share by about 0.004, and the mixture stays
+# broad. All figures of the mechanism were made with this number.
 _EXPECTATION_MAXIMISATIONS = 60
-_ZEROS_SEEN_BEFORE = 2.0  # differences that are taken to have been zero: without evidence, believe in smoothness
+# Without evidence, believe in smoothness: two differences of zero are taken to have been seen.
+_IMAGINED = np.concatenate([[2.0], np.zeros(len(_VARIANCES) - 1)])
 
 
 def smooth(counts: Answers, variance: float) -> Answers:
@@ -36,7 +40,8 @@ def smooth(counts: Answers, variance: float) -> Answers:
         mean = (mean + mean[later]) / 2
     for level, (later, difference) in reversed(list(enumerate(levels))):
         difference = difference * _reliability(difference, variance / 2 ** (level + 1))
-        # Every code but those at the start is in two pairs, once as the earlier and once as the later one.
+        # Every code but those at the start is in two pairs, once as the earlier and once as the
+        # later one.
         total, pairs = mean + difference, np.ones(size)
         np.add.at(total, later, mean - difference)
         np.add.at(pairs, later, 1.0)
@@ -48,16 +53,16 @@ def _reliability(differences: Answers, variance: float) -> Float64[np.ndarray, "
     """Posterior mean of each difference, as a share of the difference."""
     parts = variance * (1 + _VARIANCES)
     log_likelihood = -0.5 * (differences[:, None] ** 2 / parts + np.log(parts))
-    likelihood = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
-    shares = np.ones(len(parts)) / len(parts)
-    shares[0] += 1.0
-    for _ in range(_EXPECTATION_MAXIMISATIONS):
-        belongs = likelihood * shares
-        belongs /= belongs.sum(axis=1, keepdims=True)
-        shares = belongs.sum(axis=0)
-        shares[0] += _ZEROS_SEEN_BEFORE
-        shares /= shares.sum()
-    belongs = likelihood * shares
-    belongs /= belongs.sum(axis=1, keepdims=True)
-    kept: Float64[np.ndarray, "codes"] = belongs @ (_VARIANCES / (1 + _VARIANCES))
+    likelihoods = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
+    start = np.ones(len(parts)) / len(parts)
+    start[0] += 1.0
+    shares = fit_shares(
+        likelihoods,
+        start,
+        of_numbers=lambda shares: shares,
+        add_up=lambda belongs: belongs.sum(axis=0),
+        imagined=_IMAGINED,
+        rounds=_EXPECTATION_MAXIMISATIONS,
+    )
+    kept: Float64[np.ndarray, "codes"] = posterior(likelihoods, shares) @ (_VARIANCES / (1 + _VARIANCES))
     return kept

@@ -1,0 +1,125 @@
+"""The rules of the adaptive mechanism: every number that was chosen by experiment, and why.
+
+The defaults are meant for every table, ε and workload. Changing one of them is an ablation; nobody
+needs to. σ below is the standard deviation of noise in counts, n the number of records.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+from dprap.errors import SettingsError
+
+# Rules that None switches off.
+_MAY_BE_NONE = ("smooth_from_codes", "group_from_codes", "broad_from_columns")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How the mechanism decides, where the settings leave it to decide."""
+
+    # --- What the one-way marginals get -------------------------------------------------------
+    # Of ρ they get a third where noise rules, and less as n/σ for each of their codes grows, down
+    # to a twentieth. At small ε their noise is most of the error, and the more so the more codes
+    # there are; at large ε the relations of pairs of columns are.
+    most_for_columns: float = 1 / 3
+    least_for_columns: float = 1 / 20
+    # This part of it is spread equally, the rest by size. By size alone, a column of two codes
+    # would have noise that spoils the largest cells of every marginal with it.
+    columns_spread_equally: float = 0.6
+
+    # --- What columns of many codes are taken for ---------------------------------------------
+    # Columns of so many codes are smoothed; None smooths no column. Shorter ones have little noise
+    # and hardly ever a smooth shape.
+    smooth_from_codes: int | None = 16
+    # Every code starts with at least this share of its noise. A code that noise has hidden must be
+    # able to come back when other marginals show it, against the pull towards the start.
+    least_start: float = 0.001
+
+    # --- How many marginals are chosen ---------------------------------------------------------
+    # In all 1.9 · (n/σ√c)^(2/3), with σ the noise of one marginal that got all of ρ and c the cells
+    # of a typical pair of columns. With J picks each has noise of norm σ√(Jc), so J grows as long
+    # as a further marginal removes more error than its share of the budget adds noise to the
+    # others: many pairs of short columns are worth as much as few of long ones.
+    pick_factor: float = 1.9
+    # Tables of more than 14 columns have more to say, in proportion, unless a sweep says it.
+    usual_columns: int = 14
+    # Time must not grow with n without end.
+    most_picks: int = 200
+    most_picks_before_sweep: int = 100
+    # Picks are made in so many rounds, half as many where a sweep follows: each round costs a fit.
+    most_rounds: int = 10
+
+    # --- Which marginals may be chosen: coarsen until a cell stands above the noise ------------
+    # A marginal of three columns or more takes part only if it has at most so many cells for each
+    # unit of n/σ of a pick: then a typical cell, n/cells, is not below its noise.
+    cells_per_resolution: float = 1
+    # Larger marginals are neither chosen nor swept: their cells would be empty, and the fit slow.
+    most_cells: int = 1 << 20
+    # Columns of so many codes take part in groups as well; None groups no column.
+    group_from_codes: int | None = 16
+    # The workload's own marginals of so many columns take part in few groups for each column, so
+    # "broad"; None has no broad marginals. Those of three columns gained nothing over their pairs,
+    # nor did sets of four that the workload does not have: they only make selection noisier.
+    broad_from_columns: int | None = 4
+    # Broad marginals may have so many cells for each unit of n/σ of a pick.
+    broad_cells_per_resolution: float = 2
+    # They take part in this first part of a round's picks. Their errors add up over so many cells
+    # that what is sharp would hardly be chosen beside them.
+    broad_part_of_round: float = 0.5
+
+    # --- What makes a marginal worth choosing --------------------------------------------------
+    # The sum of so many of its largest errors, unless it is broad. If all counted, wide marginals
+    # that are a little wrong everywhere would come before those with the largest errors; with only
+    # four, too little of a relation would stand above the noise of choosing.
+    cells_that_count: int = 16
+    # An error counts by what it exceeds this share of the noise that a measurement would have: of
+    # small errors there are many, and no measurement mends them. The second is for `mean`.
+    error_threshold: float = 0.5
+    error_threshold_of_mean: float = 0.25
+
+    # --- When the whole workload is measured at the end ----------------------------------------
+    # With r = n/σ√m, the resolution if all m marginals of the workload were measured: below 180
+    # there is no sweep. Above, it gets 1 − 80/r of what the columns left, and at least 80%: half a
+    # sweep is worse than none.
+    sweep_from_resolution: float = 180
+    sweep_rest: float = 80
+    least_sweep: float = 0.8
+    # More cells than these take too long to fit; then marginals are chosen only.
+    most_swept_cells: int = 30_000_000
+
+    # --- How rows are fitted -------------------------------------------------------------------
+    # Whether a cell of a noisy marginal counts by how reliable its departure from the model is; if
+    # not, all cells of a marginal count alike.
+    shrink_cells: bool = True
+    # Up to so many marginals, of columns with so many codes on average, are fitted afresh at the
+    # end, by rows that start far apart: rows that were fitted to less before remember its noise.
+    # More marginals, and those of short columns, ask for a closer fit, to which rows get in time
+    # only if they start alike and go on from round to round. With 0 marginals no fit is afresh.
+    afresh_up_to_picks: int = 40
+    afresh_from_codes: float = 8
+    # How far apart rows start, as a factor of Gumbel noise on the logits.
+    jitter_of_afresh: float = 1.0
+    jitter: float = 0.3
+    # In this last share of the last fit's steps the learning rate falls to zero.
+    cool_down: float = 0.7
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if value is None and each.name in _MAY_BE_NONE:
+                continue
+            if not isinstance(value, int | float) or not 0 <= value < math.inf:
+                raise SettingsError(f"the rule {each.name} must be a finite number, not negative; it is {value}.")
+        for name in ("most_rounds", "most_picks", "most_picks_before_sweep", "usual_columns", "pick_factor"):
+            if not getattr(self, name) > 0:
+                raise SettingsError(f"the rule {name} must be above 0.")
+        shares = ("most_for_columns", "least_for_columns", "columns_spread_equally", "broad_part_of_round")
+        for name in (*shares, "least_sweep", "cool_down"):
+            if getattr(self, name) > 1:
+                raise SettingsError(f"the rule {name} must be at most 1.")
+        if not self.least_for_columns <= self.most_for_columns < 1 or self.least_for_columns == 0:
+            raise SettingsError("the rules need 0 < least_for_columns ≤ most_for_columns < 1.")
+        if self.least_sweep == 1 or self.columns_spread_equally == 0:
+            raise SettingsError("the rules need least_sweep below 1 and columns_spread_equally above 0.")

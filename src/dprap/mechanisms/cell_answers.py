@@ -1,0 +1,49 @@
+"""Noisy cells made into answers: of marginals, and of families that are sums of cells."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float
+
+from dprap.array_types import Answers
+from dprap.domain import Domain
+from dprap.errors import WorkloadError
+from dprap.privacy import Measurement
+from dprap.queries import CellFamily, Custom, Marginal
+from dprap.relaxed.simplex import project_simplex
+from dprap.workload import Workload
+
+Distribution = Float[np.ndarray, "cells"]
+"""Non-negative numbers that sum to one."""
+
+
+def distribution_of(measurement: Measurement, records: float) -> Distribution:
+    """A measured marginal as the nearest distribution."""
+    return project_simplex(measurement.counts / records)
+
+
+def family_answers(domain: Domain, family: CellFamily, fractions: Float[np.ndarray, "cells"]) -> Answers:
+    """Answers of a family from unbiased estimates of its cells.
+
+    Cells of a marginal are made a distribution. Sums of many cells are not: pushing the noise of
+    empty cells above zero would add up to far more than the noise itself.
+    """
+    if isinstance(family, Marginal):
+        return project_simplex(fractions)
+    table = fractions.reshape(domain.shape_of(family.columns))
+    return np.clip(np.asarray(family.answers(table), dtype=np.float64).ravel(), 0.0, 1.0)
+
+
+def cell_families(workload: Workload, method: str) -> tuple[CellFamily, ...]:
+    """The workload's families, which must all follow from tables of cell counts.
+
+    Raises:
+        WorkloadError: if the workload has custom queries.
+
+    """
+    families = tuple(family for family in workload.families if not isinstance(family, Custom))
+    if len(families) < len(workload):
+        raise WorkloadError(
+            f"method {method} answers marginals, thresholds and prefixes, not custom queries. Use the method rap."
+        )
+    return families

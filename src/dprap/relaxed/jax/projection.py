@@ -1,0 +1,308 @@
+r"""Relaxed projection (the paper's Algorithm 1): rows whose answers come closest to noisy ones.
+
+Minimises \(\sum_i w_i (q_i(D') - \hat a_i)^2\) over relaxed rows. With sparsemax, as in the paper,
+the optimiser moves the probabilities themselves and every step ends with the projection onto the
+simplex, from which the next one starts; with softmax it moves logits. The whole loop is one
+compiled program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax import lax
+from jaxtyping import Float
+
+from dprap.array_types import Answers
+from dprap.domain import Domain
+from dprap.errors import SettingsError
+from dprap.queries import Custom, Query
+from dprap.relaxed.fit import FitResult
+from dprap.relaxed.jax.layout import ColumnLayout, JaxRows, Packed, layout_of
+from dprap.relaxed.jax.optimizer import shared_scale_momentum
+from dprap.relaxed.jax.queries import QueryBatch, compile_queries
+from dprap.relaxed.jax.sparsemax import shrink, softmax_packed, sparsemax, thresholds
+from dprap.relaxed.jax.start import on_devices
+from dprap.relaxed.rows import RelaxedDataset
+
+Normalisation = Literal["sparsemax", "softmax"]
+
+# Sums may be this far from one before the last Newton step of a projection between optimiser steps.
+_STEP_TOLERANCE = 1e-4
+# A logit below this is as good as minus infinity, but can still come back.
+_SMALLEST_LOGIT = -12.0
+# How often a fit whose loss is not finite starts again, and by what its steps are shortened each
+# time.
+RETRIES = 3
+RETRY_SCALE = 0.1
+# How often steps are halved where the loss no longer falls, before a projection ends.
+HALVINGS = 5
+
+
+@dataclass(frozen=True)
+class ProjectionSettings:
+    """How to project.
+
+    `optimizer` may be any optax gradient transformation, such as the paper's `optax.adam(1e-3)`.
+    Without one it is `shared_scale_momentum(learning_rate)` (Adam with softmax), which leaves
+    smaller errors on ADULT's unselected queries than Adam did. The loss is looked at every `window`
+    steps. Whenever it has not fallen by the fraction `tolerance` below the best, steps are halved,
+    and the sixth time the projection ends. It also ends at the floor that comes with the targets.
+    """
+
+    optimizer: optax.GradientTransformation | None = None
+    learning_rate: float = 0.1
+    max_steps: int = 5000
+    window: int = 50
+    tolerance: float = 1e-7
+    normalisation: Normalisation = "sparsemax"
+
+    def __post_init__(self) -> None:
+        if self.max_steps < 1 or self.window < 1:
+            raise SettingsError("max_steps and window of a projection must be at least 1.")
+        if not 0 < self.learning_rate < float("inf"):
+            raise SettingsError(f"the learning rate must be a positive number; it is {self.learning_rate}.")
+        if not 0 <= self.tolerance < 1:
+            raise SettingsError(f"the tolerance of a projection must be in [0, 1); it is {self.tolerance}.")
+        if self.normalisation not in ("sparsemax", "softmax"):
+            raise SettingsError(f"normalisation must be sparsemax or softmax, not {self.normalisation!r}.")
+
+
+class DivergedError(SettingsError):
+    """A projection whose loss is not finite, even with smaller steps."""
+
+
+@dataclass(frozen=True)
+class QueryTargets:
+    """Queries with the answers they should have; a fit ends once its loss is at most `floor`.
+
+    `fractions` and `weights` are in the order of the batch's answers; padding has weight zero.
+    """
+
+    batch: QueryBatch
+    fractions: Float[np.ndarray, "answers"]
+    weights: Float[np.ndarray, "answers"]
+    floor: float = 0.0
+
+    @classmethod
+    def of(
+        cls,
+        domain: Domain,
+        queries: Sequence[Query],
+        fractions: Sequence[float] | Answers,
+        *,
+        custom: tuple[Custom, ...] = (),
+        floor: float = 0.0,
+    ) -> QueryTargets:
+        """Compile queries that all count alike; `custom` as in `compile_queries`."""
+        batch, places = compile_queries(domain, queries, custom=custom)
+        targets, weights = np.zeros(batch.size), np.zeros(batch.size)
+        targets[places], weights[places] = fractions, 1
+        return cls(batch, targets, weights, floor)
+
+
+def fit_queries(start: RelaxedDataset, targets: QueryTargets, settings: ProjectionSettings) -> FitResult:
+    """Fit relaxed rows to the answers of selected queries, starting from `start`.
+
+    Args:
+        start: Where the rows begin; their weights stay.
+        targets: Queries, wanted answers and the loss at which it is enough.
+        settings: Optimiser, length and normalisation.
+
+    Returns:
+        The best rows met.
+
+    Raises:
+        DivergedError: if the loss is not finite, also after three starts with ever shorter steps.
+
+    """
+    layout = layout_of(start.domain)
+    optimizer = settings.optimizer or default_optimizer(settings.learning_rate, settings.normalisation)
+    probabilities, row_weights = on_devices(start)
+    fractions, weights = (jnp.asarray(numbers, jnp.float32) for numbers in (targets.fractions, targets.weights))
+    problem = _Problem(targets.batch, fractions, weights, row_weights)
+    shape = _Shape(layout, optimizer, settings.normalisation)
+    limits = _Limits(
+        jnp.int32(settings.max_steps),
+        jnp.int32(settings.window),
+        jnp.float32(1 - settings.tolerance),
+        jnp.float32(targets.floor),
+    )
+
+    def attempt(packed: Packed, scale: float) -> Attempt[Packed]:
+        end = _fit(packed, problem, limits, jnp.float32(scale), shape)
+        return Attempt(end.best, float(end.best_loss), int(end.step), bool(end.finite))
+
+    end = with_shorter_steps(layout.pack(probabilities), attempt)
+    # Between steps, rows are distributions up to a small tolerance; the result is one up to
+    # rounding.
+    fitted = _normalised(layout.unpack(end.best), start.domain, settings.normalisation)
+    return FitResult(RelaxedDataset(start.domain, np.asarray(fitted), start.weights), end.loss, end.steps)
+
+
+_Iterate = TypeVar("_Iterate")
+
+
+@dataclass(frozen=True)
+class Attempt(Generic[_Iterate]):
+    """How an attempt ended: the best met, its loss, the steps, whether losses were finite."""
+
+    best: _Iterate
+    loss: float
+    steps: int
+    finite: bool
+
+
+def with_shorter_steps(start: _Iterate, attempt: Callable[[_Iterate, float], Attempt[_Iterate]]) -> Attempt[_Iterate]:
+    """Try a fit; if its loss is not finite, go on from the best with steps a tenth as long."""
+    best, loss, steps, scale = start, float("inf"), 0, 1.0
+    for _ in range(RETRIES + 1):
+        end = attempt(best, scale)
+        steps += end.steps
+        if end.loss < loss:
+            best, loss = end.best, end.loss
+        if end.finite:
+            return Attempt(best, loss, steps, finite=True)
+        scale *= RETRY_SCALE
+    raise DivergedError(
+        f"the projection diverged: its loss is not finite after {steps} steps, the last of them with a "
+        f"{scale / RETRY_SCALE:g} times smaller step. Lower the learning rate or choose another optimizer."
+    )
+
+
+@partial(jax.jit, static_argnums=(1, 2))
+def _normalised(rows: JaxRows, domain: Domain, normalisation: Normalisation) -> JaxRows:
+    return rows if normalisation == "softmax" else sparsemax(rows, domain)
+
+
+@cache
+def default_optimizer(learning_rate: float, normalisation: Normalisation) -> optax.GradientTransformation:
+    """Return the same object for the same settings, so that compiled fits are shared."""
+    # Softmax scales the gradient of a logit by its probability, which only Adam makes up for.
+    return optax.adam(learning_rate) if normalisation == "softmax" else shared_scale_momentum(learning_rate)
+
+
+class _Problem(NamedTuple):
+    batch: QueryBatch
+    targets: jax.Array
+    query_weights: jax.Array
+    row_weights: jax.Array
+
+
+class _Shape(NamedTuple):
+    """What a compiled fit depends on, besides shapes of arrays."""
+
+    layout: ColumnLayout
+    optimizer: optax.GradientTransformation
+    normalisation: Normalisation
+
+
+class _Limits(NamedTuple):
+    """When a fit ends. These are traced, so that other limits need no other program."""
+
+    max_steps: jax.Array
+    window: jax.Array
+    kept: jax.Array
+    floor: jax.Array
+
+
+class _State(NamedTuple):
+    iterate: Packed
+    memory: Any
+    step: jax.Array
+    best: Packed
+    best_loss: jax.Array
+    scale: jax.Array
+    plateaus: jax.Array
+    finite: jax.Array
+
+
+_Step = Callable[[Packed, Any, jax.Array], tuple[Packed, Any]]
+
+
+@partial(jax.jit, static_argnums=4)
+def _fit(packed: Packed, problem: _Problem, limits: _Limits, scale: jax.Array, shape: _Shape) -> _State:
+    layout = shape.layout
+    # Padding lies beyond the last slot: read as zero, dropped on writing.
+    slots = jnp.asarray(np.append(layout.slots, layout.size))[problem.batch.coordinates]
+
+    def read(probabilities: Packed) -> jax.Array:
+        return probabilities.at[slots].get(mode="fill", fill_value=0)
+
+    def loss(touched: jax.Array) -> jax.Array:
+        answers = problem.batch.answers(touched, problem.row_weights)
+        return jnp.sum(problem.query_weights * (answers - problem.targets) ** 2)
+
+    def update(parameters: jax.Array, gradient: jax.Array, memory: Any, scale: jax.Array) -> tuple[jax.Array, Any]:
+        updates, memory = shape.optimizer.update(gradient, memory, parameters)
+        return parameters + scale * updates, memory
+
+    def sparsemax_step(probabilities: Packed, memory: Any, scale: jax.Array) -> tuple[Packed, Any]:
+        # Coordinates that no query reads have no gradient: the optimiser sees the others alone.
+        touched = read(probabilities)
+        touched, memory = update(touched, jax.grad(loss)(touched), memory, scale)
+        moved = probabilities.at[slots].set(touched, mode="drop", unique_indices=True)
+        start = jnp.zeros((len(layout.domain), moved.shape[1]), moved.dtype)
+        return shrink(moved, layout, thresholds(moved, layout, start, _STEP_TOLERANCE)), memory
+
+    def softmax_step(logits: Packed, memory: Any, scale: jax.Array) -> tuple[Packed, Any]:
+        gradient = jax.grad(lambda logits: loss(read(softmax_packed(logits, layout))))(logits)
+        return update(logits, gradient, memory, scale)
+
+    if shape.normalisation == "softmax":
+        step: _Step = softmax_step
+        iterate = jnp.maximum(jnp.log(jnp.maximum(packed, 0)), _SMALLEST_LOGIT)
+        iterate = jnp.where(layout.is_padding[:, None], packed, iterate)
+        memory = shape.optimizer.init(iterate)
+
+        def normalised(iterate: Packed) -> Packed:
+            return jnp.where(layout.is_padding[:, None], packed, softmax_packed(iterate, layout))
+    else:
+        step, iterate, memory = sparsemax_step, packed, shape.optimizer.init(read(packed))
+
+        def normalised(iterate: Packed) -> Packed:
+            return iterate
+
+    def unfinished(state: _State) -> jax.Array:
+        more = (state.plateaus <= HALVINGS) & (state.step < limits.max_steps) & (state.best_loss > limits.floor)
+        return more & state.finite
+
+    def advance(state: _State) -> _State:
+        window = jnp.minimum(limits.window, limits.max_steps - state.step)
+        iterate, memory = lax.fori_loop(
+            0, window, lambda _, pair: step(pair[0], pair[1], state.scale), (state.iterate, state.memory)
+        )
+        reached = normalised(iterate)
+        reached_loss = loss(read(reached))
+        better = reached_loss < state.best_loss
+        plateau = reached_loss >= limits.kept * state.best_loss
+        return _State(
+            iterate,
+            memory,
+            state.step + window,
+            lax.cond(better, lambda: reached, lambda: state.best),
+            jnp.where(better, reached_loss, state.best_loss),
+            jnp.where(plateau, state.scale / 2, state.scale),
+            state.plateaus + plateau,
+            jnp.isfinite(reached_loss),
+        )
+
+    start_loss = loss(read(packed))
+    start = _State(
+        iterate,
+        memory,
+        jnp.asarray(0),
+        packed,
+        start_loss,
+        scale,
+        jnp.asarray(0),
+        jnp.isfinite(start_loss),
+    )
+    return lax.while_loop(unfinished, advance, start)

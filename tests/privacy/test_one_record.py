@@ -1,0 +1,341 @@
+"""One record never changes how another is encoded: the code of a record is a function of the schema and the record.
+
+Two tables that differ in one record must have codes that differ in that record alone; every sensitivity rests on it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.privacy import hostile_values as hostile
+from tests.privacy.hostile_values import HOSTILE, TEXTS, TOTAL_SCHEMA
+from tests.schema.strategies import total_schemas
+
+from dprap.encoding import encode, encode_batch, encode_batches
+from dprap.encoding.place import codes_of, positions_of
+from dprap.encoding.policy import unplaced_code
+from dprap.schema import Column, Schema
+from dprap.schema.values import Unplaced
+
+QUICK = settings(deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+COLUMNS = list(TOTAL_SCHEMA.columns.items())
+
+
+def code_alone(name: str, column: Column, value: Any) -> int:
+    """The code that the definition gives to one value: its place, then the policy."""
+    position = column.place(value)
+    return position if position >= 0 else unplaced_code(name, column, Unplaced(position))
+
+
+def alone(name: str, column: Column) -> Schema:
+    return Schema(columns={name: column}, null_values=("<null>",))
+
+
+def test_there_are_enough_kinds() -> None:
+    assert len(HOSTILE) >= 250
+    assert len({type(value) for value in HOSTILE}) >= 50
+
+
+@pytest.mark.parametrize(("name", "column"), COLUMNS, ids=[name for name, _ in COLUMNS])
+def test_every_hostile_value_has_a_code_under_a_total_policy(name: str, column: Column) -> None:
+    assert column.is_total
+    codes = encode(pd.DataFrame({name: pd.Series(HOSTILE, dtype=object)}), alone(name, column)).columns[0]
+    assert codes.tolist() == [code_alone(name, column, value) for value in HOSTILE]
+    seen = set(codes.tolist())
+    assert len(seen) > 2  # the values tell the codes apart, or the tests below would prove nothing
+
+
+# by their number: hypothesis would show the values, and some cannot be shown
+ANY_OBJECT = st.integers(0, len(HOSTILE) - 1)
+
+
+@settings(QUICK, max_examples=150)
+@given(
+    st.lists(ANY_OBJECT, min_size=2, max_size=30),
+    ANY_OBJECT,
+    st.sampled_from(COLUMNS),
+    st.integers(1, 7),
+    st.booleans(),
+)
+def test_objects(numbers: list[int], other: int, column: tuple[str, Column], rows: int, in_polars: bool) -> None:
+    values = [HOSTILE[number] for number in numbers]
+    changed = other % len(values)
+    name, schema = column[0], alone(*column)
+
+    def codes(of: list[Any]) -> list[int]:
+        series = pl.Series(name, of, dtype=pl.Object) if in_polars else pd.Series(of, dtype=object, name=name)
+        parts = encode_batches(series.to_frame(), schema, batch_rows=rows)
+        return [code for part in parts for code in part[0].tolist()]
+
+    before, after = codes(values), codes([*values[:changed], HOSTILE[other], *values[changed + 1 :]])
+    assert before == [code_alone(*column, value) for value in values]
+    assert [*before[:changed], *before[changed + 1 :]] == [*after[:changed], *after[changed + 1 :]]
+
+
+@settings(QUICK, max_examples=60)
+@given(total_schemas(), st.lists(ANY_OBJECT, min_size=1, max_size=20))
+def test_objects_in_generated_schemas(schema: Schema, numbers: list[int]) -> None:
+    values = [HOSTILE[number] for number in numbers]
+    frame = pd.DataFrame({name: pd.Series(values, dtype=object) for name in schema.columns})
+    codes = encode(frame, schema)
+    for (name, column), encoded in zip(schema.columns.items(), codes.columns, strict=True):
+        assert encoded.tolist() == [code_alone(name, column, value) for value in values]
+
+
+TYPES: list[tuple[pa.DataType, list[Any]]] = [
+    (pa.bool_(), [True, False]),
+    *((kind, hostile.WHOLE) for kind in (pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint32())),
+    (pa.uint64(), [*hostile.WHOLE, *hostile.HUGE]),
+    *((kind, hostile.FLOATS) for kind in (pa.float16(), pa.float32(), pa.float64())),
+    *(
+        (kind, [*hostile.DECIMALS, Decimal("-2.5")])
+        for kind in (pa.decimal32(9, 2), pa.decimal64(18, 4), pa.decimal128(38, 0), pa.decimal128(38, 20), pa.decimal128(18, 2),
+                     pa.decimal128(5, -3), pa.decimal256(76, 22))
+    ),
+    *((kind, hostile.DAYS) for kind in (pa.date32(), pa.date64())),
+    *((pa.timestamp(unit), hostile.WALL_TIMES) for unit in ("s", "ms", "us", "ns")),
+    *((pa.timestamp(unit, zone), hostile.INSTANTS) for unit in ("s", "ms", "us", "ns") for zone in ("UTC", "Asia/Kolkata")),
+    *((kind, TEXTS) for kind in (pa.string(), pa.large_string(), pa.string_view())),
+    *((pa.dictionary(pa.int16(), kind), TEXTS) for kind in (pa.string(), pa.large_string())),
+    (pa.null(), [None]),
+]  # fmt: skip
+
+
+def carried(kind: pa.DataType, values: list[Any]) -> pa.Array:
+    """An array of those values that a type can carry, and null; numbers of the type's own ends for times."""
+    found = []
+    for value in [*values, None]:
+        try:
+            found.append(pa.array([value], kind))
+        except (pa.ArrowException, OverflowError, ValueError):
+            continue
+    if pa.types.is_date32(kind):
+        found.append(pa.array([-(2**31), 2**31 - 1, -719_528], pa.int32()).cast(kind))
+    if pa.types.is_timestamp(kind):
+        found.append(pa.array([-(2**63), 2**63 - 1, 0, -1, 999], pa.int64()).cast(kind))
+    if pa.types.is_dictionary(kind):
+        return pa.concat_arrays([part.cast(kind.value_type) for part in found]).dictionary_encode()
+    return pa.concat_arrays(found)
+
+
+ARRAYS = [(str(kind), carried(kind, values)) for kind, values in TYPES]
+
+
+@pytest.mark.parametrize(("kind", "array"), ARRAYS, ids=[kind for kind, _ in ARRAYS])
+def test_fast_paths_equal_the_definition(kind: str, array: pa.Array) -> None:
+    taken = 0
+    for name, column in COLUMNS:
+        expected = [column.place(each) for each in array]
+        if pa.types.is_null(array.type) or pa.types.is_dictionary(array.type) or column.takes(array.type):
+            taken += 1
+            assert positions_of(name, column, array).tolist() == expected, name
+            sliced = pa.concat_arrays([array.slice(1), array.slice(0, 1)]).slice(1)
+            assert positions_of(name, column, sliced).tolist() == [*expected[2:], expected[0]], name
+        else:  # a type is refused as a whole exactly where no value of it is readable
+            assert {*expected} <= {Unplaced.UNREADABLE, Unplaced.MISSING}, name
+    assert taken >= 1, kind
+
+
+def arrays_of_any_type() -> st.SearchStrategy[tuple[pa.Array, list[int]]]:
+    def drawn(array: pa.Array) -> st.SearchStrategy[tuple[pa.Array, list[int]]]:
+        indices = st.lists(st.integers(0, len(array) - 1), min_size=2, max_size=25)
+        return indices.map(lambda chosen: (pa.concat_arrays([array.slice(each, 1) for each in chosen]), chosen))
+
+    return st.sampled_from([array for _, array in ARRAYS]).flatmap(drawn)
+
+
+@settings(QUICK, max_examples=200)
+@given(arrays_of_any_type(), st.sampled_from(COLUMNS), st.data())
+def test_typed_arrays(drawn: tuple[pa.Array, list[int]], column: tuple[str, Column], data: st.DataObject) -> None:
+    array, _ = drawn
+    name, declared = column
+    if not declared.takes(array.type.value_type if pa.types.is_dictionary(array.type) else array.type):
+        return
+    changed = data.draw(st.integers(0, len(array) - 1))
+    rows = data.draw(st.integers(1, 9))
+    without = pa.concat_arrays([array.slice(0, changed), array.slice(changed + 1)])
+
+    def codes(of: pa.Array) -> list[int]:
+        parts = encode_batches(pa.table({name: of}), alone(name, declared), batch_rows=rows)
+        return [code for part in parts for code in part[0].tolist()]
+
+    whole = codes(array)
+    assert [*whole[:changed], *whole[changed + 1 :]] == codes(without)
+    assert whole == [code_alone(name, declared, each) for each in array]
+
+
+CONTAINERS: dict[str, Callable[[pa.Array, Path], Any]] = {
+    "parquet": lambda array, folder: _written(array, folder / "table.parquet"),
+    "pandas": lambda array, _: pa.table({"x": array}).to_pandas(types_mapper=pd.ArrowDtype),
+    "pandas objects": lambda array, _: pd.DataFrame({"x": pd.Series(list(array), dtype=object)}),
+    "polars": lambda array, _: pl.from_arrow(pa.table({"x": array})),
+}
+
+
+SECONDS = [
+    str(pa.timestamp("s", zone)) for zone in (None, "UTC", "Asia/Kolkata")
+]  # written as milliseconds, up to their end
+NOT_CARRIED = {"parquet": ["decimal128(5, -3)", *SECONDS], "polars": ["decimal128(5, -3)", "decimal256(76, 22)"]}
+
+
+def _written(array: pa.Array, path: Path) -> Path:
+    pa.parquet.write_table(pa.table({"x": array}), path)
+    return path
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize(("kind", "array"), ARRAYS, ids=[kind for kind, _ in ARRAYS])
+def test_containers_agree(kind: str, array: pa.Array, container: str, tmp_path: Path) -> None:
+    value_type = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    if kind in NOT_CARRIED.get(container, ()):
+        pytest.skip(f"{container} does not carry {kind}")
+    table = CONTAINERS[container](array, tmp_path)
+    if container == "polars":  # it has no seconds and no date64: what it carries is what it gives back
+        array = table["x"].to_arrow()
+    for _, column in COLUMNS:
+        if pa.types.is_null(value_type) or column.takes(value_type):
+            codes = encode(table, alone("x", column)).columns[0]
+            assert codes.tolist() == [code_alone("x", column, each) for each in array]
+
+
+@pytest.mark.parametrize("of_text", [TEXTS, TEXTS[::-1]], ids=["forwards", "backwards"])
+def test_csv_agrees(of_text: list[str], tmp_path: Path) -> None:
+    # with two columns an empty text is a field; with one it would be an empty line
+    pa.csv.write_csv(pa.table({"x": of_text, "y": of_text}), tmp_path / "table.csv")
+    for _, column in COLUMNS:
+        schema = Schema(columns={"x": column, "y": column}, null_values=("<null>",))
+        for codes in encode(tmp_path / "table.csv", schema).columns:
+            assert codes.tolist() == [code_alone("x", column, text) for text in of_text]
+
+
+@settings(QUICK, max_examples=60)
+@given(texts=st.lists(st.sampled_from(TEXTS), min_size=2, max_size=20), column=st.sampled_from(COLUMNS), data=st.data())
+def test_csv_records(texts: list[str], column: tuple[str, Column], data: st.DataObject, tmp_path_factory: Any) -> None:
+    path = tmp_path_factory.mktemp("csv") / "table.csv"
+    schema = Schema(columns={"x": column[1]}, null_values=("", "?"), ignore_columns=("y",))
+    changed, other = data.draw(st.integers(0, len(texts) - 1)), data.draw(st.sampled_from(TEXTS))
+
+    def codes(of: list[str]) -> list[int]:
+        pa.csv.write_csv(pa.table({"x": of, "y": of}), path)
+        return encode(path, schema).columns[0].tolist()
+
+    before, after = codes(texts), codes([*texts[:changed], other, *texts[changed + 1 :]])
+    assert [*before[:changed], *before[changed + 1 :]] == [*after[:changed], *after[changed + 1 :]]
+
+
+@pytest.mark.parametrize(("name", "column"), COLUMNS, ids=[name for name, _ in COLUMNS])
+def test_categories_of_any_kind(name: str, column: Column) -> None:
+    categories = [
+        "Rome",
+        7,
+        2.5,
+        Decimal("3"),
+        dt.date(2024, 3, 1),
+        b"7",
+        "2024-02-30",
+        "\ud800",
+        pd.Timestamp("2024-03-01"),
+    ]
+    series = pd.Series(
+        pd.Categorical.from_codes([8, 0, 1, 2, -1, 3, 4, 5, 6, 7, 0], pd.Index(categories, dtype=object))
+    )
+    codes = encode(series.to_frame(name), alone(name, column)).columns[0]
+    values = [None if code < 0 else categories[code] for code in series.cat.codes]
+    assert codes.tolist() == [code_alone(name, column, value) for value in values]
+
+
+def test_bytes_that_are_no_text() -> None:
+    """A Parquet file may hold a text that is no UTF-8; it is unreadable, or in no list, and the others stay."""
+    data, ends = b"7Ro\xffme2024-03-01\xff2024-03-01", np.array([0, 1, 6, 17, 27], np.int32)
+    broken = pa.Array.from_buffers(pa.string(), 4, [None, pa.py_buffer(ends), pa.py_buffer(data)])
+    for name, column in COLUMNS:
+        for array in (broken, broken.cast(pa.large_string()), broken.dictionary_encode()):
+            expected = [column.place(each) for each in array]
+            assert positions_of(name, column, array).tolist() == expected
+            assert codes_of(name, column, np.array(expected)).tolist()
+
+
+class TestWhatWasMeasured:
+    """The defects of the first version, each with the tables that showed it."""
+
+    def frames(self, ordinary: Any, odd: Any, rows: int = 50) -> tuple[list[int], list[int]]:
+        def codes(values: list[Any]) -> list[int]:
+            return encode(pd.DataFrame({"x": pd.Series(values, dtype=object)}), self.schema).columns[0].tolist()[1:]
+
+        return codes([ordinary] * rows), codes([odd, *[ordinary] * (rows - 1)])
+
+    @pytest.mark.parametrize(
+        ("column", "ordinary", "odd"),
+        [
+            ("day", dt.datetime(2024, 3, 1, 12), "odd"),  # noqa: DTZ001
+            ("day", pd.Timestamp("2024-03-01"), [7]),
+            ("day", np.datetime64("2024-03-01"), 7),
+            ("day", np.datetime64("2024-03-01T00:00:00", "us"), 7),
+            ("wall", dt.datetime(2024, 3, 1, 12), dt.date(2024, 3, 1)),  # noqa: DTZ001
+            ("stamped", dt.datetime(2024, 3, 1, tzinfo=dt.UTC), "odd"),
+            ("written", dt.date(2024, 3, 1), "odd"),
+            ("extreme", float("inf"), "odd"),
+            ("integer", Decimal("1E+2"), "odd"),
+            ("code", 7.0, "odd"),
+            ("flag", True, "odd"),
+            ("city", "Rome", b"Rome"),
+            ("city", "Rome", "\ud800"),
+        ],
+    )
+    def test_one_odd_object_leaves_the_others(self, column: str, ordinary: Any, odd: Any) -> None:
+        self.schema = alone("x", TOTAL_SCHEMA.columns[column])
+        before, after = self.frames(ordinary, odd)
+        assert before == after
+        assert before[0] == code_alone("x", TOTAL_SCHEMA.columns[column], ordinary)
+
+    @pytest.mark.parametrize("column", ["any_day", "wall"])
+    @pytest.mark.parametrize("kind", [pa.string(), pa.dictionary(pa.int32(), pa.string())], ids=str)
+    def test_one_impossible_date_leaves_the_others(self, column: str, kind: pa.DataType) -> None:
+        schema = alone("x", TOTAL_SCHEMA.columns[column])
+        codes = [
+            encode(pa.table({"x": pa.array([first, "0000-06-01", "2024-03-01"]).cast(kind)}), schema)
+            .columns[0]
+            .tolist()
+            for first in ("2024-02-29", "2024-02-30")
+        ]
+        assert codes[0][1:] == codes[1][1:]
+        # there is no year 0, in any container
+        assert codes[0][1] == schema.columns["x"].null_code
+
+    def test_one_leap_second_leaves_the_others(self) -> None:
+        schema = alone("x", TOTAL_SCHEMA.columns["wall"])
+        for others in ("2024-03-01T00:00:00.123456789", "0000-06-01T00:00:00", "2024-03-01"):
+            batches = [
+                pa.record_batch({"x": [first, others]}) for first in ("2024-03-01 00:00:00", "2024-06-30 23:59:60")
+            ]
+            codes = [encode_batch(batch, schema, is_text=True)[0].tolist() for batch in batches]
+            assert codes[0][1] == codes[1][1]
+
+    def test_numbers_beyond_int64_are_in_no_list(self) -> None:
+        column = TOTAL_SCHEMA.columns["code"]
+        for array in (pa.array([2**63, 7], pa.uint64()), pa.array([1e300, 7.0]), pa.array([2.0**63, 7.0])):
+            assert encode(pa.table({"x": array}), alone("x", column)).columns[0].tolist() == [column.null_code, 2]
+
+    def test_integers_of_any_size_are_beyond_the_bounds(self) -> None:
+        column = TOTAL_SCHEMA.columns["clipped"]
+        frame = pd.DataFrame({"x": pd.Series([10**301, -(10**4000), "9" * 5000], dtype=object)})
+        last = column.regular - 1
+        assert encode(frame, alone("x", column)).columns[0].tolist() == [last, 0, last]
+
+    def test_decimals_are_not_rounded(self) -> None:
+        column = TOTAL_SCHEMA.columns["far"]
+        array = pa.array([Decimal("9007199254740993.00"), Decimal("9007199254740992.00")], pa.decimal128(38, 2))
+        assert encode(pa.table({"x": array}), alone("x", column)).columns[0].tolist() == [3, 2]

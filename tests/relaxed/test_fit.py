@@ -1,0 +1,123 @@
+"""The fit to noisy marginals, and its view of them, against slow, obvious twins."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dprap.domain import Domain
+from dprap.errors import SettingsError
+from dprap.queries import Coarse, Marginal, Partition
+from dprap.relaxed import FitSettings, RelaxedDataset, Target, answers, fit
+from dprap.relaxed.fit import Descent
+from dprap.relaxed.marginals import Blocks
+
+DOMAIN = Domain.of({"a": 3, "b": 2, "c": 4, "d": 2})
+PLAIN = [Marginal(("a",)), Marginal(("a", "c")), Marginal(("b", "c", "d")), Marginal(("a", "b", "c", "d"))]
+COARSE = [
+    Coarse(("a",), ((0, 1),)),
+    Coarse(("a", "c"), (None, (0, 1, 3))),
+    Coarse(("c", "a", "b", "d"), ((0, 2), (0, 2), None, (0,))),
+]
+
+
+PRIOR = np.log(np.concatenate([np.full((size, 1), 1 / size, np.float32) for size in DOMAIN.sizes]))
+LONG = FitSettings(prior=PRIOR, kl_weight=0.0, steps=400, learning_rate=0.1, cool_down=0.7)
+
+
+def some_rows(seed: int = 0, rows: int = 7) -> RelaxedDataset:
+    """Rows near the product of uniform columns."""
+    return RelaxedDataset.from_logits(
+        DOMAIN, PRIOR + np.random.default_rng(seed).gumbel(size=(DOMAIN.onehot_size, rows))
+    )
+
+
+def shares(rows: RelaxedDataset, marginal: Partition) -> np.ndarray:
+    return Blocks(DOMAIN, rows.probabilities).shares(marginal)
+
+
+def brute_marginal(rows: RelaxedDataset, marginal: Partition) -> np.ndarray:
+    columns = marginal.columns
+    cells = itertools.product(*(range(DOMAIN.size(name)) for name in columns))
+    shares = np.array(
+        [
+            np.mean(
+                np.prod([rows.probabilities[DOMAIN.offset(n) + code] for n, code in zip(columns, cell, strict=True)], 0)
+            )
+            for cell in cells
+        ]
+    )
+    return marginal.answers(shares.reshape(DOMAIN.shape_of(columns))).ravel()
+
+
+@pytest.mark.parametrize("marginal", [*PLAIN, *COARSE], ids=str)
+def test_marginals_agree_with_brute_force_and_with_the_relaxed_data_set(marginal):
+    rows = some_rows()
+    np.testing.assert_allclose(shares(rows, marginal), brute_marginal(rows, marginal), atol=1e-6)
+    (evaluated,) = answers(rows, [marginal])
+    np.testing.assert_allclose(shares(rows, marginal), evaluated, atol=1e-6)
+
+
+@pytest.mark.parametrize("marginal", [*PLAIN, *COARSE], ids=str)
+def test_gradient_agrees_with_finite_differences(marginal):
+    rows = some_rows()
+    moving = Descent(rows)
+    generator = np.random.default_rng(1)
+    size = marginal.size(DOMAIN)
+    target = Target(marginal, generator.random(size).astype(np.float32), generator.random(size).astype(np.float32))
+    gradient = np.zeros_like(rows.probabilities)
+    loss = moving.add_gradient(target, gradient)
+
+    def loss_at(probabilities: np.ndarray) -> float:
+        moved = Blocks(DOMAIN, probabilities)
+        return float(np.sum(target.weights * (moved.shares(marginal) - target.shares) ** 2))
+
+    assert loss == pytest.approx(loss_at(rows.probabilities), rel=1e-5)
+    moving.add_grouped(gradient)
+    step = 1e-3  # losses are polynomials of low degree: central differences in float64 are nearly exact
+    for coordinate, row in [(0, 0), (4, 3), (6, 2), (10, 6)]:
+        up, down = rows.probabilities.astype(np.float64), rows.probabilities.astype(np.float64)
+        up[coordinate, row] += step
+        down[coordinate, row] -= step
+        slope = (loss_at(up) - loss_at(down)) / (2 * step)
+        assert gradient[coordinate, row] / rows.rows == pytest.approx(slope / 2, abs=1e-4)
+
+
+@pytest.mark.parametrize("marginal", [PLAIN[1], COARSE[1]], ids=str)
+def test_fit_reaches_a_reachable_target_and_stays_a_distribution(marginal):
+    wanted = shares(some_rows(seed=5, rows=50), marginal)
+    target = Target(marginal, wanted, np.full(len(wanted), 1e6, np.float32))
+    start = some_rows(rows=20)
+    before = start.probabilities.copy()
+    result = fit(start, [target], LONG)
+    rows = result.rows
+    assert result.steps == 400
+    np.testing.assert_array_equal(start.probabilities, before, "the start stays as it is")
+    np.testing.assert_allclose(shares(rows, marginal), wanted, atol=2e-3)
+    for name in DOMAIN:
+        block = rows.probabilities[DOMAIN.offset(name) : DOMAIN.offset(name) + DOMAIN.size(name)]
+        np.testing.assert_allclose(block.sum(axis=0), 1.0, atol=1e-5)
+
+
+def test_without_targets_rows_go_back_to_the_product_of_columns():
+    rows = fit(some_rows(), [], replace(LONG, kl_weight=1.0)).rows
+    np.testing.assert_allclose(rows.probabilities[:3], 1 / 3, atol=1e-2)
+
+
+def test_the_misfit_is_that_before_the_last_step():
+    marginal = PLAIN[1]
+    wanted = shares(some_rows(seed=5), marginal)
+    target = Target(marginal, wanted, np.full(len(wanted), 1e4, np.float32))
+    rows = some_rows()
+    result = fit(rows, [target], replace(LONG, steps=1))
+    assert result.misfit == pytest.approx(float(np.sum(1e4 * (shares(rows, marginal) - wanted) ** 2)), rel=1e-4)
+
+
+def test_rows_that_the_fit_cannot_move_are_refused():
+    rows = some_rows()
+    with pytest.raises(SettingsError, match="equal weight"):
+        fit(RelaxedDataset(DOMAIN, rows.probabilities, rows.weights), [], LONG)
+    uneven = np.arange(1, 8, dtype=np.float32) / 28
+    with pytest.raises(SettingsError, match="equal weight"):
+        fit(replace(rows, weights=uneven), [], LONG)

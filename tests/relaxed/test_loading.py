@@ -1,0 +1,59 @@
+"""JAX is loaded only where it is used: it costs a second and 100 MB, also in every worker of a cluster."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("jax", "jaxlib", "optax")
+
+RUN = """
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from dprap import synthesize
+from dprap.cli.app import app
+from dprap.datasets import example, example_schema
+
+with TemporaryDirectory() as folder:
+    release = synthesize(
+        example(200, seed=1),
+        example_schema(),
+        epsilon=1.0,
+        kway=2,
+        marginals=2,
+        method="adaptive",
+        settings={"synthetic_rows": 8, "steps": 2, "final_steps": 2},
+        ledger=Path(folder) / "ledger",
+    )
+    release.save(Path(folder) / "out", rows=20)
+    for command in (["answer", f"{folder}/out", "sex = female"], ["ledger", "verify", f"{folder}/ledger"], ["--help"]):
+        try:
+            app(command)
+        except SystemExit as exit:
+            assert not exit.code, command
+"""
+# Not with an insecure seed: the noise that counts, and the ledger, are in it.
+
+
+def loaded_by(code: str) -> list[str]:
+    """Which heavy libraries a fresh process has loaded after some code."""
+    report = f"\nimport sys\nprint('LOADED', *(name for name in {HEAVY!r} if name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code + report], capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()[-1].split()[1:]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import " + ", ".join(f"dprap.{name}" for name in ("sources", "encoding", "release", "privacy", "relaxed")),
+        "import dprap.sources.spark",
+        RUN,
+    ],
+    ids=["packages", "spark", "table to release, answer and ledger"],
+)
+def test_jax_is_not_loaded(code):
+    assert loaded_by(code) == []
+
+
+def test_the_test_sees_jax_where_it_is_used():
+    assert "jax" in loaded_by("import dprap.mechanisms.rap")
