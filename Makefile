@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 INSTALL := install --quiet --disable-pip-version-check --require-hashes
 COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --quiet
 
-.PHONY: demo docs test test-audit test-engines lint format setup hooks lock sbom clean
+.PHONY: demo docs fuzz test test-audit test-engines lint format setup hooks lock sbom clean
 
 demo: $(STAMP)  ## the whole job on the embedded example
 	$(BIN)/dprap demo --out demo-release
@@ -21,6 +21,9 @@ test-audit: $(STAMP)  ## record and replay of every method, query family, relati
 test-engines: $(STAMP)  ## the tests that need PostgreSQL and Spark; installs what is missing
 	tests/engines/install
 	DPRAP_REQUIRE_ENGINES=1 $(BIN)/python -m pytest tests/engines
+
+fuzz: $(STAMP)  ## more than twenty thousand damaged inputs, through every parser; minutes
+	DPRAP_FUZZ=1 $(BIN)/python -m pytest -n 2 -rP tests/fuzz
 
 docs: $(STAMP)  ## the documentation site, in site/; warnings are errors
 	test -x $(VENV)/docs/bin/python || $(PYTHON) -m venv $(VENV)/docs

@@ -4,8 +4,22 @@ Messages may quote public things (column names, domain sizes, limits) and never 
 """
 
 
+def one_line(text: str) -> str:
+    r"""A text that is safe to show: names from a file may hold line breaks, or signs that command a terminal.
+
+    >>> print(one_line("column 'a\nb' \x1b[2J"))
+    column 'a\nb' \x1b[2J
+    """
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
+
+
 class DprapError(Exception):
     """Base of all errors meant for the user; the command line prints them without a traceback."""
+
+    def __str__(self) -> str:
+        return one_line(super().__str__())
 
 
 class SchemaError(DprapError):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dprap.errors import BudgetError, SettingsError
+from dprap.limits import MAX_ARCHIVE_BYTES, MAX_SEED
 from dprap.mechanisms import DEFAULT_METHOD
 from dprap.mechanisms.registry import Method, method_named
 from dprap.privacy import Accounting, Budget, Neighbors, Relation, default_delta
@@ -98,6 +99,15 @@ def make_plan(
         budget.check_against_rows(public_rows)
     if not 0 <= certificate_share < 1:
         raise SettingsError(f"the certificate's share must lie in [0, 1); it is {certificate_share}.")
+    chosen_settings = chosen.settings(settings or {})
+    relaxed_rows = getattr(chosen_settings, "synthetic_rows", 1)
+    if 4 * relaxed_rows * schema.domain.onehot_size > MAX_ARCHIVE_BYTES:
+        most = MAX_ARCHIVE_BYTES // 4 // schema.domain.onehot_size
+        raise SettingsError(
+            f"a release of {relaxed_rows:,} relaxed rows would be too large to be read. Use --synthetic-rows {most}."
+        )
+    if not 0 <= seed <= MAX_SEED:
+        raise SettingsError(f"the seed must lie between 0 and {MAX_SEED}.")
     if not isinstance(workload, Workload):
         workload = _chosen_workload(schema, workload or WorkloadChoice(), public_rows, notes)
     return Plan(
@@ -106,7 +116,7 @@ def make_plan(
         budget,
         neighbors,
         chosen,
-        chosen.settings(settings or {}),
+        chosen_settings,
         certificate_share,
         seed,
         tuple(notes),

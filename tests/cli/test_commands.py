@@ -98,7 +98,7 @@ BAD = [
     ("synth table.csv --schema schema.yaml -e 1 --method independent --rounds 3 --out o", 3, "no setting 'rounds'"),
     ("synth table.csv --schema schema.yaml -e 1 --accounting loose --out o", 3, "--accounting must be one of"),
     ("synth table.csv --schema schema.yaml -e 1 --kway 99 --out o", 3, "k must be between 1"),
-    ("synth table.csv --schema schema.yaml -e 1 --workload nope.yaml --out o", 3, "cannot read workload"),
+    ("synth table.csv --schema schema.yaml -e 1 --workload nope.yaml --out o", 3, "nope.yaml: cannot be read"),
     ("synth table.csv --schema schema.yaml -e 1 --format xlsx --out o", 3, "--format must be parquet or csv"),
     ("synth table.csv --schema schema.yaml -e 1 --rows 0 --out o", 3, "--rows must be at least 1"),
     ("synth table.csv --schema schema.yaml -e 1 --certificate 2 --out o", 3, "certificate's share"),

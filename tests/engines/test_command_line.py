@@ -63,7 +63,7 @@ def test_wide_and_large_tables_in_postgres(
     table, schema = made(500)
     schema.save(tmp_path / "schema.yaml")
     store(admin, table, "wide_or_large")
-    assert synth(run, postgres_url, "--table", "wide_or_large", *QUICK) == Done(0, "", "")
+    assert synth(run, postgres_url, "--table", "public.wide_or_large", *QUICK) == Done(0, "", "")
     assert pq.read_table(tmp_path / "out" / "synthetic.parquet").num_rows == 500
 
 
@@ -96,7 +96,7 @@ def test_a_connection_lost_before_the_first_charge_leaves_nothing(
 ) -> None:
     odd_inputs(tmp_path, admin)
     cut_off_at(monkeypatch, admin, 1)
-    done = synth(run, postgres_url, "--table", "odd_names")
+    done = synth(run, postgres_url, "--table", "public.odd_names")
     assert done.code == 3
     assert "lost" in done.err
     assert done.err.count("\n") == 1
@@ -109,7 +109,16 @@ def test_a_connection_lost_after_a_charge_can_be_resumed_unless_the_table_change
     odd_inputs(tmp_path, admin)
     # add-remove: the total is paid for first; the workload lacks columns that are counted after it
     (tmp_path / "workload.yaml").write_text("- [select, constant]\n")
-    options = ("--table", "odd_names", "--neighbors", "add-remove", "--delta", "1e-9", "--workload", "workload.yaml")
+    options = (
+        "--table",
+        "public.odd_names",
+        "--neighbors",
+        "add-remove",
+        "--delta",
+        "1e-9",
+        "--workload",
+        "workload.yaml",
+    )
     with monkeypatch.context() as patch:
         cut_off_at(patch, admin, 2)
         done = synth(run, postgres_url, *options)
@@ -133,36 +142,61 @@ def test_a_cancelled_query_charges_nothing(run: Run, tmp_path: Path, postgres_ur
     admin.execute("DROP VIEW IF EXISTS slow; DROP TABLE IF EXISTS few; CREATE TABLE few AS SELECT 1 AS a")
     admin.execute("CREATE VIEW slow AS SELECT a FROM few, pg_sleep(30)")
     address = f"{postgres_url}?options=-c%20statement_timeout%3D100"
-    done = synth(run, address, "--table", "slow", *QUICK)
+    done = synth(run, address, "--table", "public.slow", *QUICK)
     assert done.code == 3
     assert "cancelled" in done.err
     assert not list(tmp_path.glob("out*"))
 
 
+# as they are, and as they stand in an address
+PASSWORDS = [
+    ("hunter2", "hunter2"),
+    ("hunter#2", "hunter#2"),
+    ("hunter?2", "hunter?2"),
+    ("hunter@%/2", "hunter%40%25%2F2"),
+]
+
+
+@pytest.mark.parametrize(("password", "written"), PASSWORDS)
 def test_a_password_is_used_and_not_kept(
-    run: Run, tmp_path: Path, postgres_url: str, admin: Any, monkeypatch: pytest.MonkeyPatch
+    run: Run,
+    tmp_path: Path,
+    postgres_url: str,
+    admin: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    password: str,
+    written: str,
 ) -> None:
     odd_inputs(tmp_path, admin)
-    admin.execute(
-        "DROP OWNED BY keeper" if _has_role(admin, "keeper") else "CREATE ROLE keeper LOGIN PASSWORD 'hunter2'"
-    )
-    admin.execute("GRANT SELECT ON odd_names TO keeper")
-    with_password = postgres_url.replace("dprap@", "keeper:hunter2@")
+    admin.execute("DROP OWNED BY keeper" if _has_role(admin, "keeper") else "CREATE ROLE keeper LOGIN")
+    admin.execute(f"ALTER ROLE keeper PASSWORD '{password}'; GRANT SELECT ON odd_names TO keeper".encode())
+    with_password = postgres_url.replace("dprap@", f"keeper:{written}@")
     (tmp_path / "workload.yaml").write_text("- [select, constant]\n")
-    options = ("--table", "odd_names", "--neighbors", "add-remove", "--delta", "1e-9", "--workload", "workload.yaml")
+    options = (
+        "--table",
+        "public.odd_names",
+        "--neighbors",
+        "add-remove",
+        "--delta",
+        "1e-9",
+        "--workload",
+        "workload.yaml",
+    )
     with monkeypatch.context() as patch:
         cut_off_at(patch, admin, 2)
-        assert synth(run, with_password, *options).code == 3
+        lost = synth(run, with_password, *options)
+        assert lost.code == 3
+        assert "hunter" not in lost.out + lost.err
     kept = (tmp_path / "out.private" / "job.json").read_text()
-    assert "hunter2" not in kept
+    assert "hunter" not in kept
     assert json.loads(kept)["table"] == postgres_url.replace("dprap@", "keeper@")
     refused = run("resume", "out", "--quiet")
     assert refused.code == 3
     assert "PGPASSWORD" in refused.err
-    assert "hunter2" not in refused.err
-    monkeypatch.setenv("PGPASSWORD", "hunter2")
+    assert "hunter" not in refused.err
+    monkeypatch.setenv("PGPASSWORD", password)
     assert run("resume", "out", "--quiet").code == 0
-    assert not any(b"hunter2" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert not any(b"hunter" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
 def _has_role(admin: Any, name: str) -> bool:

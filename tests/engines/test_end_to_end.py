@@ -36,7 +36,7 @@ def test_postgres(postgres_url: str, tmp_path: Path) -> None:
         store(admin, example(2000, seed=1), "end_to_end")
     neighbors = Neighbors(Relation.REPLACE)
     with (
-        closing(PostgresSource.open(postgres_url, "end_to_end", example_schema())) as source,
+        closing(PostgresSource.open(postgres_url, "public.end_to_end", example_schema())) as source,
         Ledger(tmp_path / "l.ledger", neighbors=neighbors) as ledger,
     ):
         plan = make_plan(

@@ -20,9 +20,9 @@ from dprap.errors import DataError, DprapError, SchemaError
 from dprap.queries import Marginal
 from dprap.schema import Schema
 from dprap.sources import MemorySource, RowSource, postgres, sql
+from dprap.sources.catalog import identifier
 from dprap.sources.open import open_source
 from dprap.sources.postgres import PostgresSource
-from dprap.sources.sql import identifier
 
 Write = Callable[[pa.Table, str], None]
 
@@ -73,7 +73,7 @@ def opened(url: str, name: str, schema: Schema) -> Any:
 def test_counts_like_memory(seed: int, postgres_url: str, write: Write) -> None:
     table, schema = random_table(seed)
     write(table, "random")
-    with opened(postgres_url, "random", schema) as source:
+    with opened(postgres_url, "public.random", schema) as source:
         assert_same_counts(source, table, schema)
 
 
@@ -87,7 +87,7 @@ def test_every_kind_of_column(position: int, postgres_url: str, write: Write) ->
     table = pa.table({"x y": pa.array(values, kind.arrow)})
     schema = Schema.of({"columns": {"x y": kind.settings}})
     write(table, "one")
-    with opened(postgres_url, "one", schema) as source:
+    with opened(postgres_url, "public.one", schema) as source:
         assert_same_counts(source, table, schema)
 
 
@@ -120,7 +120,7 @@ def test_marginals_summed_by_the_server(postgres_url: str, write: Write, monkeyp
         Marginal(("age", "smoker")),
     ]
     marginals += [Marginal(marginal.columns[::-1]) for marginal in marginals[:20]]
-    with opened(postgres_url, "summed", schema) as source:
+    with opened(postgres_url, "public.summed", schema) as source:
         counted = source.count(marginals)
     memory = MemorySource(encode(table, schema))
     assert all(same(a, b) for a, b in zip(counted, memory.count(marginals), strict=True))
@@ -136,24 +136,24 @@ def test_many_categories(postgres_url: str, write: Write) -> None:
     schema = Schema.of({"columns": {"code": {"type": "categorical", "values": codes, "other": "rest"}}})
     table = pa.table({"code": [*codes[::7], "unknown", "rest"]})
     write(table, "many")
-    with opened(postgres_url, "many", schema) as source:
+    with opened(postgres_url, "public.many", schema) as source:
         assert_same_counts(source, table, schema)
 
 
 def test_one_snapshot_for_the_whole_run(postgres_url: str, admin: Any, write: Write) -> None:
     schema = Schema.from_domain({"a": 5})
     write(pa.table({"a": [0, 1, 1]}), "moving")
-    with opened(postgres_url, "moving", schema) as source:
+    with opened(postgres_url, "public.moving", schema) as source:
         admin.execute("INSERT INTO moving VALUES (4), (99)")
         assert source.count([Marginal(("a",))])[0].dense().tolist() == [1, 2, 0, 0, 0]
         first = source.fingerprint()
     admin.execute("DELETE FROM moving WHERE a > 4")
-    with opened(postgres_url, "moving", schema) as source:
+    with opened(postgres_url, "public.moving", schema) as source:
         assert source.rows == 4
         assert source.fingerprint() != first
         changed = source.fingerprint()
     admin.execute("CREATE TABLE turned AS SELECT a FROM moving ORDER BY a DESC")
-    with opened(postgres_url, "turned", schema) as source:
+    with opened(postgres_url, "public.turned", schema) as source:
         assert source.fingerprint() == changed
     admin.execute("DROP TABLE turned")
 
@@ -163,10 +163,10 @@ def test_cannot_write(postgres_url: str, write: Write) -> None:
 
     write(pa.table({"a": [0]}), "fixed")
     with (
-        opened(postgres_url, "fixed", Schema.from_domain({"a": 2})) as source,
+        opened(postgres_url, "public.fixed", Schema.from_domain({"a": 2})) as source,
         pytest.raises(psycopg.errors.ReadOnlySqlTransaction),
     ):
-        source.connection.execute("INSERT INTO fixed VALUES (1)")
+        source.connection.execute("INSERT INTO public.fixed VALUES (1)")
 
 
 VIOLATIONS = [
@@ -193,7 +193,7 @@ def test_violations_say_what_memory_says(
     with pytest.raises(DataError) as in_memory:
         encode(table, schema)
     with pytest.raises(DataError) as in_database:
-        PostgresSource.open(postgres_url, "bad", schema)
+        PostgresSource.open(postgres_url, "public.bad", schema)
     assert str(in_database.value) == str(in_memory.value)
     assert "4242" not in str(in_database.value)
 
@@ -208,7 +208,7 @@ def test_types_that_do_not_fit(postgres_url: str, admin: Any) -> None:
     }.items():
         schema = Schema.of({"columns": {name: column}, "ignore_extra_columns": True})
         with pytest.raises(SchemaError, match=f"'{name}'"):
-            PostgresSource.open(postgres_url, "odd", schema)
+            PostgresSource.open(postgres_url, "public.odd", schema)
 
 
 def test_domains_enums_views_and_infinity(postgres_url: str, admin: Any) -> None:
@@ -256,18 +256,18 @@ def test_unknown_tables(name: str, postgres_url: str) -> None:
 def test_empty_table(postgres_url: str, write: Write) -> None:
     write(pa.table({"a": pa.array([], pa.int64())}), "empty")
     with pytest.raises(DataError, match="no records"):
-        PostgresSource.open(postgres_url, "empty", Schema.from_domain({"a": 2}))
+        PostgresSource.open(postgres_url, "public.empty", Schema.from_domain({"a": 2}))
 
 
 def test_lost_connection_and_cancelled_query(postgres_url: str, admin: Any, write: Write) -> None:
     write(pa.table({"a": [0, 1]}), "lost")
     schema = Schema.from_domain({"a": 2})
-    with opened(postgres_url, "lost", schema) as source:
+    with opened(postgres_url, "public.lost", schema) as source:
         before = source.fingerprint()
         admin.execute("SELECT pg_terminate_backend(%s)", [source.connection.info.backend_pid])
         with pytest.raises(DataError, match="lost"):
             source.count([Marginal(("a",))])
-    with opened(postgres_url, "lost", schema) as source:
+    with opened(postgres_url, "public.lost", schema) as source:
         assert source.fingerprint() == before  # so that the run can be resumed
         source.connection.execute("SET LOCAL statement_timeout = '1ms'")
         admin.execute("INSERT INTO lost SELECT 0 FROM generate_series(1, 1)")
@@ -279,7 +279,7 @@ def test_lost_connection_and_cancelled_query(postgres_url: str, admin: Any, writ
 def _count_slowly(source: PostgresSource) -> None:
     from dataclasses import replace
 
-    slow = "(SELECT a FROM lost, pg_sleep(1)) AS slow"
+    slow = "(SELECT a FROM public.lost, pg_sleep(1)) AS slow"
     replace(source, relation=slow).count([Marginal(("a",))])
 
 
@@ -295,7 +295,7 @@ def test_row_security_is_an_error(postgres_url: str, admin: Any, write: Write) -
     admin.execute("DROP ROLE IF EXISTS reader; CREATE ROLE reader LOGIN; GRANT SELECT ON guarded TO reader")
     admin.execute("ALTER TABLE guarded ENABLE ROW LEVEL SECURITY; CREATE POLICY few ON guarded USING (a = 0)")
     with pytest.raises(DataError, match="row security"):
-        PostgresSource.open(postgres_url.replace("dprap@", "reader@"), "guarded", Schema.from_domain({"a": 2}))
+        PostgresSource.open(postgres_url.replace("dprap@", "reader@"), "public.guarded", Schema.from_domain({"a": 2}))
     admin.execute("DROP TABLE guarded")
 
 

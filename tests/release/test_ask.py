@@ -200,3 +200,12 @@ def test_every_column_can_be_asked_for_by_its_labels() -> None:
     release = made_release()
     for name in SCHEMA.columns:
         assert sum(group.share for group in ask(release, "", by=(name,)).groups) == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["age = ٣", "age = ３", "age in 1..１0", "age = 1_0", "age = ' 3'", "hired = ٢٠٢٠", "hired = 2020-０1-01"],
+)
+def test_digits_are_those_that_everybody_reads(question: str) -> None:
+    with pytest.raises(WorkloadError):
+        ask(made_release(), question)

@@ -159,9 +159,9 @@ def test_bad_files(tmp_path, text):
 
 
 def test_unreadable_files(tmp_path):
-    with pytest.raises(WorkloadError, match="cannot read"):
+    with pytest.raises(WorkloadError, match="cannot be read"):
         read_workload(tmp_path / "absent.yaml", SMALL)
     binary = tmp_path / "binary"
     binary.write_bytes(b"\xff\xfe\xfa")
-    with pytest.raises(WorkloadError, match="neither YAML nor JSON"):
+    with pytest.raises(WorkloadError, match="is not UTF-8"):
         read_workload(binary, SMALL)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 
 
 def main() -> None:
     """Run the command line; errors meant for the user become one line and an exit code."""
-    from dprap.cli.app import app
     from dprap.cli.exits import REFUSED_INPUT, exit_code_of
-    from dprap.cli.output import complain
+    from dprap.cli.output import complain, show_every_sign
+    from dprap.cli.secrets import passwords_taken
     from dprap.errors import DprapError
 
+    show_every_sign()
     try:
-        app()
+        with passwords_taken(sys.argv):
+            from dprap.cli.app import app
+
+            app()
     except DprapError as error:
         complain(str(error))
         sys.exit(exit_code_of(error))
@@ -24,7 +27,6 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
-        if error.errno != errno.ENAMETOOLONG:
-            raise
-        complain(f"the path {str(error.filename)[:60]}… is too long for this system. Name a shorter one.")
+        # a path may hold values of records (folders named column=value), so only the system's own words are shown
+        complain(f"the system refused to use a file: {error.strerror or type(error).__name__}. Check the paths.")
         sys.exit(REFUSED_INPUT)

@@ -18,6 +18,7 @@ def answer(
 ) -> None:
     """Answer a counting question from a release: count and share, with a standard error where it is known."""
     from dprap.cli.output import print_json, results
+    from dprap.errors import one_line
     from dprap.release import load
     from dprap.release.ask import ask
 
@@ -26,4 +27,4 @@ def answer(
         print_json(answered.as_data())
         return
     for line in answered.lines():
-        results.print(line, markup=False)
+        results.print(one_line(line), markup=False)

@@ -14,7 +14,6 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit, urlunsplit
 
 from dprap.cli.output import progress_display, reading_display
 from dprap.errors import DprapError, LedgerError, SettingsError
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
 # Version 2 has relative paths, and the head of the ledger.
 _VERSION = 2
-_SECRETS = ("password", "sslpassword")
 _PATHS_IN_OPTIONS = ("workload_file", "public")
 
 
@@ -75,10 +73,11 @@ def refuse_if_begun(job: Job) -> None:
 
 def save_job(job: Job) -> None:
     """Keep a job for resuming."""
+    from dprap.address import without_secrets
     from dprap.privacy.ledger.chain import write_durably
 
     folder = job.private_folder
-    kept = asdict(job) | {"version": _VERSION, "table": _relative(without_password(job.table), folder)}
+    kept = asdict(job) | {"version": _VERSION, "table": _relative(without_secrets(job.table), folder)}
     del kept["out"], kept["insecure_noise_seed"]
     kept["ledger"] = _relative(job.ledger, folder)
     kept["options"] |= {name: _relative(job.options[name], folder) for name in _PATHS_IN_OPTIONS}
@@ -117,20 +116,6 @@ def _relative(path: str | None, folder: Path) -> str | None:
 
 def _absolute(path: str | None, folder: Path) -> str | None:
     return path if path is None or "://" in path else os.path.normpath(folder / path)
-
-
-def without_password(table: str) -> str:
-    """The address of a table without its password, which is never kept; a path as it is.
-
-    >>> without_password("postgresql://ann:s3cret@db:5432,db2/clinic?sslmode=require&password=x")
-    'postgresql://ann@db:5432,db2/clinic?sslmode=require'
-    """
-    if "://" not in table:
-        return table
-    parts = urlsplit(table)
-    user, at, hosts = parts.netloc.rpartition("@")
-    settings = [each for each in parts.query.split("&") if unquote(each.partition("=")[0]) not in _SECRETS]
-    return urlunsplit(parts._replace(netloc=user.partition(":")[0] + at + hosts, query="&".join(settings)))
 
 
 def forget(job: Job) -> None:

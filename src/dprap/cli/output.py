@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 import time
@@ -29,9 +30,17 @@ def note(text: str, *, quiet: bool = False) -> None:
         messages.print(_escaped(text))
 
 
+def show_every_sign() -> None:
+    """Write signs that a stream cannot carry (ε on an ASCII terminal, half a surrogate) as escapes, not as an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def print_json(data: Any) -> None:
     """Print machine output."""
-    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+    readable = (sys.stdout.encoding or "").lower().startswith("utf")
+    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=not readable) + "\n")
 
 
 @contextmanager

@@ -10,26 +10,27 @@ measurements.parquet  every noisy measurement with its standard deviation
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import secrets
 import shutil
-import zipfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from dprap.documents import DocumentError, parse, read_text, require_finite
 from dprap.encoding import write_table
 from dprap.errors import DprapError
+from dprap.limits import MAX_FAMILY_CELLS, MAX_RECORDS, MAX_SEED
 from dprap.privacy.measurement import Certificate
+from dprap.privacy.neighbors import Relation
 from dprap.public import PublicFacts
 from dprap.relaxed import RelaxedDataset
+from dprap.release.archive import read_arrays
 from dprap.release.certified import TableBound, table_bound
 from dprap.release.conditions import decoded_where
 from dprap.release.measurements import measurement_table, read_measurements
@@ -41,11 +42,9 @@ from dprap.schema import Schema
 from dprap.workload import MAX_CELLS, Workload, weighted
 
 FORMAT_VERSION: Literal[1] = 1
-_ROUNDING = 1e-3
-# Probabilities are float32 and come out of an optimiser: how far their sums may be from one.
 
-_DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, pa.ArrowException)
-# What reading a cut, edited or foreign file may raise.
+# Probabilities are float32 and come out of an optimiser: how far their sums may be from one.
+_ROUNDING = 1e-3
 
 
 class ReleaseError(DprapError):
@@ -63,8 +62,8 @@ class ReleaseFile(BaseModel):
     privacy: PrivacyStatement
     public: PublicFacts | None = None
     facts: RunFacts
-    rows: int = Field(ge=1)
-    synthetic_rows: int | None
+    rows: int = Field(ge=1, le=MAX_RECORDS)
+    synthetic_rows: Annotated[int, Field(ge=1, le=MAX_RECORDS)] | None
     synthetic_bound_counts: float | None = None
     accuracy: str | None = None
     queries: int = Field(ge=1)
@@ -125,7 +124,10 @@ def _write(release: Release, folder: Path, rows: int | None, table_format: str, 
 
 
 def load(directory: Path | str) -> Release:
-    """Read a release directory; refuses one that is damaged or of another version."""
+    """Read a release directory; refuses one that is damaged, of another version or too large.
+
+    A release may come from a stranger. What its files announce is compared with `dprap.limits` before they are read.
+    """
     directory = Path(directory)
     described = _read_description(directory)
     schema = Schema.load(directory / "schema.yaml")
@@ -134,7 +136,7 @@ def load(directory: Path | str) -> Release:
         relaxed = _load_relaxed(directory / "relaxed.npz", schema)
         shares = _load_answers(directory / "answers.npz", workload)
         measurements = read_measurements(directory / "measurements.parquet", schema.domain)
-    except (*_DAMAGE, DprapError) as error:
+    except Exception as error:  # decoders of files raise whatever they like where one is damaged
         raise ReleaseError(
             f"{directory} is damaged: {_cause(error)}. Get it again from whoever published it."
         ) from error
@@ -160,11 +162,14 @@ def load(directory: Path | str) -> Release:
 def _read_description(directory: Path) -> ReleaseFile:
     path = directory / "release.json"
     try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ReleaseError(f"{directory} is not a release: cannot read {path.name} ({error.strerror}).") from error
+        text = read_text(path)
+    except DocumentError as error:
+        raise ReleaseError(f"{directory} is not a release: {path.name} {error}.") from None
     try:
-        described = ReleaseFile.model_validate_json(content)
+        require_finite(parse(text, "json"))
+        described = ReleaseFile.model_validate_json(text)
+    except DocumentError as error:
+        raise ReleaseError(f"{path} is damaged: it {error}.") from None
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the file"
@@ -173,13 +178,28 @@ def _read_description(directory: Path) -> ReleaseFile:
                 f"{path} was written by another version of dprap: this one reads {FORMAT_VERSION}."
             ) from None
         raise ReleaseError(f"{path} is damaged: {where}: {first['msg']}.") from None
-    if described.private != described.privacy.private:
-        raise ReleaseError(f"{path} is damaged: it contradicts itself on whether it is private.")
+    problem = _contradiction(described)
+    if problem is not None:
+        raise ReleaseError(f"{path} is damaged: {problem}.")
     return described
+
+
+def _contradiction(described: ReleaseFile) -> str | None:
+    """What cannot be in a release that dprap wrote, though every field has its type."""
+    if described.private != described.privacy.private:
+        return "it contradicts itself on whether it is private"
+    if described.privacy.relation not in set(Relation) or described.privacy.max_rows_per_person < 1:
+        return "it names no known relation of neighbours"
+    if not 0 <= described.facts.seed <= MAX_SEED:
+        return "its seed is out of range"
+    return None
 
 
 def _workload(described: ReleaseFile, schema: Schema) -> Workload:
     entries = [family_of(entry, schema.domain) for entry in described.workload]
+    for family, _ in entries:
+        if family.size(schema.domain) > MAX_FAMILY_CELLS:
+            raise ValueError(f"{family} has more than {MAX_FAMILY_CELLS:,} queries")
     cells = max(MAX_CELLS, *(schema.domain.size_of(family.columns) for family, _ in entries))
     return weighted(schema.domain, entries, max_cells=cells)
 
@@ -217,9 +237,9 @@ def _described(release: Release) -> ReleaseFile:
 def _load_relaxed(path: Path, schema: Schema) -> RelaxedDataset | None:
     if not path.exists():
         return None
-    with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
-        probabilities, weights = arrays["probabilities"], arrays["weights"]
-    if probabilities.shape != (schema.domain.onehot_size, len(weights)) or not len(weights):
+    arrays = read_arrays(path)
+    probabilities, weights = arrays["probabilities"], arrays["weights"]
+    if weights.ndim != 1 or probabilities.shape != (schema.domain.onehot_size, len(weights)) or not len(weights):
         raise ValueError("relaxed.npz does not fit the schema")
     sums = np.add.reduceat(probabilities.astype(np.float64), schema.domain.offsets, axis=0)
     good = np.abs(sums - 1).max() < _ROUNDING and abs(weights.sum(dtype=np.float64) - 1) < _ROUNDING
@@ -231,10 +251,12 @@ def _load_relaxed(path: Path, schema: Schema) -> RelaxedDataset | None:
 def _load_answers(path: Path, workload: Workload) -> tuple[np.ndarray, ...] | None:
     if not path.exists():
         return None
-    with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
-        shares = tuple(arrays[str(position)] for position in range(len(arrays.files)))
-    if [array.size for array in shares] != list(workload.sizes):
+    arrays = read_arrays(path)
+    shares = tuple(arrays[str(position)] for position in range(len(arrays)))
+    if [array.shape for array in shares] != [(size,) for size in workload.sizes]:
         raise ValueError("answers.npz does not fit the workload")
+    if not all(np.isfinite(array).all() for array in shares):
+        raise ValueError("answers.npz has a share that is not finite")
     return shares
 
 

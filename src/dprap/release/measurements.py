@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from dprap.domain import Domain
+from dprap.limits import MAX_ARCHIVE_BYTES, MAX_MEASURED_COUNTS, MAX_MEASUREMENTS, MAX_RECORDS
 from dprap.privacy.measurement import Measurement, QueryMeasurement
 from dprap.queries import Coarse, Family, Marginal, Query
 from dprap.release.stored import entry_of, family_of
 
+# Nothing is free or without noise. Above it, the weight of a measurement, 1/σ², is finite.
+_LEAST_AMOUNT = 1e-30
+_AMOUNTS = ("stddev_counts", "rho")
 SCHEMA = pa.schema(
     {
         "family": pa.string(),  # JSON: {"columns": [...]}, with at_least, cumulative, custom or groups (first codes of each) where it is no marginal
@@ -44,10 +49,8 @@ def measurement_table(measurements: tuple[Measurement | QueryMeasurement, ...], 
 
 
 def read_measurements(path: Path, domain: Domain) -> tuple[Measurement | QueryMeasurement, ...]:
-    """Read measurements back; raises ValueError where they do not fit the domain."""
-    table = pyarrow.parquet.read_table(path)
-    if table.schema != SCHEMA:
-        raise ValueError(f"{path.name} does not have the columns it should")
+    """Read measurements back; raises ValueError where they do not fit the domain or the limits."""
+    table = _read_table(path)
     families: dict[str, Family | Coarse] = {}
     found: list[Measurement | QueryMeasurement] = []
     for row in table.to_pylist():
@@ -57,8 +60,10 @@ def read_measurements(path: Path, domain: Domain) -> tuple[Measurement | QueryMe
         family, counts = families[text], np.array(row["counts"], dtype=np.float64)
         size = family.size(domain)
         expected = size if row["query"] is None else 1
-        if len(counts) != expected or not 0 <= (row["query"] or 0) < size or not np.isfinite(counts).all():
+        if counts.shape != (expected,) or not 0 <= (row["query"] or 0) < size:
             raise ValueError(f"{path.name} has a measurement of {family} that does not fit it")
+        if not (np.abs(counts) <= MAX_RECORDS).all() or not all(_is_amount(row[key]) for key in _AMOUNTS):
+            raise ValueError(f"{path.name} has a measurement of {family} with an impossible number")
         if row["query"] is None and isinstance(family, Marginal | Coarse):
             found.append(Measurement(family, np.rint(counts).astype(np.int64), row["stddev_counts"], row["rho"]))
         elif isinstance(family, Coarse):
@@ -67,6 +72,28 @@ def read_measurements(path: Path, domain: Domain) -> tuple[Measurement | QueryMe
             query = Query(family, int(row["query"]))
             found.append(QueryMeasurement(query, float(counts[0]), row["stddev_counts"], row["rho"]))
     return tuple(found)
+
+
+def _read_table(path: Path) -> pa.Table:
+    """The table in the file, after what its footer announces was compared with what it should hold and with the limits."""
+    with pyarrow.parquet.ParquetFile(path) as file:
+        if file.schema_arrow != SCHEMA:
+            raise ValueError(f"{path.name} does not have the columns it should")
+        footer = file.metadata
+        chunks = [
+            footer.row_group(group).column(column)
+            for group in range(footer.num_row_groups)
+            for column in range(footer.num_columns)
+        ]
+        if footer.num_rows > MAX_MEASUREMENTS or sum(chunk.num_values for chunk in chunks) > MAX_MEASURED_COUNTS:
+            raise ValueError(f"{path.name} announces more measurements than any release has")
+        if sum(chunk.total_uncompressed_size for chunk in chunks) > MAX_ARCHIVE_BYTES:
+            raise ValueError(f"{path.name} would unpack to more than {MAX_ARCHIVE_BYTES >> 20} MiB")
+        return file.read()
+
+
+def _is_amount(value: float | None) -> bool:
+    return value is not None and _LEAST_AMOUNT <= value < math.inf
 
 
 def _entry(family: Family | Coarse, domain: Domain) -> dict[str, Any]:

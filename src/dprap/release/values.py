@@ -32,7 +32,10 @@ _COMPARE: dict[str, Callable[[int, int], bool]] = {
     ">": lambda a, b: a > b,
     ">=": lambda a, b: a >= b,
 }
-_PARTIAL_DATE = re.compile(r"(\d{4})(?:-(\d{2}))?")
+# Python's own readers take the digits of every script, underscores and blanks: a question is read as it looks.
+_PARTIAL_DATE = re.compile(r"([0-9]{4})(?:-([0-9]{2}))?")
+_WHOLE = re.compile(r"([+-]?[0-9]{1,40})(?:\.0*)?")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
 
 
 @dataclass(frozen=True)
@@ -204,10 +207,7 @@ def _literal(name: str, column: Integer | Number | Date | Datetime, text: str) -
     if isinstance(column, Integer):
         return _whole(name, text)
     if isinstance(column, Number):
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
+        value = float(text) if _NUMBER.fullmatch(text) else math.nan
         if not math.isfinite(value):
             raise WorkloadError(f"column {name!r} holds numbers; {text!r} is none.")
         decimals = column.lattice_decimals
@@ -219,18 +219,18 @@ def _literal(name: str, column: Integer | Number | Date | Datetime, text: str) -
 
 
 def _whole(name: str, text: str) -> tuple[int, int]:
-    try:
-        value = int(text) if "." not in text else int(float(text)) if float(text).is_integer() else None
-    except (ValueError, OverflowError):
-        value = None
-    if value is None:
+    found = _WHOLE.fullmatch(text)
+    if found is None:
         raise WorkloadError(f"column {name!r} holds whole numbers; {text!r} is none.")
+    value = int(found[1])
     return value, value + 1
 
 
 def _days(name: str, text: str, wanted: str) -> tuple[date, date]:
     try:
         partial = _PARTIAL_DATE.fullmatch(text)
+        if partial is None and not text.isascii():
+            raise ValueError  # noqa: TRY301 - told below like any other
         if partial is None:
             first = date.fromisoformat(text)
             return first, first + timedelta(days=1)
@@ -250,7 +250,7 @@ def _instants(name: str, column: Datetime, text: str) -> Interval:
             first, after = _days(name, text, wanted)
             low, high = (datetime(day.year, day.month, day.day) for day in (first, after))  # noqa: DTZ001 - the column's own clock
             return column.microseconds(low), column.microseconds(high)
-        instant = datetime.fromisoformat(text)
+        instant = datetime.fromisoformat(text if text.isascii() else "")
         if instant.tzinfo is not None and column.timezone is None:
             raise WorkloadError(f"column {name!r} has no time zone: leave the offset out of {text!r}.")
         at = column.microseconds(instant)

@@ -53,6 +53,8 @@ def _directory(path: Path) -> str:
 
 
 def _write(path: Path, text: str) -> None:
+    if not path.name:
+        raise SettingsError(f"cannot write {path}: it is a folder. Name a file in it.")
     part = path.with_name(path.name + ".part")
     try:
         part.write_text(text, encoding="utf-8")

@@ -23,6 +23,7 @@ from dprap.schema.values import is_text_type
 MAX_CATEGORIES = 50
 _NULL_TEXTS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 _BINS = 32
+_EPOCH = date(1970, 1, 1).toordinal()
 _ANY_NUMBER = Number(type="number", min=0, max=1, bins=1)
 _ANY_INTEGER = Integer(type="integer", min=0, max=1)
 _ANY_DATE = Date(type="date", min=date(1970, 1, 1), max=date(1970, 1, 2))
@@ -170,7 +171,7 @@ def _floating(values: np.ndarray, kind: pa.DataType) -> dict[str, Any]:
 
 
 def _dates(days: np.ndarray) -> dict[str, Any]:
-    low, high = (np.datetime64(int(day), "D").item() for day in (days.min(), days.max()))
+    low, high = _day(int(days.min())), _day(int(days.max()))
     return {"type": "date", "min": low, "max": high, "unit": _unit(int(days.max()) - int(days.min()))}
 
 
@@ -188,8 +189,13 @@ def _timestamps(values: pa.Array) -> dict[str, Any]:
 def _instants(micros: np.ndarray) -> dict[str, Any]:
     # whole days around the values, written without an offset: on the clock of the zone, if there is one
     low, high = int(micros.min()) // 86_400_000_000 - 1, int(micros.max()) // 86_400_000_000 + 2
-    first, last = (np.datetime64(day, "D").item().isoformat() + "T00:00:00" for day in (low, high))
+    first, last = (f"{_day(day).isoformat()}T00:00:00" for day in (low, high))
     return {"type": "datetime", "min": first, "max": last, "unit": _unit(high - low)}
+
+
+def _day(days: int) -> date:
+    """A day by its number since 1970; the first or last that a schema can name where it lies beyond."""
+    return date.fromordinal(min(max(_EPOCH + days, 1), date.max.toordinal()))
 
 
 def _unit(days: int) -> str:

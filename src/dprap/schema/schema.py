@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import Field, StrictStr, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    StrictStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from dprap.domain import Domain
 from dprap.errors import SchemaError
+from dprap.limits import MAX_SCHEMA_CODES
 from dprap.schema.column import Boolean, Categorical, Part, require_texts
 from dprap.schema.constraints import CodeConstraint, Constraint, to_codes
 from dprap.schema.files import read_mapping, write_mapping
@@ -33,6 +43,22 @@ class Csv(Part):
     delimiter: Annotated[StrictStr, Field(min_length=1, max_length=1)] = ","
 
 
+@dataclass
+class _Codes:
+    """Codes of the columns that were read so far."""
+
+    found: int = 0
+
+
+def _within_limit(column: Column, info: ValidationInfo) -> Column:
+    """Stop at once where the columns have too many codes together: each keeps the edges of its bins in memory."""
+    if isinstance(info.context, _Codes):
+        info.context.found += column.size
+        if info.context.found > MAX_SCHEMA_CODES:
+            raise SchemaError(f"the columns have more than {MAX_SCHEMA_CODES:,} codes in all. Use fewer or wider bins.")
+    return column
+
+
 class Schema(Part):
     """Columns in order, each with a public domain.
 
@@ -43,7 +69,7 @@ class Schema(Part):
     """
 
     is_draft: Annotated[bool, Field(alias="draft")] = False
-    columns: dict[StrictStr, Annotated[Column, Field(discriminator="type")]]
+    columns: dict[StrictStr, Annotated[Column, Field(discriminator="type"), AfterValidator(_within_limit)]]
     constraints: tuple[Constraint, ...] = ()
     null_values: tuple[StrictStr, ...] = ("",)
     ignore_columns: tuple[StrictStr, ...] = ()
@@ -54,7 +80,7 @@ class Schema(Part):
     def __init__(self, **data: Any) -> None:
         # pydantic calls this for every way a schema is made: one place turns its errors into ours
         try:
-            super().__init__(**data)
+            self.__pydantic_validator__.validate_python(data, self_instance=self, context=_Codes())
         except ValidationError as error:
             raise SchemaError(describe(error)) from None
 
@@ -110,7 +136,7 @@ class Schema(Part):
         """
         if any(size < 1 for size in sizes.values()):
             raise SchemaError("a domain file gives every column a size of at least 1.")
-        return cls(columns={name: Integer(type="integer", min=0, max=size - 1) for name, size in sizes.items()})
+        return cls(columns={name: {"type": "integer", "min": 0, "max": size - 1} for name, size in sizes.items()})
 
     @classmethod
     def load(cls, path: str | Path) -> Schema:

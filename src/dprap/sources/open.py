@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 import pyarrow as pa
 import pyarrow.parquet
 
+from dprap.address import is_address, looks_like_address
 from dprap.encoding import code_dtype, encode
 from dprap.errors import SettingsError
 from dprap.schema import Schema
@@ -17,7 +18,6 @@ from dprap.sources.passes import MEMORY_LIMIT
 from dprap.sources.protocol import CountSource
 
 Engine: TypeAlias = Literal["memory", "files", "postgres", "spark"]
-_URLS = ("postgresql://", "postgres://")
 
 
 def open_source(
@@ -37,6 +37,8 @@ def open_source(
     - a Spark data frame, or a path with `engine="spark"`: counted by Spark.
     """
     chosen = engine or engine_for(data, schema, memory_limit)
+    if chosen in ("memory", "files") and isinstance(data, str | Path) and looks_like_address(str(data)):
+        raise SettingsError("an address is read where it begins with postgresql://. Check how it is written.")
     if (table is not None) != (chosen == "postgres"):
         raise SettingsError("a database address and a table name go together. Give both: postgresql://… and --table.")
     if chosen == "postgres":
@@ -60,7 +62,7 @@ def engine_for(data: Any, schema: Schema, memory_limit: int = MEMORY_LIMIT) -> E
         return "spark"
     if not isinstance(data, str | Path):
         return "memory"
-    if str(data).startswith(_URLS):
+    if is_address(data):
         return "postgres"
     path = Path(data)
     # encoding holds the codes twice for a moment

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dprap.address import settings_of
 from dprap.domain import Domain
 from dprap.encoding import check_columns
-from dprap.errors import DataError, SchemaError, SettingsError
+from dprap.errors import DataError, SchemaError
 from dprap.queries.marginal import Marginal
 from dprap.schema import Schema
+from dprap.sources.catalog import array, call, cast, literal, operation
 from dprap.sources.covers import plan_covers
 from dprap.sources.passes import compact
 from dprap.sources.protocol import CellCounts
@@ -43,37 +45,48 @@ _KINDS: dict[str, Kind] = {
     "timestamptz": "timestamptz",
 }
 
-_SESSION = """\
-SET client_encoding = 'UTF8';
-SET standard_conforming_strings = on;
-SET TIME ZONE 'UTC';
-SET row_security = off;
-SET idle_in_transaction_session_timeout = 0;
-SET jit = off;
-SET enable_sort = off;
-SET work_mem = '128MB'
-"""
-# Row security off: an error rather than a table that silently lacks the rows this user may not see.
+# The first words of the transaction, which hold to its end and no longer: behind a pool of connections a session's
+# settings may be lost or another's be found, a transaction's are not. The search path comes first: nothing that another
+# role made may be found by its name (dprap.sources.catalog names what it uses all the same; pg_temp would come first if
+# it were not named). Row security off: an error rather than a table that silently lacks the rows this user may not see.
 # The transaction idles while a mechanism works, and its snapshot must outlive that.
 # Compiling expressions saved nothing that could be measured at a million records. The planner takes a bin for as many groups as
 # its column has values, and would sort where a hash table is small. The memory is for the hash table of one GROUP BY.
-
-_FIND = """\
-SELECT c.oid::bigint, quote_ident(n.nspname) || '.' || quote_ident(c.relname)
-FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-WHERE c.oid = to_regclass(%s) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+_TRANSACTION = """\
+SET LOCAL search_path = pg_catalog, pg_temp;
+SET LOCAL client_encoding = 'UTF8';
+SET LOCAL standard_conforming_strings = on;
+SET LOCAL TIME ZONE 'UTC';
+SET LOCAL row_security = off;
+SET LOCAL idle_in_transaction_session_timeout = 0;
+SET LOCAL jit = off;
+SET LOCAL enable_sort = off;
+SET LOCAL work_mem = '128MB'
 """
 
-_COLUMNS = """\
-WITH RECURSIVE base AS (
-  SELECT attnum, attname, atttypid AS type FROM pg_attribute WHERE attrelid = %s AND attnum > 0 AND NOT attisdropped
-  UNION ALL
-  SELECT base.attnum, base.attname, t.typbasetype FROM base JOIN pg_type AS t ON t.oid = base.type WHERE t.typtype = 'd'
-)
-SELECT base.attname::text, t.typname::text, t.typtype = 'e' FROM base JOIN pg_type AS t ON t.oid = base.type
-WHERE t.typtype <> 'd' ORDER BY base.attnum
-"""
+_FIND = f"""\
+SELECT {cast("c.oid", "int8")},
+  {call("format", "'%%I.%%I'", "n.nspname", "c.relname")}
+FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON {operation("n.oid", "=", "c.relnamespace")}
+WHERE {operation("c.oid", "=", cast(call("to_regclass", cast("%s", "text")), "oid"))}
+  AND {operation("c.relkind", "=", f"ANY ({array(map(literal, 'rpvmf'), 'char')})")}
+"""  # noqa: S608 - every part is written here
+
 # A domain counts as the type below it.
+_COLUMNS = f"""\
+WITH RECURSIVE base AS (
+  SELECT a.attnum, a.attname, a.atttypid AS type FROM pg_catalog.pg_attribute AS a
+  WHERE {operation("a.attrelid", "=", cast(cast("%s", "int8"), "oid"))} AND {operation("a.attnum", ">", "0")}
+    AND NOT a.attisdropped
+  UNION ALL
+  SELECT base.attnum, base.attname, t.typbasetype FROM base
+  JOIN pg_catalog.pg_type AS t ON {operation("t.oid", "=", "base.type")}
+  WHERE {operation("t.typtype", "=", "'d'")}
+)
+SELECT {cast("base.attname", "text")}, {cast("t.typname", "text")}, {cast("t.typtype", "text")} FROM base
+JOIN pg_catalog.pg_type AS t ON {operation("t.oid", "=", "base.type")}
+WHERE {operation("t.typtype", "<>", "'d'")} ORDER BY base.attnum
+"""  # noqa: S608 - every part is written here
 
 _LEAVING_CELLS = 1 << 20
 # Marginals leave the server together up to this many cells, and up to a fourth of the number of records: counts leave it,
@@ -107,7 +120,7 @@ class PostgresSource:
         try:
             relation, types = _describe(connection, table)
             check_columns([name for name, _, _ in types], schema)
-            kinds = {name: _kind(name, base, is_enum) for name, base, is_enum in types if name in schema.columns}
+            kinds = {name: _kind(name, base, sort) for name, base, sort in types if name in schema.columns}
             rows, hashes = _check(connection, table, check_sql(relation, schema, kinds), schema)
         except BaseException:
             connection.close()
@@ -179,12 +192,11 @@ def _numbers(received: bytes) -> np.ndarray:
 
 
 def _connect(url: str) -> psycopg.Connection[Any]:
+    settings_of(url)  # raises for what the driver would read otherwise than meant, or lacks the driver for
+    import psycopg
+
     try:
-        import psycopg
-    except ImportError:
-        raise SettingsError("PostgreSQL needs an extra package. Run: pip install 'dprap[postgres]'.") from None
-    try:
-        connection = psycopg.connect(url, autocommit=True, application_name="dprap")
+        connection = psycopg.connect(url, application_name="dprap")
     except psycopg.Error as error:  # its message may quote the address with the password
         if "password" in str(error):
             raise DataError(
@@ -193,19 +205,22 @@ def _connect(url: str) -> psycopg.Connection[Any]:
             ) from None
         raise DataError("the database cannot be reached. Check the address, the user and the password.") from None
     with _errors():
-        connection.execute(_SESSION)
-        connection.autocommit = False
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
+        connection.execute(_TRANSACTION)
     return connection
 
 
-def _describe(connection: psycopg.Connection[Any], table: str) -> tuple[str, list[tuple[str, str, bool]]]:
-    """The quoted name of a table, and its columns with their base types; names follow the rules of SQL."""
+def _describe(connection: psycopg.Connection[Any], table: str) -> tuple[str, list[tuple[str, str, str]]]:
+    """The quoted name of a table, and its columns with their base types and sorts of type; names are as in SQL.
+
+    The search path does not lead to tables, so a name needs its schema: another role cannot put its table before it.
+    """
     import psycopg
 
     unknown = DataError(
-        f"table {table}: is not in the database. Write schema.table, in double quotes where SQL needs it."
+        f"table {table}: is not in the database. Name its schema too, as in public.stays, in double quotes where SQL "
+        "needs them."
     )
     with _errors():
         try:
@@ -227,8 +242,9 @@ def _check(connection: psycopg.Connection[Any], table: str, query: str, schema: 
     return int(rows), int(hashes)
 
 
-def _kind(name: str, base: str, is_enum: bool) -> Kind:
-    kind = "text" if is_enum else _KINDS.get(base)
+def _kind(name: str, base: str, sort: str) -> Kind:
+    """What a column holds. Only base types go by their name: anybody may make a composite type called int4."""
+    kind = "enum" if sort == "e" else _KINDS.get(base) if sort == "b" else None
     if kind is None:
         raise SchemaError(f"column {name!r}: dprap cannot read the database type {base}. Count a view that casts it.")
     return kind

@@ -2,6 +2,7 @@
 
 All SQL that dprap sends is written here, for PostgreSQL. Another database needs its own `lookup`, `bucket` and literals.
 A record that its column's policy does not place has a negative code, so one query finds out before anything is spent.
+Names of functions, operators and types come from `dprap.sources.catalog`, which says why.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from dprap.queries.marginal import Marginal
 from dprap.schema import Boolean, Categorical, Column, Date, Datetime, Integer, Number, Schema
 from dprap.schema.binned import BinnedColumn
 from dprap.schema.values import Unplaced
+from dprap.sources.catalog import call, cast, identifier, literal, operation
 
-Kind: TypeAlias = Literal["boolean", "integer", "float", "decimal", "text", "date", "timestamp", "timestamptz"]
+Kind: TypeAlias = Literal["boolean", "integer", "float", "decimal", "text", "enum", "date", "timestamp", "timestamptz"]
 """What a database column holds, whatever the database calls it."""
 
+# Up to so many texts, comparing one after the other is faster than a search: by a fifth at 16.
 _SHORT_LIST = 32
-# Up to so many texts, comparing one after the other is faster than a search; twice as fast at 16.
 
 _ARGUMENTS = 64
 
@@ -47,16 +49,16 @@ def check_sql(table: str, schema: Schema, kinds: Mapping[str, Kind]) -> str:
     """A query for the number of records, the sum of a hash of each, and the least code of every column."""
     names = list(schema.columns)
     codes = [f"c{i}" for i in range(len(names))]
-    record = f"hashtextextended({_joined(codes)}, 0)"
-    least = ", ".join(f"min({code})" for code in codes)
+    hashes = call("sum", call("hashtextextended", _joined(codes), "0"))
+    least = ", ".join(call("min", code) for code in codes)
     codes_query = codes_sql(table, schema, kinds, names)
-    return f"SELECT count(*), sum({record}), {least} FROM ({codes_query}) AS codes"  # noqa: S608
+    return f"SELECT {call('count', '*')}, {hashes}, {least} FROM ({codes_query}) AS codes"  # noqa: S608
 
 
 def _joined(codes: Sequence[str]) -> str:
     """The codes of a record as one text; a function takes at most 100 arguments."""
     if len(codes) <= _ARGUMENTS:
-        return f"concat_ws(',', {', '.join(codes)})"
+        return call("concat_ws", "','", *codes)
     parts = [_joined(codes[start : start + _ARGUMENTS]) for start in range(0, len(codes), _ARGUMENTS)]
     return _joined(parts)
 
@@ -78,7 +80,8 @@ def count_sql(
     results = []
     for number, (wide, narrow) in enumerate(plan.items()):
         cell = narrow_cell_sql(domain, every, wide)
-        steps.append(f"wide{number} AS (SELECT {cell} AS cell, count(*) AS records FROM records GROUP BY 1)")  # noqa: S608
+        counted = f"SELECT {cell} AS cell, {call('count', '*')} AS records FROM records GROUP BY 1"  # noqa: S608
+        steps.append(f"wide{number} AS ({counted})")
         results += [_result_sql(domain, f"wide{number}", wide, marginal) for marginal in narrow]
     numbered = (f"SELECT {number} AS marginal, {result}" for number, result in enumerate(results))
     return f"WITH {', '.join(steps)} {' UNION ALL '.join(numbered)}"
@@ -88,21 +91,24 @@ def _result_sql(domain: Domain, counted: str, wide: Marginal, marginal: Marginal
     """The end of a query for one marginal, after its position."""
     if wide != marginal:
         cell = narrow_cell_sql(domain, wide, marginal)
-        counted = f"(SELECT {cell} AS cell, sum(records)::bigint AS records FROM {counted} GROUP BY 1) AS narrow"  # noqa: S608
-    listed = ", ".join(f"string_agg(int8send({name}), ''::bytea)" for name in ("cell", "records"))
+        records = cast(call("sum", "records"), "int8")
+        counted = f"(SELECT {cell} AS cell, {records} AS records FROM {counted} GROUP BY 1) AS narrow"  # noqa: S608
+    listed = ", ".join(call("string_agg", call("int8send", name), cast("''", "bytea")) for name in ("cell", "records"))
     # a value has at most 1 GB
-    parts = f" GROUP BY cell / {_CELLS_IN_A_ROW}" if marginal.size(domain) > _CELLS_IN_A_ROW else ""
+    part = operation("cell", "/", str(_CELLS_IN_A_ROW))
+    parts = f" GROUP BY {part}" if marginal.size(domain) > _CELLS_IN_A_ROW else ""
     return f"{listed} FROM {counted}{parts}"
 
 
 def narrow_cell_sql(domain: Domain, wide: Marginal, marginal: Marginal) -> str:
     """The cell number of a marginal from the cell number of one that has all its columns.
 
+    >>> from dprap.sources.catalog import plain
     >>> domain = Domain.of({"a": 2, "b": 3, "c": 5, "d": 7})
-    >>> narrow_cell_sql(domain, Marginal(("a", "b", "c", "d")), Marginal(("b", "c")))
-    '(cell / 7) % 15'
-    >>> narrow_cell_sql(domain, Marginal(("a", "b", "c", "d")), Marginal(("d", "a", "b")))
-    '((cell) % 7 * 6 + (cell / 35))'
+    >>> plain(narrow_cell_sql(domain, Marginal(("a", "b", "c", "d")), Marginal(("b", "c"))))
+    '((cell / 7) % 15)'
+    >>> plain(narrow_cell_sql(domain, Marginal(("a", "b", "c", "d")), Marginal(("d", "a", "b"))))
+    '(((cell % 7) * 6) + (cell / 35))'
     """
     runs: list[list[int]] = []  # neighbours among the wide one's columns are one digit
     for name in marginal.columns:
@@ -111,26 +117,27 @@ def narrow_cell_sql(domain: Domain, wide: Marginal, marginal: Marginal) -> str:
             runs[-1].append(position)
         else:
             runs.append([position])
-    cell = "0::bigint"
+    cell = cast("0", "int8")
     for run in runs:
         stride, size = domain.size_of(wide.columns[run[-1] + 1 :]), domain.size_of(wide.columns[i] for i in run)
-        digit = "(cell)" if stride == 1 else f"(cell / {stride})"
-        digit += "" if run[0] == 0 else f" % {size}"
-        cell = digit if run is runs[0] else f"({cell} * {size} + {digit})"
+        digit = "cell" if stride == 1 else operation("cell", "/", str(stride))
+        digit = digit if run[0] == 0 else operation(digit, "%", str(size))
+        cell = digit if run is runs[0] else operation(operation(cell, "*", str(size)), "+", digit)
     return cell
 
 
 def cell_sql(domain: Domain, marginal: Marginal) -> str:
     """The mixed-radix cell number over the codes c0, c1 and so on.
 
-    >>> cell_sql(Domain.of({"a": 2, "b": 3, "c": 5}), Marginal(("a", "b", "c")))
-    '((c0::bigint * 3 + c1) * 5 + c2)'
+    >>> from dprap.sources.catalog import plain
+    >>> plain(cell_sql(Domain.of({"a": 2, "b": 3, "c": 5}), Marginal(("a", "b", "c"))))
+    '(((((c0)::int8 * 3) + c1) * 5) + c2)'
     """
     if not marginal.columns:
-        return "0::bigint"
-    cell = "c0::bigint"
+        return cast("0", "int8")
+    cell = cast("c0", "int8")
     for position, name in enumerate(marginal.columns[1:], start=1):
-        cell = f"({cell} * {domain.size(name)} + c{position})"
+        cell = operation(operation(cell, "*", str(domain.size(name))), "+", f"c{position}")
     return cell
 
 
@@ -147,46 +154,38 @@ def code_sql(name: str, column: Column, kind: Kind) -> str:
     missing, unreadable, outside = (_code_or(reason, name, column) for reason in Unplaced)
     if isinstance(column, Boolean):
         if kind == "boolean":
-            return f"CASE WHEN {raw} IS NULL THEN {missing} ELSE {raw}::int END"
-        if kind == "text":
-            return _looked_up(f"{raw}::text", column.label_texts, missing, unreadable)
+            return f"CASE WHEN {raw} IS NULL THEN {missing} ELSE {cast(raw, 'int4')} END"
+        if kind in ("text", "enum"):
+            return _looked_up(_text_sql(raw, kind), column.label_texts, missing, unreadable)
         raise _wrong_type(name, column, kind)
-    if kind == "text":
+    if kind in ("text", "enum"):
         # as in memory: text is read as integers only where nothing can go wrong
         if not isinstance(column, Categorical) or (column.is_integer and not column.is_total):
             raise _wrong_type(name, column, kind)
-        return _looked_up(f"{raw}::text", column.label_texts, missing, outside)
+        return _looked_up(_text_sql(raw, kind), column.label_texts, missing, outside)
     if isinstance(column, Categorical | Integer):
         if isinstance(column, Categorical) and not column.is_integer:
             raise _wrong_type(name, column, kind)
         return _whole_sql(name, column, kind, missing, unreadable, outside)
     if isinstance(column, Number):
         value = _float_sql(name, column, kind)
-        return _binned(column, value, f"{value} = 'NaN'", missing, outside)
+        return _binned(column, value, operation(value, "=", cast("'NaN'", "float8")), missing, outside)
     return _binned(column, _time_sql(name, column, kind), None, missing, outside)
 
 
-def identifier(name: str) -> str:
-    """A quoted name.
+def lookup(value: str, codes: Mapping[str, int], *, is_cheap: bool = True) -> str:
+    """The code of a text, null when it has none: a short list one after the other, a long one by binary search.
 
-    >>> identifier('say "a" twice')
-    '"say ""a"" twice"'
+    One after the other computes the value again for each text, which only a cheap one is worth.
     """
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """A quoted text, under standard_conforming_strings."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def lookup(value: str, codes: Mapping[str, int]) -> str:
-    """The code of a text, null when it has none: a short list one after the other, a long one by binary search."""
     possible = {text: code for text, code in codes.items() if _can_be_stored(text)}
-    if 0 < len(possible) <= _SHORT_LIST:
-        cases = " ".join(f"WHEN {literal(text)} THEN {code}" for text, code in possible.items())
-        return f'(CASE ({value}) COLLATE "C" {cases} END)'  # equal is the same bytes, whatever the column's collation
-    return f"({literal(json.dumps(possible, ensure_ascii=False))}::jsonb ->> {value})::int"
+    if is_cheap and 0 < len(possible) <= _SHORT_LIST:
+        # equal is the same bytes, whatever the column's collation
+        bytewise = f'(({value}) COLLATE pg_catalog."C")'
+        equal = (f"WHEN {operation(bytewise, '=', literal(text))} THEN {code}" for text, code in possible.items())
+        return f"(CASE {' '.join(equal)} END)"
+    listed = cast(literal(json.dumps(possible, ensure_ascii=False)), "jsonb")
+    return cast(operation(listed, "->>", value), "int4")
 
 
 def bucket(value: str, column: BinnedColumn) -> str:
@@ -199,9 +198,10 @@ def bucket(value: str, column: BinnedColumn) -> str:
     if isinstance(column, Integer) and (widths == widths[0]).all():
         low, high = _literal(column, edges[0]), _literal(column, edges[-1] - 1)
         # the last bin may be longer
-        return f"LEAST((LEAST(GREATEST({value}, {low}), {high}) - {low}) / {widths[0]}, {len(inner)})"
+        above = operation(f"LEAST(GREATEST({value}, {low}), {high})", "-", low)
+        return f"LEAST({operation(above, '/', str(widths[0]))}, {len(inner)})"
     listed = ",".join(_text(column, edge) for edge in inner)
-    return f"width_bucket({value}, '{{{listed}}}'::{_type(column)}[])"
+    return call("width_bucket", value, cast(f"'{{{listed}}}'", f"{_type(column)}[]"))
 
 
 def _whole_sql(
@@ -209,7 +209,7 @@ def _whole_sql(
 ) -> str:
     raw = identifier(name)
     if kind == "integer":
-        is_missing, not_whole, beyond, whole = f"{raw} IS NULL", "", "", f"{raw}::bigint"
+        is_missing, not_whole, beyond, whole = f"{raw} IS NULL", "", "", cast(raw, "int8")
     elif kind in ("float", "decimal"):
         whole_part, low, high = (
             ("round", "-9223372036854775808", "9223372036854774784")
@@ -217,16 +217,17 @@ def _whole_sql(
             else ("trunc", "-9223372036854775808", "9223372036854775807")
         )
         type_name = "float8" if kind == "float" else "numeric"
-        value = f"{raw}::{type_name}"
-        is_missing = f"{raw} IS NULL OR {value} = 'NaN'"
-        not_whole = f"WHEN {value} <> {whole_part}({value}) THEN {unreadable} "
-        beyond = f"WHEN {value} < '{low}' OR {value} > '{high}' THEN {outside} "
-        whole = f"LEAST(GREATEST({value}, '{low}'), '{high}')::bigint"
+        value, least, most, nan = (cast(each, type_name) for each in (raw, f"'{low}'", f"'{high}'", "'NaN'"))
+        is_missing = f"{raw} IS NULL OR {operation(value, '=', nan)}"
+        not_whole = f"WHEN {operation(value, '<>', call(whole_part, value))} THEN {unreadable} "
+        beyond = f"WHEN {operation(value, '<', least)} OR {operation(value, '>', most)} THEN {outside} "
+        whole = cast(f"LEAST(GREATEST({value}, {least}), {most})", "int8")
     else:
         raise _wrong_type(name, column, kind)
     if isinstance(column, Categorical):
         # the ends of bigint may be in the list, and what lies beyond them is not
-        rest = f"{beyond}ELSE COALESCE({lookup(f'({whole})::text', column.label_texts)}, {outside})"
+        found = lookup(cast(whole, "text"), column.label_texts, is_cheap=False)
+        rest = f"{beyond}ELSE COALESCE({found}, {outside})"
     else:
         rest = f"{_outside_bounds(column, whole, outside)}ELSE {bucket(whole, column)}"
     return f"CASE WHEN {is_missing} THEN {missing} {not_whole}{rest} END"
@@ -235,20 +236,22 @@ def _whole_sql(
 def _float_sql(name: str, column: Number, kind: Kind) -> str:
     raw = identifier(name)
     if kind in ("integer", "float"):
-        return f"{raw}::float8"
+        return cast(raw, "float8")
     if kind != "decimal":
         raise _wrong_type(name, column, kind)
     # what rounds to infinity or to zero would be an error of the server: say so before it tries
+    size, sign = call("abs", raw), cast(call("sign", raw), "float8")
+    infinity = cast("'Infinity'", "float8")
     return (
-        f"(CASE WHEN abs({raw}) >= {_TO_INFINITY} THEN sign({raw})::float8 * 'Infinity'::float8 "
-        f"WHEN abs({raw}) <= {_TO_ZERO} THEN 0::float8 ELSE {raw}::float8 END)"
+        f"(CASE WHEN {operation(size, '>=', str(_TO_INFINITY))} THEN {operation(sign, '*', infinity)} "
+        f"WHEN {operation(size, '<=', _TO_ZERO)} THEN {cast('0', 'float8')} ELSE {cast(raw, 'float8')} END)"
     )
 
 
 def _time_sql(name: str, column: Date | Datetime, kind: Kind) -> str:
     raw = identifier(name)
     if isinstance(column, Date) and kind in ("date", "timestamp"):
-        return f"{raw}::date"
+        return cast(raw, "date")
     if isinstance(column, Datetime) and kind == ("timestamp" if column.timezone is None else "timestamptz"):
         return raw
     raise _wrong_type(name, column, kind)
@@ -267,11 +270,16 @@ def _outside_bounds(column: BinnedColumn, value: str, outside: int) -> str:
         return ""
     last = np.nextafter(column.bin_edges[-1], -np.inf) if isinstance(column, Number) else column.bin_edges[-1] - 1
     low, high = _literal(column, column.bin_edges[0]), _literal(column, last)
-    return f"WHEN {value} < {low} OR {value} > {high} THEN {outside} "
+    return f"WHEN {operation(value, '<', low)} OR {operation(value, '>', high)} THEN {outside} "
 
 
 def _looked_up(value: str, codes: Mapping[str, int], missing: int, not_found: int) -> str:
     return f"CASE WHEN {value} IS NULL THEN {missing} ELSE COALESCE({lookup(value, codes)}, {not_found}) END"
+
+
+def _text_sql(raw: str, kind: Kind) -> str:
+    """A column as text. The owner of an enumeration may define what a cast of it runs, so it is written out instead."""
+    return call("textin", call("enum_out", raw)) if kind == "enum" else cast(raw, "text")
 
 
 def _code_or(reason: Unplaced, name: str, column: Column) -> int:
@@ -285,7 +293,7 @@ def _code_or(reason: Unplaced, name: str, column: Column) -> int:
 def _type(column: BinnedColumn) -> str:
     if isinstance(column, Datetime):
         return "timestamp" if column.timezone is None else "timestamptz"
-    return {"integer": "bigint", "number": "float8", "date": "date"}[str(column.type)]  # type: ignore[attr-defined]
+    return {"integer": "int8", "number": "float8", "date": "date"}[str(column.type)]  # type: ignore[attr-defined]
 
 
 def _text(column: BinnedColumn, edge: Any) -> str:
@@ -300,7 +308,7 @@ def _text(column: BinnedColumn, edge: Any) -> str:
 
 
 def _literal(column: BinnedColumn, edge: Any) -> str:
-    return f"'{_text(column, edge)}'::{_type(column)}"
+    return cast(f"'{_text(column, edge)}'", _type(column))
 
 
 def _can_be_stored(text: str) -> bool:

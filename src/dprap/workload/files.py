@@ -9,8 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from dprap.documents import DocumentError, parse, read_text
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
 from dprap.queries import Family
@@ -26,11 +25,9 @@ def read_workload(path: Path | str, domain: Domain, *, max_cells: int = MAX_CELL
     """Read a workload file."""
     path = Path(path)
     try:
-        entries = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise WorkloadError(f"cannot read workload {path}: {error.strerror}.") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise WorkloadError(f"workload {path} is neither YAML nor JSON.") from error
+        entries = parse(read_text(path), "yaml")  # JSON is YAML
+    except DocumentError as error:
+        raise WorkloadError(f"workload {path}: {error}.") from None
     if isinstance(entries, dict) and set(entries) == {"marginals"}:
         entries = entries["marginals"]
     if not isinstance(entries, list) or not entries:
