@@ -23,7 +23,7 @@ from dprap.errors import SettingsError
 from dprap.evaluate import Errors, evaluate
 from dprap.mechanisms.adaptive import AdaptiveSettings, run
 from dprap.privacy import Accounting
-from dprap.relaxed import random_key, round_rows
+from dprap.relaxed import round_rows
 from dprap.sources import MemorySource
 from dprap_bench.cell import StudyCell
 from dprap_bench.record import Figures
@@ -108,7 +108,7 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
     if result.relaxed is None or curator.remaining != 0:
         raise SettingsError("the adaptive mechanism did not spend its budget on relaxed rows.")
     relaxed = evaluate(source, workload, result)
-    drawn = round_rows(result.relaxed, random_key(seed), rows=codes.rows, method="systematic")
+    drawn = round_rows(result.relaxed, seed, rows=codes.rows, method="systematic")
     rounded = evaluate(source, workload, Codes(codes.domain, drawn))
     return {
         **_errors(relaxed),

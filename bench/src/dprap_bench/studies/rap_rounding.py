@@ -17,7 +17,7 @@ from dprap.encoding import Codes
 from dprap.evaluate import evaluate, exact_answers
 from dprap.mechanisms import rap
 from dprap.privacy import Accounting
-from dprap.relaxed import answers, random_key, round_rows
+from dprap.relaxed import answers, round_rows
 from dprap.sources import MemorySource
 from dprap_bench.cell import StudyCell
 from dprap_bench.record import Figures
@@ -51,7 +51,7 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
     unrounded = list(answers(relaxed, workload.families))
     changes, errors = [], []
     for seed in range(DRAWINGS):
-        drawn = round_rows(relaxed, random_key(seed), rows=facts["rows"], method=facts["method"])
+        drawn = round_rows(relaxed, seed, rows=facts["rows"], method=facts["method"])
         rounded = Codes(codes.domain, drawn)
         of_rounded = exact_answers(MemorySource(rounded), workload.families)
         changes.append(max(float(np.abs(a - b).max()) for a, b in zip(of_rounded, unrounded, strict=True)))
