@@ -76,6 +76,9 @@ def test_a_run_keeps_to_its_outline(method: str, relation: Relation) -> None:
         return
     assert curator.remaining == 0
     assert (steps[0].label == "number of records") == (relation is Relation.ADD_REMOVE)
+    # the release publishes the number of records by which counts were divided
+    first = result.measurements[0] if relation is Relation.ADD_REMOVE else None
+    assert result.records == (ROWS if first is None else first.counts.sum())
     measured_rho = sum(item.rho for item in result.measurements)
     assert measured_rho == pytest.approx(float(sum(step.rho for step in steps if step.stddev_counts is not None)))
     # nothing measured has more noise than the outline's worst
