@@ -144,14 +144,6 @@ class Schema(Part):
         except SchemaError as error:
             raise SchemaError(f"{path}: {error}") from None
 
-    @classmethod
-    def draft(cls, table: Any) -> Schema:
-        """Propose a schema from a table or file, marked as a draft: the same as `dprap.draft_schema`."""
-        # Through the door of the package: to read a table is no business of this one.
-        import dprap
-
-        return dprap.draft_schema(table)
-
     def save(self, path: str | Path) -> None:
         """Write the schema as .yaml or .json; reading it back gives an equal schema."""
         write_mapping(self.as_mapping(), Path(path), comment=DRAFT_WARNING if self.is_draft else None)

@@ -262,7 +262,7 @@ class BaseColumn(Part):
             mask[self.code_of(name, value)] = True
         return mask
 
-    def codes_of_range(self, name: str, low: Any, high: Any) -> CodeMask:
+    def codes_of_range(self, name: str, low: Any, high: Any) -> CodeMask:  # noqa: ARG002 - columns with an order use them
         """Codes of the values from one to another, None for an open end; raises ValueError when the range cuts one."""
         raise ValueError(f"gives a range for column {name!r}, which has no order. List its values")
 
