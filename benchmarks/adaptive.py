@@ -36,7 +36,7 @@ from dprap.encoding import Codes
 from dprap.evaluate import Errors, evaluate
 from dprap.mechanisms.adaptive import AdaptiveSettings, run
 from dprap.privacy import Accounting
-from dprap.relaxed import random_key, round_rows
+from dprap.relaxed import round_rows
 from dprap.sources import MemorySource
 
 FIRST_SEED = 600  # smaller seeds were used while the mechanism was made
@@ -98,7 +98,7 @@ def measure(case: Case, seed: int, data: Path) -> dict[str, Any]:
     assert result.relaxed is not None
     assert curator.remaining == 0
     relaxed = evaluate(source, workload, result)
-    drawn = round_rows(result.relaxed, random_key(seed), rows=codes.rows, method="systematic")
+    drawn = round_rows(result.relaxed, seed, rows=codes.rows, method="systematic")
     rounded = evaluate(source, workload, Codes(codes.domain, drawn))
     return {
         "seed": seed,

@@ -20,7 +20,7 @@ from dprap.bench.seeded import seeded_curator
 from dprap.encoding import Codes
 from dprap.mechanisms import rap
 from dprap.privacy import Accounting
-from dprap.relaxed import answers, random_key, round_rows
+from dprap.relaxed import answers, round_rows
 from dprap.sources import MemorySource
 from rap_data import exact, keep, load, max_error, paper_workload
 
@@ -47,7 +47,7 @@ def main() -> None:
             for rows in (1000, 5000, codes.rows):
                 changes, errors = [], []
                 for seed in range(3):
-                    drawn = round_rows(relaxed, random_key(seed), rows=rows, method=method)
+                    drawn = round_rows(relaxed, seed, rows=rows, method=method)
                     rounded = exact(Codes(codes.domain, drawn), workload)
                     changes.append(max(np.abs(a - b).max() for a, b in zip(rounded, unrounded, strict=True)))
                     errors.append(max(np.abs(a - b).max() for a, b in zip(rounded, truth, strict=True)))

@@ -21,9 +21,10 @@ from dprap.mechanisms.records import estimate_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.plan import Plan
 from dprap.privacy import Certificate, Curator, DrawnTable, Ledger, Measurement
-from dprap.relaxed import answers, random_key
+from dprap.relaxed import answers
 from dprap.release.certified import table_digest
-from dprap.release.possible import draw_possible
+from dprap.release.draw import draw_table, matched_marginals
+from dprap.release.output import check_rows
 from dprap.release.release import Release, RunFacts
 from dprap.release.statement import PrivacyStatement
 from dprap.release.table_answers import table_answers
@@ -54,8 +55,8 @@ def execute(
     `table_rows` is the number of rows of the synthetic table that is drawn and certified; unless
     given, as many as there are records, or as the noisy total says.
     """
-    if table_rows is not None and table_rows < 1:
-        raise SettingsError(f"a table needs at least one row; {table_rows} asked for.")
+    if table_rows is not None:
+        check_rows(table_rows, plan.schema)
     started = time.monotonic()
     curator = Curator(
         source,
@@ -130,7 +131,8 @@ def _drawn(plan: Plan, result: MechanismResult, rows: int, table_rows: int | Non
     if result.relaxed is None or (table_rows is None and rows > MOST_ROWS_DRAWN):
         return None
     try:
-        return draw_possible(result.relaxed, plan.schema, table_rows or rows, random_key(plan.seed))
+        marginals = matched_marginals(plan.workload, result.measurements)
+        return draw_table(result.relaxed, plan.schema, marginals, rows=table_rows or rows, seed=plan.seed)
     except SettingsError:
         # The constraints leave no record to draw. What was paid for is certified and returned;
         # `table` says why it fails.

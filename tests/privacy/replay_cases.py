@@ -16,7 +16,7 @@ from dprap.domain import Domain
 from dprap.plan import Plan, make_plan
 from dprap.privacy import Neighbors, Relation
 from dprap.queries import Custom, Marginal, Prefix, Threshold
-from dprap.relaxed import ProjectionSettings
+from dprap.relaxed.jax.projection import ProjectionSettings
 from dprap.schema import Schema
 from dprap.workload import Workload, all_kway
 

@@ -29,8 +29,8 @@ from dprap.sources import MemorySource
 RUN_FACTS = re.compile(r'("(?:seconds|created|peak_memory_mb)": )(?:"[^"]*"|[\d.]+|null)')
 # What a release says of its making, which may differ between any two runs; `test_run_facts.py` bounds what it tells.
 
-LEDGER_FACTS = ("created", "started", "ended", "data")
-# Times, and the keyed digest of the table. The table's digest also enters each line's hash, and so the file names.
+LEDGER_FACTS = ("created", "started", "ended", "name", "data")
+# Times, the random name of a ledger, and the keyed digest of the table. The table's digest also enters each line's hash, and so the file names.
 
 SEAL = re.compile(r"-[0-9a-f]{16}(?=\.npz)")
 HASH = re.compile(rb"[0-9a-f]{64}")

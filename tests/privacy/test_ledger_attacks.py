@@ -155,6 +155,13 @@ def test_a_ledger_that_is_absent_is_not_created_by_looking(path):
         assert not path.exists()
 
 
+def test_a_ledger_opened_in_the_same_second_is_another(path, tmp_path):
+    with Ledger(path, neighbors=REPLACE) as one, Ledger(tmp_path / "other.ledger", neighbors=REPLACE) as other:
+        other.require(other.head)
+        with pytest.raises(LedgerError, match="is not the one"):
+            other.require(one.head)
+
+
 # The anchor
 
 

@@ -199,3 +199,10 @@ def test_a_large_epsilon_and_a_second_fit_say_what_they_mean(caplog):
     caplog.clear()
     model.fit(example(200, seed=1))
     assert "spends ε = 12 again" in caplog.messages[0]
+
+
+def test_rows_that_no_machine_holds_are_refused_before_anything_is_spent(state):
+    for rows, message in ((10**12, "Ask for fewer rows"), (0, "at least one row")):
+        with pytest.raises(dprap.errors.SettingsError, match=message):
+            dprap.synthesize(example(200, seed=1), example_schema(), rows=rows, **QUICK)
+    assert not list(state.glob("tables/*"))

@@ -76,7 +76,11 @@ def test_objects(numbers: list[int], other: int, column: tuple[str, Column], row
     name, schema = column[0], alone(*column)
 
     def codes(of: list[Any]) -> list[int]:
-        series = pl.Series(name, of, dtype=pl.Object) if in_polars else pd.Series(of, dtype=object, name=name)
+        series = (
+            pl.Series(name, [None, *of], dtype=pl.Object).slice(1)
+            if in_polars
+            else pd.Series(of, dtype=object, name=name)
+        )
         parts = encode_batches(series.to_frame(), schema, batch_rows=rows)
         return [code for part in parts for code in part[0].tolist()]
 

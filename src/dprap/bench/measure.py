@@ -20,7 +20,7 @@ from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.evaluate import evaluate, exact_answers, published_answers
 from dprap.mechanisms.result import MechanismResult
-from dprap.relaxed import random_key, round_rows
+from dprap.relaxed import round_rows
 from dprap.sources import MemorySource
 from dprap.workload import Workload
 
@@ -85,7 +85,7 @@ def _records(outcome: Outcome, *, rows: int | None = None, oversample: int | Non
     relaxed = outcome.result.relaxed
     if relaxed is None:
         raise SettingsError(f"method {outcome.cell.method} makes no synthetic data to measure.")
-    columns = round_rows(relaxed, random_key(outcome.cell.seed), rows=rows, oversample=oversample, method="independent")
+    columns = round_rows(relaxed, outcome.cell.seed, rows=rows, oversample=oversample, method="independent")
     return Codes(relaxed.domain, columns)
 
 

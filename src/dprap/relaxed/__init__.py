@@ -4,15 +4,14 @@ rows       the noun: probabilities of all codes in all rows, and the rows' weigh
 marginals  answers of any query family on rows
 fit        rows fitted to noisy marginals; what every fit takes and returns
 simplex    the nearest distribution to noisy shares
-rounding   records drawn from rows
-keys       keys of public randomness
+rounding   records drawn from rows, column by column
+exchange   records whose joint counts too are near what the rows say
 jax        the compiled fits of the method rap, and custom functions; imported when used
 
 Nothing but `jax` loads JAX, so that reading, counting and answering do without it.
 """
 
 from dprap.relaxed.fit import FitResult, FitSettings, Target, fit
-from dprap.relaxed.keys import random_key, split_key
 from dprap.relaxed.marginals import answers, cell_table
 from dprap.relaxed.rounding import round_rows
 from dprap.relaxed.rows import RelaxedDataset, uniform_weights
@@ -27,8 +26,6 @@ __all__ = [
     "cell_table",
     "fit",
     "project_simplex",
-    "random_key",
     "round_rows",
-    "split_key",
     "uniform_weights",
 ]

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 

@@ -16,11 +16,11 @@ from dprap.errors import SettingsError
 from dprap.privacy.measurement import Certificate, Measurement, QueryMeasurement
 from dprap.public import PublicFacts
 from dprap.queries import Coarse, Family, Marginal
-from dprap.relaxed import RelaxedDataset, answers, random_key
+from dprap.relaxed import RelaxedDataset, answers
 from dprap.release.certified import TableBound, accuracy, table_bound
 from dprap.release.conditions import conditioned, decoded_where
+from dprap.release.draw import draw_table, matched_marginals
 from dprap.release.expected import expected_stddev
-from dprap.release.possible import draw_possible
 from dprap.release.statement import PrivacyStatement
 from dprap.schema import Schema
 from dprap.workload import Workload
@@ -116,8 +116,14 @@ class Release:
         relaxed = self._relaxed_or_refuse()
         if where:
             relaxed = conditioned(relaxed, self.schema, where)
-        key = random_key(self.facts.seed if seed is None else seed)
-        return draw_possible(relaxed, self.schema, rows, key, conditioned_on=tuple(where or ()))
+        return draw_table(
+            relaxed,
+            self.schema,
+            matched_marginals(self.workload, self.measurements),
+            rows=rows,
+            seed=self.facts.seed if seed is None else seed,
+            conditioned_on=tuple(where or ()),
+        )
 
     def table_bound(self, rows: int | None = None, *, seed: int | None = None) -> float | None:
         """The largest error, in counts among `rows` records, of the workload's answers on the table of these arguments.

@@ -127,7 +127,9 @@ class Ledger:
         opening = self._state.opening
         if opening is None:
             cap = None if cap_rho is None else str(cap_rho)
-            self._append("open", {"version": VERSION, "created": _now(), "cap_rho": cap, **declared})
+            # The name tells ledgers apart that were opened in the same second: a run must know its own again.
+            name = secrets.token_hex(16)
+            self._append("open", {"version": VERSION, "name": name, "created": _now(), "cap_rho": cap, **declared})
             return
         if {key: opening.get(key) for key in declared} != declared:
             raise LedgerError(

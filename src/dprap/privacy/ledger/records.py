@@ -93,6 +93,7 @@ _FIELDS: dict[str, dict[str, tuple[Callable[[Any], bool], bool]]] = {
         "max_rows_per_person": (_is_whole, True),
         "cap_rho": (_or_none(_is_rho), True),
         "created": (_is_text, False),
+        "name": (_is_text, False),
     },
     "run": {
         "run": (_is_run, True),

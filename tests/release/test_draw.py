@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dprap.errors import SettingsError
-from dprap.relaxed import RelaxedDataset, random_key, uniform_weights
-from dprap.release.possible import draw_possible
+from dprap.relaxed import RelaxedDataset, uniform_weights
+from dprap.release.draw import draw_table
 from dprap.schema import Schema
 
 COLUMNS = {
@@ -27,7 +27,7 @@ def uniform_rows(described: Schema, rows: int = 3) -> RelaxedDataset:
 
 def test_forbidden_combinations_never_occur_and_the_rest_keeps_its_odds():
     described = schema([{"type": "forbid", "where": {"school": ["high"], "years": {"max": 1}}}])
-    codes = draw_possible(uniform_rows(described), described, 6000, random_key(0))
+    codes = draw_table(uniform_rows(described), described, [], rows=6000, seed=0)
     table = np.zeros((3, 4))
     np.add.at(table, (codes.column("school"), codes.column("years")), 1)
     assert table[2, :2].sum() == 0
@@ -40,7 +40,7 @@ def test_determined_columns_follow():
     described = schema(
         [{"type": "determines", "from": "school", "to": "years", "map": {"none": 0, "basic": 2, "high": 3}}]
     )
-    codes = draw_possible(uniform_rows(described), described, 500, random_key(1))
+    codes = draw_table(uniform_rows(described), described, [], rows=500, seed=1)
     np.testing.assert_array_equal(codes.column("years"), np.array([0, 2, 3])[codes.column("school")])
 
 
@@ -53,7 +53,7 @@ def test_conditions_win_over_setting_a_determined_column():
     only_two = relaxed.probabilities.copy()
     only_two[start : start + 4] = np.array([0.0, 0, 1, 0])[:, None]
     relaxed = RelaxedDataset(described.domain, only_two, relaxed.weights)
-    codes = draw_possible(relaxed, described, 300, random_key(2), conditioned_on=("years",))
+    codes = draw_table(relaxed, described, [], rows=300, seed=2, conditioned_on=("years",))
     assert set(codes.column("years").tolist()) == {2}
     assert set(codes.column("school").tolist()) == {1}
 
@@ -61,4 +61,4 @@ def test_conditions_win_over_setting_a_determined_column():
 def test_constraints_that_rule_out_everything_are_an_error():
     described = schema([{"type": "forbid", "where": {"retired": [True, False]}}])
     with pytest.raises(SettingsError, match="constraints rule out"):
-        draw_possible(uniform_rows(described), described, 10, random_key(3))
+        draw_table(uniform_rows(described), described, [], rows=10, seed=3)

@@ -1,0 +1,321 @@
+"""Joint rounding: records whose joint counts, not only column counts, are near what rows say.
+
+Drawing each column by itself leaves the counts of two and more columns with sampling noise. Here
+two records exchange their codes in one column where that brings the counts of the given marginals
+closer to their expectation:
+
+    minimise Σ over marginals and cells of (count − records · fitted share)².
+
+An exchange never changes a column's counts. Records of one owner (relaxed row) have the same
+distribution, so an exchange between them leaves the distribution of every record as it is. Where
+owners have few records, exchanges between owners are accepted with the ratio of likelihoods
+(Metropolis' rule), which keeps codes with the rows that make them likely.
+
+Everything here is post-processing of public rows by public randomness.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from jaxtyping import Bool, Float32, Int64
+
+from dprap.array_types import CodeColumn
+from dprap.domain import Domain
+from dprap.relaxed.marginals import cell_table
+from dprap.relaxed.rounding import Owners, share_out, systematic_columns
+from dprap.relaxed.rows import RelaxedDataset
+
+Records = list[CodeColumn]
+Broken = Callable[[Records], Bool[np.ndarray, "records"]]
+"""Tells which records break a constraint."""
+OwnerOf = Int64[np.ndarray, "records"]
+Amend = Callable[[Records, OwnerOf, np.random.Generator], tuple[Records, OwnerOf]]
+"""Takes records and their owners and returns as many records that break no constraint."""
+
+
+@dataclass(frozen=True)
+class ExchangeSettings:
+    """How much work joint rounding does, with the reasons.
+
+    Args:
+        sample: Share of the records that one pass over a column looks at.
+        accept: Share of the gaining exchanges that a pass makes. All gains are computed before
+            any exchange is made, so exchanges that meet in a cell overshoot if many are made.
+        passes: Passes over all columns. In the last half `accept` falls to a quarter, because
+            what overshoots then is not mended any more.
+        block_records: Pairs are drawn within blocks of about this many records. Owners with far
+            fewer are taken together, so that nearly every record finds a partner; owners with
+            more are cut, so that a sample of the blocks is a sample of the records.
+        exchange_records: Exchanges are made between the last records alone, this many of them.
+            They mend what the others left, so that counts of the whole table are near their
+            expectation at a cost that does not grow with the table.
+        chunk_records: Records before these are drawn in chunks of this size, so that memory is
+            bounded.
+        cells_per_record: Marginals are matched while they have at most this many cells for each
+            record of a chunk. Beyond that cells hold far less than one record each, and matching
+            them costs time and memory without a gain that anybody can see.
+
+    """
+
+    sample: float = 1 / 8
+    accept: float = 1 / 4
+    passes: int = 48
+    block_records: int = 32
+    exchange_records: int = 1 << 17
+    chunk_records: int = 1 << 19
+    cells_per_record: int = 512
+
+
+DEFAULT = ExchangeSettings()
+
+
+def draw_jointly(
+    relaxed: RelaxedDataset,
+    marginals: Sequence[tuple[str, ...]],
+    rows: int,
+    seed: int,
+    *,
+    amend: Amend | None = None,
+    broken: Broken | None = None,
+    settings: ExchangeSettings = DEFAULT,
+) -> Iterator[Records]:
+    """Draw records chunk by chunk so that counts of the marginals are near their expectation.
+
+    Args:
+        relaxed: The rows to draw from.
+        marginals: The sets of columns whose counts matter.
+        rows: Number of records in all.
+        seed: Seed of public randomness.
+        amend: Replaces records that break a constraint; applied before exchanges.
+        broken: Tells which records break a constraint; exchanges that would are not made.
+        settings: How much work to do.
+
+    Yields:
+        Chunks of records in random order, one array of codes for each column.
+
+    """
+    rng = np.random.default_rng(seed)
+    sizes = _chunk_sizes(rows, settings)
+    # In double precision, so that a table hardly depends on the order in which a machine adds up.
+    precise = replace(relaxed, probabilities=relaxed.probabilities.astype(np.float64))
+    matched = _matched(precise, marginals, sizes[-1], settings)
+    for number, count in enumerate(sizes, start=1):
+        owners = share_out(relaxed, count, rng)
+        records = list(systematic_columns(relaxed, owners, rng))
+        if amend is not None:
+            records, owners = _by_owner(*amend(records, owners.of_records(), rng), relaxed.rows)
+        for table in matched:
+            table.add(records, count)
+        if number == len(sizes):
+            _Exchange(relaxed, records, owners, matched, broken, settings, rng).run()
+        order = rng.permutation(count)
+        yield [column[order] for column in records]
+
+
+def _by_owner(records: Records, owner_of: OwnerOf, rows: int) -> tuple[Records, Owners]:
+    """The records in the order of their owners."""
+    order = np.argsort(owner_of, kind="stable")
+    return [column[order] for column in records], Owners(np.bincount(owner_of, minlength=rows))
+
+
+def _chunk_sizes(rows: int, settings: ExchangeSettings) -> list[int]:
+    """Sizes of the chunks: equal ones but for one record, and the last, which makes exchanges."""
+    last = min(rows, settings.exchange_records)
+    chunks = math.ceil((rows - last) / settings.chunk_records)
+    ends = [number * (rows - last) // chunks for number in range(1, chunks + 1)]
+    return [end - start for start, end in pairwise([0, *ends])] + [last]
+
+
+class _Counts:
+    """Excess of the counts of one marginal over their expectation."""
+
+    def __init__(self, domain: Domain, columns: tuple[str, ...], relaxed: RelaxedDataset) -> None:
+        shape = domain.shape_of(columns)
+        self.positions = tuple(domain.position(name) for name in columns)
+        self.strides = tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
+        self._shares = cell_table(relaxed, columns).reshape(-1)
+        self.excess: Float32[np.ndarray, "cells"] = np.zeros(len(self._shares), np.float32)
+
+    def add(self, records: Records, count: int) -> None:
+        """Count more records, of which `count · share` were expected in each cell."""
+        found = np.bincount(self.cells(records, slice(None)), minlength=len(self.excess))
+        self.excess += (found - count * self._shares.astype(np.float64)).astype(np.float32)
+
+    def cells(
+        self, records: Records, which: slice | Int64[np.ndarray, "chosen"], *, without: int = -1
+    ) -> Int64[np.ndarray, "chosen"]:
+        """Cells of some records; with `without`, as if that column had code 0."""
+        parts = (
+            records[position][which].astype(np.int64) * stride
+            for position, stride in zip(self.positions, self.strides, strict=True)
+            if position != without
+        )
+        return np.asarray(sum(parts))
+
+
+def _matched(
+    relaxed: RelaxedDataset,
+    marginals: Sequence[tuple[str, ...]],
+    count: int,
+    settings: ExchangeSettings,
+) -> list[_Counts]:
+    """The marginals that exchanges look at: none that is part of another, and none too large."""
+    domain = relaxed.domain
+    room = max(settings.cells_per_record * count, 1 << 16)
+    kept: list[frozenset[str]] = []
+    for columns in sorted({frozenset(each) for each in marginals}, key=lambda each: (-len(each), sorted(each))):
+        size = domain.size_of(tuple(columns))
+        if len(columns) > 1 and size <= room and not any(columns <= other for other in kept):
+            kept.append(columns)
+            room -= size
+    ordered = [tuple(sorted(columns, key=domain.position)) for columns in kept]
+    return [_Counts(domain, columns, relaxed) for columns in ordered]
+
+
+def _block_starts(owners: Owners, block_records: int) -> tuple[Int64[np.ndarray, "blocks"], bool]:
+    """First record of each block, and whether blocks have records of several owners."""
+    count = int(owners.sizes.sum())
+    merged = max(1, len(owners.sizes) * block_records // (2 * count))
+    starts = owners.starts[::merged]
+    cuts = np.maximum(1, np.diff(starts, append=count) // block_records)
+    part = np.arange(int(cuts.sum())) - np.repeat(np.cumsum(cuts) - cuts, cuts)
+    width = np.repeat(np.diff(starts, append=count) / cuts, cuts)
+    return np.repeat(starts, cuts) + (part * width).astype(np.int64), merged > 1
+
+
+class _Exchange:
+    """Exchanges of codes between records that are held in the order of their owners."""
+
+    def __init__(
+        self,
+        relaxed: RelaxedDataset,
+        records: Records,
+        owners: Owners,
+        matched: Sequence[_Counts],
+        broken: Broken | None,
+        settings: ExchangeSettings,
+        rng: np.random.Generator,
+    ) -> None:
+        self._relaxed, self._records, self._broken = relaxed, records, broken
+        self._settings, self._rng = settings, rng
+        starts, merged = _block_starts(owners, settings.block_records)
+        self._starts, self._sizes = starts, np.diff(starts, append=len(records[0]))
+        self._owner_of = owners.of_records() if merged else None
+        self._of_column: dict[int, list[_Counts]] = {}
+        for table in matched:
+            for position in table.positions:
+                self._of_column.setdefault(position, []).append(table)
+
+    def run(self) -> None:
+        """Make all passes."""
+        passes = self._settings.passes
+        for number in range(passes):
+            accept = self._settings.accept * (1.0 if 2 * number < passes else 0.25)
+            for position in self._rng.permutation(sorted(self._of_column)):
+                self._pass(int(position), accept)
+
+    def _pass(self, position: int, accept: float) -> None:
+        """Exchange codes of one column between sampled pairs of records."""
+        column = self._records[position]
+        one, other = self._pairs()
+        differ = column[one] != column[other]
+        one, other = one[differ], other[differ]
+        tables = self._of_column[position]
+        moves = [_Move.of(table, self._records, position, one, other) for table in tables]
+        gain = np.zeros(len(one), np.float32)
+        for table, move in zip(tables, moves, strict=True):
+            gain += move.gain(table.excess)
+        chance = accept * self._likelihood_ratio(position, one, other)
+        made = np.flatnonzero((gain > 0) & (self._rng.random(len(one)) < chance))
+        made = made[self._allowed(position, one[made], other[made])]
+        for table, move in zip(tables, moves, strict=True):
+            move.make(table.excess, made)
+        one, other = one[made], other[made]
+        column[one], column[other] = column[other], column[one]
+
+    def _pairs(self) -> tuple[Int64[np.ndarray, "pairs"], Int64[np.ndarray, "pairs"]]:
+        """Random disjoint pairs of records, each within a block, from a sample of the blocks."""
+        share = max(self._settings.sample, min(1.0, 512 / len(self._records[0])))
+        blocks = np.flatnonzero(self._rng.random(len(self._sizes)) < share)
+        sizes = self._sizes[blocks]
+        of_place = np.repeat(np.arange(len(blocks)), sizes)
+        shift = self._starts[blocks] - (np.cumsum(sizes) - sizes)
+        places = np.repeat(shift, sizes) + np.arange(len(of_place))
+        places = places[np.argsort(of_place + self._rng.random(len(places)))]
+        together = of_place[:-1:2] == of_place[1::2]
+        return places[:-1:2][together], places[1::2][together]
+
+    def _likelihood_ratio(
+        self, position: int, one: Int64[np.ndarray, "pairs"], other: Int64[np.ndarray, "pairs"]
+    ) -> Float32[np.ndarray, "pairs"] | float:
+        """How likely the records are after an exchange, against before; 1 within an owner."""
+        if self._owner_of is None:
+            return 1.0
+        block = np.asarray(self._relaxed.block(self._relaxed.domain.names[position]))
+        column = self._records[position]
+        codes_one, codes_other = column[one], column[other]
+        owner_one, owner_other = self._owner_of[one], self._owner_of[other]
+        before = block[codes_one, owner_one] * block[codes_other, owner_other]
+        after = block[codes_other, owner_one] * block[codes_one, owner_other]
+        ratio = after / np.maximum(before, np.float32(1e-30))
+        return np.asarray(np.minimum(ratio, np.float32(1.0)))
+
+    def _allowed(
+        self, position: int, one: Int64[np.ndarray, "pairs"], other: Int64[np.ndarray, "pairs"]
+    ) -> Bool[np.ndarray, "pairs"]:
+        """Which exchanges leave both records without a broken constraint."""
+        if self._broken is None:
+            return np.ones(len(one), dtype=bool)
+        after_one = [column[one] for column in self._records]
+        after_other = [column[other] for column in self._records]
+        after_one[position], after_other[position] = after_other[position], after_one[position]
+        return ~self._broken(after_one) & ~self._broken(after_other)
+
+
+@dataclass(frozen=True)
+class _Move:
+    """What exchanges do to one marginal: each record leaves a cell and enters another."""
+
+    left: tuple[Int64[np.ndarray, "pairs"], Int64[np.ndarray, "pairs"]]
+    entered: tuple[Int64[np.ndarray, "pairs"], Int64[np.ndarray, "pairs"]]
+    moves: Bool[np.ndarray, "pairs"]
+
+    @classmethod
+    def of(
+        cls,
+        table: _Counts,
+        records: Records,
+        position: int,
+        one: Int64[np.ndarray, "pairs"],
+        other: Int64[np.ndarray, "pairs"],
+    ) -> _Move:
+        """The cells that the pairs would leave and enter by exchanging codes of a column."""
+        stride = table.strides[table.positions.index(position)]
+        rest_one = table.cells(records, one, without=position)
+        rest_other = table.cells(records, other, without=position)
+        code_one = records[position][one].astype(np.int64) * stride
+        code_other = records[position][other].astype(np.int64) * stride
+        return cls(
+            (rest_one + code_one, rest_other + code_other),
+            (rest_one + code_other, rest_other + code_one),
+            rest_one != rest_other,
+        )
+
+    def gain(self, excess: Float32[np.ndarray, "cells"]) -> Float32[np.ndarray, "pairs"]:
+        """Half of what the sum of squares loses: two cells give a record, two others take one."""
+        change = excess[self.left[0]] + excess[self.left[1]]
+        change -= excess[self.entered[0]]
+        change -= excess[self.entered[1]]
+        return np.where(self.moves, change - np.float32(2), np.float32(0))
+
+    def make(self, excess: Float32[np.ndarray, "cells"], made: Int64[np.ndarray, "made"]) -> None:
+        """Count the exchanges that were made."""
+        for cells in self.left:
+            np.subtract.at(excess, cells[made], np.float32(1))
+        for cells in self.entered:
+            np.add.at(excess, cells[made], np.float32(1))

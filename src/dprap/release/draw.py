@@ -1,0 +1,153 @@
+"""Synthetic records from relaxed rows: near the fitted answers, and none that cannot occur."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+import numpy as np
+from jaxtyping import Bool
+
+from dprap.array_types import CodeColumn
+from dprap.encoding import Codes
+from dprap.errors import SettingsError
+from dprap.privacy.measurement import Measurement, QueryMeasurement
+from dprap.relaxed import RelaxedDataset
+from dprap.relaxed.exchange import OwnerOf, Records, draw_jointly
+from dprap.relaxed.rounding import independent_columns, share_out
+from dprap.schema import Schema
+from dprap.schema.constraints import DeterminedCodes
+from dprap.workload import Workload
+
+# A record that breaks a constraint is drawn again this often. Where hardly any draw is possible,
+# possible records are repeated instead.
+_REDRAWS = 40
+
+
+def matched_marginals(
+    workload: Workload, measurements: Iterable[Measurement | QueryMeasurement]
+) -> list[tuple[str, ...]]:
+    """The sets of columns whose joint counts a synthetic table keeps near the fitted ones.
+
+    They are those of the workload and of every marginal that was measured.
+    """
+    measured = (item.marginal for item in measurements if isinstance(item, Measurement))
+    return [family.columns for family in (*workload.families, *measured)]
+
+
+def draw_table(
+    relaxed: RelaxedDataset,
+    schema: Schema,
+    marginals: Sequence[tuple[str, ...]],
+    *,
+    rows: int,
+    seed: int,
+    conditioned_on: Collection[str] = (),
+) -> Codes:
+    """A whole table of the records that `draw_records` draws."""
+    chunks = draw_records(relaxed, schema, marginals, rows=rows, seed=seed, conditioned_on=conditioned_on)
+    columns = zip(*(chunk.columns for chunk in chunks), strict=True)
+    return Codes(relaxed.domain, tuple(np.concatenate(parts) for parts in columns))
+
+
+def draw_records(
+    relaxed: RelaxedDataset,
+    schema: Schema,
+    marginals: Sequence[tuple[str, ...]],
+    *,
+    rows: int,
+    seed: int,
+    conditioned_on: Collection[str] = (),
+) -> Iterator[Codes]:
+    """Draw records that break no constraint, chunk by chunk.
+
+    A column that another determines is set by it, unless the records were conditioned on it. A
+    record that still breaks a constraint is drawn again, which conditions the distribution on
+    what is possible.
+
+    Args:
+        relaxed: The rows to draw from.
+        schema: The schema with the constraints.
+        marginals: Sets of columns whose joint counts should be near the fitted ones.
+        rows: Number of records in all.
+        seed: Seed of public randomness.
+        conditioned_on: Columns that a condition has fixed; they are never set by another.
+
+    Yields:
+        Chunks of records; together they are the table.
+
+    Raises:
+        SettingsError: The constraints rule out every record that could be drawn.
+
+    """
+    if not schema.code_constraints:
+        chunks = draw_jointly(relaxed, marginals, rows, seed)
+    else:
+        drawing = _Possible(relaxed, schema, conditioned_on)
+        chunks = draw_jointly(relaxed, marginals, rows, seed, amend=drawing.amend, broken=drawing.broken)
+    for records in chunks:
+        yield Codes(relaxed.domain, tuple(records))
+
+
+class _Possible:
+    """Records that keep the schema's constraints."""
+
+    def __init__(self, relaxed: RelaxedDataset, schema: Schema, conditioned_on: Collection[str]) -> None:
+        self._relaxed = relaxed
+        self._domain = schema.domain
+        self._constraints = schema.code_constraints
+        self._forbidden = [each.forbidden() for each in self._constraints]
+        self._conditioned_on = conditioned_on
+
+    def broken(self, records: Sequence[CodeColumn]) -> Bool[np.ndarray, "records"]:
+        """Which records break a constraint."""
+        found = np.zeros(len(records[0]), dtype=bool)
+        for constraint, forbidden in zip(self._constraints, self._forbidden, strict=True):
+            found |= forbidden[tuple(records[self._domain.position(name)] for name in constraint.columns)]
+        return found
+
+    def amend(self, records: Records, owner_of: OwnerOf, rng: np.random.Generator) -> tuple[Records, OwnerOf]:
+        """Set determined columns, and draw records that break a constraint again."""
+        records = self._determined(records)
+        broken = np.flatnonzero(self.broken(records))
+        for _ in range(_REDRAWS):
+            if not broken.size:
+                break
+            owners = share_out(self._relaxed, max(2 * broken.size, 256), rng)
+            order = rng.permutation(int(owners.sizes.sum()))
+            fresh_owner = owners.of_records()[order]
+            fresh = [column[order] for column in independent_columns(self._relaxed, owners, rng)]
+            fresh = self._determined(fresh)
+            possible = np.flatnonzero(~self.broken(fresh))[: broken.size]
+            mended, broken = broken[: possible.size], broken[possible.size :]
+            for column, drawn in zip(records, fresh, strict=True):
+                column[mended] = drawn[possible]
+            owner_of[mended] = fresh_owner[possible]
+        return self._repeat_possible(records, owner_of, broken, rng)
+
+    def _determined(self, records: Records) -> Records:
+        """The records, those columns that follow from another set by it."""
+        for constraint in self._constraints:
+            if not isinstance(constraint, DeterminedCodes):
+                continue
+            if constraint.columns[1] in self._conditioned_on:
+                continue
+            source, target = (self._domain.position(name) for name in constraint.columns)
+            wanted = constraint.targets[records[source]]
+            column = records[target]
+            records[target] = np.where(wanted >= 0, wanted, column).astype(column.dtype)
+        return records
+
+    def _repeat_possible(
+        self, records: Records, owner_of: OwnerOf, broken: np.ndarray, rng: np.random.Generator
+    ) -> tuple[Records, OwnerOf]:
+        """Put copies of possible records in place of those that are still broken."""
+        if broken.size == len(owner_of):
+            raise SettingsError(
+                "the schema's constraints rule out every synthetic record that could be drawn. Check them."
+            )
+        kept = np.setdiff1d(np.arange(len(owner_of)), broken)
+        chosen = kept[rng.integers(0, kept.size, broken.size)]
+        for column in records:
+            column[broken] = column[chosen]
+        owner_of[broken] = owner_of[chosen]
+        return records, owner_of
