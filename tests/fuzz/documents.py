@@ -12,7 +12,6 @@ from tests.fuzz.mutate import mutated, mutated_bytes, mutated_text
 
 from dprap.datasets import example_schema
 from dprap.plan import make_plan
-from dprap.release import values
 from dprap.schema import Schema
 from dprap.workload.files import read_workload
 
@@ -139,7 +138,7 @@ def _use(found: Schema, folder: Path) -> None:
     for name, column in found.columns.items():
         for code in {0, column.size // 2, column.size - 1}:
             found.label(name, code)
-        values.weights(column, values.everything(column))
+        column.shares_of(column.all_values())
     found.code_constraints  # noqa: B018 - computed when asked for
     found.save(folder / "again.yaml")
     assert Schema.load(folder / "again.yaml") == found

@@ -1,86 +1,28 @@
-"""Dates and instants in declared bins of the calendar or the clock."""
+"""Instants or wall times between two public bounds, in bins of the calendar or the clock."""
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Num
+from jaxtyping import Int64, Num
 from pydantic import Field, StrictInt, StrictStr, field_validator, model_validator
 
-from dprap.schema import bins
-from dprap.schema.binned import BinnedColumn, Edges, Steps
-from dprap.schema.texts import format_problem, read_by_format, read_day, read_moment
-from dprap.schema.values import MICROSECONDS_PER_DAY, Day, Moment, Plain, plain
+from dprap.errors import WorkloadError
+from dprap.schema import arrays, bins
+from dprap.schema.arrays import Mask, Positions
+from dprap.schema.columns.base import DatabaseKind, SqlType
+from dprap.schema.columns.binned import BinnedColumn, Edges, Steps
+from dprap.schema.digits import DATETIME, Parsed, read_moments
+from dprap.schema.texts import format_problem, read_by_format, read_moment, read_period, written
+from dprap.schema.value_sets import Interval
+from dprap.schema.values import Moment, Plain, plain
 
 _RESOLUTION = {"minute": 60 * 10**6, "second": 10**6, "millisecond": 1000, "microsecond": 1}
-
-
-class Date(BinnedColumn):
-    """Days between two public dates, by day, week, month, quarter or year.
-
-    >>> Date(type="date", min="2024-01-15", max="2024-03-02", unit="month").label(1)
-    '2024-02-01..2024-02-29'
-    """
-
-    type: Literal["date"]
-    min: date
-    max: date
-    unit: Literal["day", "week", "month", "quarter", "year"] = "day"
-    width: Annotated[StrictInt, Field(ge=1)] = 1
-    format: StrictStr | None = None
-    decode: Literal["uniform", "representative"] = "uniform"
-    representatives: tuple[date, ...] | None = None
-
-    storages = ("date32", "timestamp[s]", "timestamp[ms]", "timestamp[us]", "timestamp[ns]", "string")
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.min > self.max:
-            raise ValueError("min is after max. Swap them")
-        problem = None if self.format is None else format_problem(self.format, (self.min, self.max))
-        if problem is not None:
-            raise ValueError(problem)
-        self.check_bins()
-        return self
-
-    def takes(self, kind: pa.DataType) -> bool:
-        """Dates, and timestamps without a zone."""
-        is_wall_time = pa.types.is_timestamp(kind) and kind.tz is None
-        return super().takes(kind) or pa.types.is_date(kind) or is_wall_time
-
-    def read(self, value: Plain) -> int | None:
-        """Days, wall times (their day) and texts in ISO form or the declared format, as days since 1970-01-01."""
-        if isinstance(value, str) and self.format is not None:
-            found = read_by_format(value, self.format)
-            return None if found is None else bins.days_since_epoch(found)
-        if isinstance(value, str):
-            return read_day(value)
-        if isinstance(value, Moment) and not value.is_zoned:
-            return value.microseconds // MICROSECONDS_PER_DAY
-        return value.days if isinstance(value, Day) else None
-
-    @cached_property
-    def bin_edges(self) -> Edges:
-        """Edges in days since 1970-01-01."""
-        low, high = bins.days_since_epoch(self.min), bins.days_since_epoch(self.max)
-        return bins.calendar_edges(low, high, self.unit, self.width)
-
-    @cached_property
-    def representative_values(self) -> Num[np.ndarray, "bins"]:
-        """Declared representatives, else the middle of each bin."""
-        if self.representatives is None:
-            return self.middle_steps()
-        return np.array([bins.days_since_epoch(day) for day in self.representatives], dtype=np.int64)
-
-    def regular_label(self, code: int) -> str:
-        """The day, or the first and last day of the bin."""
-        first, last = (np.datetime64(int(day), "D") for day in (self.bin_edges[code], self.bin_edges[code + 1] - 1))
-        return str(first) if first == last else f"{first}..{last}"
 
 
 class Datetime(BinnedColumn):
@@ -98,6 +40,7 @@ class Datetime(BinnedColumn):
     representatives: tuple[datetime, ...] | None = None
 
     storages = ("timestamp[us]", "timestamp[s]", "timestamp[ms]", "timestamp[ns]", "string")
+    not_readable = "cannot be read as datetime"
 
     @field_validator("timezone")
     @classmethod
@@ -180,6 +123,79 @@ class Datetime(BinnedColumn):
         if self.representatives is None:
             return self.middle_steps() * self.step
         return np.array([self.microseconds(each) for each in self.representatives], dtype=np.int64)
+
+    def place_array(self, array: pa.Array) -> Positions:
+        """The bins of timestamps."""
+        return self.into_bins(arrays.microseconds(array))
+
+    @property
+    def plain_texts(self) -> str | None:
+        """ISO dates with a time of day, unless the column has a format of its own."""
+        return DATETIME if self.format is None else None
+
+    def parse_plain(self, texts: pa.Array) -> Parsed:
+        """ISO dates with a time of day, and an offset where there is a time zone."""
+        return read_moments(texts, is_zoned=self.zone is not None)
+
+    def draw(self, positions: Int64[np.ndarray, "records"], is_null: Mask, rng: np.random.Generator) -> pa.Array:
+        """A time of each bin, at the declared resolution: any, or its representative."""
+        is_fixed = self.decode == "representative"
+        values = self.representative_values[positions] if is_fixed else self.draw_steps(positions, rng) * self.step
+        times = pa.array(values, pa.int64(), mask=is_null).cast(pa.timestamp("us", self.timezone))
+        return written(times, self.format) if pa.types.is_string(self.arrow_type) else times.cast(self.arrow_type)
+
+    def as_csv(self, array: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+        """Times in ISO form, instants in UTC; or in the declared format."""
+        if pa.types.is_string(array.type):
+            return array
+        if self.format is not None:
+            return written(array, self.format)
+        if self.timezone is None:
+            return array
+        return array.cast(pa.timestamp(array.type.unit, "UTC"))  # old offsets have seconds, which Arrow does not write
+
+    def typed_in_units(self, array: pa.Array) -> pa.Array:
+        """Microseconds since 1970."""
+        return array.cast(pa.timestamp("us", self.timezone)).cast(pa.int64())
+
+    @property
+    def described(self) -> str:
+        """The type, and whether it is of instants."""
+        zone = "without a time zone" if self.timezone is None else f"in a time zone ({self.timezone})"
+        return f"datetime {zone}"
+
+    @property
+    def edge_type(self) -> SqlType:
+        """Timestamps, with a zone where one is declared."""
+        return "timestamp" if self.timezone is None else "timestamptz"
+
+    def sql_type(self, kind: DatabaseKind) -> SqlType | None:
+        """Timestamps with a zone where one is declared, else without."""
+        return self.edge_type if kind == self.edge_type else None
+
+    def edge_text(self, edge: Any) -> str:
+        """The time in ISO form; an instant in UTC."""
+        return str(np.datetime64(int(edge), "us")) + ("" if self.timezone is None else "+00")
+
+    def read_declared(self, value: Any) -> int:
+        """A time, or its ISO text."""
+        return self.microseconds(datetime.fromisoformat(value) if isinstance(value, str) else value)
+
+    def literal(self, name: str, text: str) -> Interval:
+        """First instant of a day, a month or a year on the column's own clock, or an instant; and the first after it."""
+        try:
+            if "T" not in text and ":" not in text:
+                ends = (datetime(day.year, day.month, day.day) for day in read_period(text))  # noqa: DTZ001 - see above
+                low, high = (self.microseconds(end) for end in ends)
+                return low, high
+            instant = datetime.fromisoformat(text if text.isascii() else "")
+            if instant.tzinfo is not None and self.timezone is None:
+                raise WorkloadError(f"column {name!r} has no time zone: leave the offset out of {text!r}.")
+            at = self.microseconds(instant)
+        except (ValueError, OverflowError):
+            wanted = "a date or a time such as 2024-12-31T18:30"
+            raise WorkloadError(f"column {name!r} takes {wanted}, not {text!r}.") from None
+        return at, at + self.step
 
     def regular_label(self, code: int) -> str:
         """First and last instant of the bin, on the zone's clock."""

@@ -11,13 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dprap.encoding import text
 from dprap.encoding.tables import open_table
 from dprap.errors import DataError, SchemaError
-from dprap.schema.column import INTEGER_STORAGE
-from dprap.schema.numeric import Integer, Number
-from dprap.schema.schema import Schema
-from dprap.schema.temporal import Date, Datetime
+from dprap.schema import Date, Datetime, Integer, Number, Schema
+from dprap.schema.columns.base import INTEGER_STORAGE
+from dprap.schema.columns.binned import BinnedColumn
 from dprap.schema.values import is_text_type
 
 MAX_CATEGORIES = 50
@@ -33,7 +31,7 @@ _ANY_INSTANT = Datetime(
 )
 
 
-def draft(table: Any) -> Schema:
+def draft_schema(table: Any) -> Schema:
     """Propose a schema for a table or file, marked as a draft.
 
     Columns without values, with a type dprap has no column for, or with text that looks like an identifier are listed
@@ -74,16 +72,16 @@ def _from_csv(array: pa.Array) -> dict[str, Any] | None:
     leading_zeros = pc.any(pc.match_substring_regex(texts, "^[+-]?0[0-9]")).as_py()
     if set(texts.to_pylist()) <= {"true", "True", "TRUE", "false", "False", "FALSE"}:
         return {"type": "boolean", **common}
-    attempts: list[tuple[Any, Callable[[np.ndarray], dict[str, Any]]]] = [
+    attempts: list[tuple[BinnedColumn, Callable[[np.ndarray], dict[str, Any]]]] = [
         (_ANY_DATE, _dates), (_ANY_WALL_TIME, _instants), (_ANY_INSTANT, lambda v: {**_instants(v), "timezone": "UTC"}),
     ]  # fmt: skip
     if not leading_zeros:  # 007 is a label, not a number
         attempts = [(_ANY_INTEGER, _integers), (_ANY_NUMBER, _numbers), *attempts]
     for reader, describe in attempts:
         # a few first: reading a million texts as what they are not is slow
-        if not text.parse(reader, texts.slice(0, 20))[1].all():
+        if not reader.parse(texts.slice(0, 20))[1].all():
             continue
-        values, readable = text.parse(reader, texts)
+        values, readable = reader.parse(texts)
         if readable.all():
             return {**describe(values), **common}
     found = _texts(array.filter(pc.is_in(array, value_set=texts)))
