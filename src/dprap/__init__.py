@@ -17,6 +17,7 @@ from dprap.version import __version__
 if TYPE_CHECKING:
     from dprap import datasets, queries
     from dprap.api import Synthesizer, marginals, plan, resume, synthesize
+    from dprap.encoding import draft_schema
     from dprap.privacy import Budget, Curator, Ledger, Neighbors
     from dprap.queries import Marginal
     from dprap.release import Release, load
@@ -34,6 +35,7 @@ _HOMES = {
     "Schema": "dprap.schema",
     "Synthesizer": "dprap.api",
     "Workload": "dprap.workload",
+    "draft_schema": "dprap.encoding",
     "load": "dprap.release",
     "marginals": "dprap.api",
     "plan": "dprap.api",
@@ -53,6 +55,7 @@ __all__ = [
     "Workload",
     "__version__",
     "datasets",
+    "draft_schema",
     "load",
     "marginals",
     "plan",

@@ -11,7 +11,6 @@ import yaml
 from tests.fuzz.mutate import mutated, mutated_bytes, mutated_text
 
 from dprap.datasets import example_schema
-from dprap.release import values
 from dprap.runs.options import RunOptions
 from dprap.runs.plan import make_plan
 from dprap.schema import Schema
@@ -140,7 +139,7 @@ def _use(found: Schema, folder: Path) -> None:
     for name, column in found.columns.items():
         for code in {0, column.size // 2, column.size - 1}:
             found.label(name, code)
-        values.weights(column, values.everything(column))
+        column.shares_of(column.all_values())
     found.code_constraints  # noqa: B018 - computed when asked for
     found.save(folder / "again.yaml")
     assert Schema.load(folder / "again.yaml") == found

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from tests.fuzz.mutate import HOSTILE_TEXTS, mutated_bytes, mutated_text
 
-from dprap.encoding import check, encode
+from dprap.encoding import check, draft_schema, encode
 from dprap.errors import DprapError
 from dprap.schema import Schema
 from dprap.sources.open import open_source
@@ -77,7 +77,7 @@ def _read(path: Path, rng: random.Random) -> None:
         if found.problems:
             raise DprapError(" ".join(found.problems))
     else:
-        Schema.draft(path)
+        draft_schema(path)
 
 
 def csv_table(rng: random.Random, folder: Path) -> None:

@@ -11,7 +11,7 @@ import pyarrow.csv
 import pytest
 
 from dprap.datasets import example
-from dprap.encoding import check, decode, encode
+from dprap.encoding import check, decode, draft_schema, encode
 from dprap.errors import DataError, SchemaError
 from dprap.schema import Schema
 
@@ -22,7 +22,7 @@ def test_a_draft_is_refused_until_reviewed_and_then_works(tmp_path: Path, kind: 
     path = tmp_path / "table.csv"
     pa.csv.write_csv(arrow, path)
     table = {"arrow": arrow, "pandas": arrow.to_pandas(), "csv": path}[kind]
-    draft = Schema.draft(table)
+    draft = draft_schema(table)
     with pytest.raises(SchemaError, match="draft"):
         draft.require_reviewed()
     assert not check(draft, table).is_ready
@@ -51,7 +51,7 @@ def test_types_are_recognised() -> None:
             "small": pa.array([i % 3 for i in range(120)], pa.uint8()),
         }
     )
-    draft = Schema.draft(table)
+    draft = draft_schema(table)
     assert draft.ignore_columns == ("id", "nothing")
     described = {name: (column.type, column.storage) for name, column in draft.columns.items()}
     assert described == {
@@ -72,13 +72,13 @@ def test_types_are_recognised() -> None:
 def test_csv_texts(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("zip,n,flag\n007,?,true\n013,5,false\n")
-    draft = Schema.draft(path)
+    draft = draft_schema(path)
     assert [column.type for column in draft.columns.values()] == ["categorical", "integer", "boolean"]
     assert draft.columns["n"].null_values == ("?",)
 
 
 def test_nothing_to_draft_from() -> None:
     with pytest.raises(DataError, match="no records"):
-        Schema.draft(pa.table({"x": pa.array([], pa.int64())}))
+        draft_schema(pa.table({"x": pa.array([], pa.int64())}))
     with pytest.raises(SchemaError, match="no column"):
-        Schema.draft(pa.table({"x": pa.nulls(3)}))
+        draft_schema(pa.table({"x": pa.nulls(3)}))

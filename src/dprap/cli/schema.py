@@ -18,12 +18,12 @@ def draft(
 ) -> None:
     """Propose a schema from private data, for a person to review."""
     from dprap.cli.output import note
+    from dprap.encoding import draft_schema
     from dprap.errors import SettingsError
-    from dprap.schema import Schema
 
     if output.exists() and not force:
         raise SettingsError(f"{output} exists already. Use --force to replace it.")
-    drafted = Schema.draft(table)
+    drafted = draft_schema(table)
     drafted.save(output)
     note(
         f"{output}: a draft of {len(drafted.columns)} columns. Its bounds and categories come from private data: replace them "

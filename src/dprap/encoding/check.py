@@ -10,7 +10,7 @@ import pyarrow as pa
 from dprap.encoding.encode import check_columns, encode_batch
 from dprap.encoding.tables import open_table
 from dprap.errors import DprapError
-from dprap.schema import Schema
+from dprap.schema import Column, Schema
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ def _notes(schema: Schema) -> list[str]:
     return notes
 
 
-def _advice(column: Any) -> str:
-    if column.type == "categorical":
+def _advice(column: Column) -> str:
+    if "other" in column.policies:
         return "Declare a catch-all (other) or nullable: true with out_of_domain: null to rule that out"
     return "Declare nullable: true and out_of_domain: null or clip to rule that out"
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dprap.errors import DataError
 from dprap.schema import Column
-from dprap.schema.binned import BinnedColumn
 from dprap.schema.values import Unplaced
 
 
@@ -36,11 +35,8 @@ def unreadable_code(name: str, column: Column) -> int:
         return column.other_code
     if column.policy != "error" and column.null_code is not None:
         return column.null_code
-    kind = {"integer": "are not whole numbers", "number": "are not numbers"}.get(
-        column.type, f"cannot be read as {column.type}"
-    )
     raise DataError(
-        f"column {name!r}: has values that {kind}. Correct them, list them in null_values, "
+        f"column {name!r}: has values that {column.not_readable}. Correct them, list them in null_values, "
         "or declare nullable: true with out_of_domain: null."
     )
 
@@ -51,6 +47,7 @@ def outside_code(name: str, column: Column) -> int:
         return column.other_code
     if column.policy == "null" and column.null_code is not None:
         return column.null_code
-    kind = "outside its bounds" if isinstance(column, BinnedColumn) else "that are not in its list"
     choices = " or ".join(policy for policy in column.policies if policy != "error")
-    raise DataError(f"column {name!r}: has values {kind}. Extend the domain or declare out_of_domain: {choices}.")
+    raise DataError(
+        f"column {name!r}: has values {column.not_in_domain}. Extend the domain or declare out_of_domain: {choices}."
+    )

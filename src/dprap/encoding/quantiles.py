@@ -12,16 +12,14 @@ import numpy as np
 from jaxtyping import Float64
 
 from dprap.errors import SchemaError, SettingsError
-from dprap.schema import Integer, Number, Schema
-from dprap.schema.numeric import Histogram
+from dprap.schema import Schema
+from dprap.schema.columns.numeric import Histogram, Numeric
 
 if TYPE_CHECKING:
     from dprap.privacy import Measurement
 
 
-def quantile_edges(
-    measurement: Measurement, column: Integer | Number, bins: int
-) -> tuple[float, ...] | tuple[int, ...]:
+def quantile_edges(measurement: Measurement, column: Numeric, bins: int) -> tuple[float, ...] | tuple[int, ...]:
     """Edges, on the grid of the measured column, of about `bins` bins that hold about equally many records.
 
     The j-th inner edge is the grid edge whose noisy cumulative count is nearest to j/bins of the total. Noise makes the
@@ -39,13 +37,12 @@ def quantile_edges(
     nearest = above - (targets - cumulative[above - 1] < cumulative[above] - targets)
     edges = column.bin_edges
     # declared edges end with the maximum itself, so no bin can hold the maximum alone
-    last = edges[-1] - 1 if isinstance(column, Integer) else np.nextafter(edges[-1], -np.inf)
+    last = column.last_value
     inner = np.unique(edges[nearest])
-    chosen = [edges[0], *inner[(inner > edges[0]) & (inner < last)], last]
-    return tuple(map(int, chosen)) if isinstance(column, Integer) else tuple(map(float, chosen))
+    return (edges[0].item(), *inner[(inner > edges[0]) & (inner < last)].tolist(), last.item())
 
 
-def measured_histogram(measurement: Measurement, column: Integer | Number) -> Histogram:
+def measured_histogram(measurement: Measurement, column: Numeric) -> Histogram:
     """The measured column as a histogram for `decode: histogram`; noisy counts below zero have no weight."""
     weights = np.maximum(_regular_counts(measurement, column), 0)
     return Histogram(edges=tuple(map(float, column.bin_edges)), weights=tuple(map(float, weights)))
@@ -59,7 +56,7 @@ def rebin(schema: Schema, name: str, edges: tuple[float, ...], *, histogram: His
     (3,)
     """
     column = schema.columns.get(name)
-    if not isinstance(column, Integer | Number):
+    if not isinstance(column, Numeric):
         raise SchemaError(f"column {name!r}: only integer and number columns of the schema can be given edges.")
     binning = ("min", "max", "width", "bins", "edges", "spacing", "representatives", "histogram", "decode")
     mapping = schema.as_mapping()
@@ -70,7 +67,7 @@ def rebin(schema: Schema, name: str, edges: tuple[float, ...], *, histogram: His
     return Schema.of({**mapping, "columns": {**mapping["columns"], name: settings}})
 
 
-def _regular_counts(measurement: Measurement, column: Integer | Number) -> Float64[np.ndarray, "bins"]:
+def _regular_counts(measurement: Measurement, column: Numeric) -> Float64[np.ndarray, "bins"]:
     """Noisy counts of the bins, without that of null."""
     if len(measurement.marginal.columns) != 1 or len(measurement.counts) != column.size:
         raise SettingsError("the measurement is not of this column alone. Measure its one-way marginal.")

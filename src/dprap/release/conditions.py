@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Bool, Num
+from jaxtyping import Bool
 
 from dprap.array_types import CodeColumn
-from dprap.encoding import Codes, decode, text
+from dprap.encoding import Codes, decode
 from dprap.encoding.decode import decode_column
 from dprap.errors import SettingsError
 from dprap.relaxed import RelaxedDataset
-from dprap.release import values as v
-from dprap.release.values import CodeWeights, ValueSet
-from dprap.schema import Boolean, Categorical, Column, Date, Datetime, Integer, Number, Schema
+from dprap.schema import Column, Schema
+from dprap.schema.value_sets import CodeWeights, ValueSet, union
 
 _TRIES = 64
 _DRAWS = 200
@@ -35,18 +34,18 @@ def value_set(schema: Schema, name: str, condition: Any) -> ValueSet:
         if len(condition) != 2:
             raise SettingsError(f"column {name!r}: a range is (low, high); give several values as a list.")
         low, high = (None if end is None else _text(end) for end in condition)
-        return v.between(name, column, low, high)
+        return column.between(name, low, high)
     if isinstance(condition, list | set | frozenset):
         if not condition:
             raise SettingsError(f"column {name!r}: the list of values is empty, so nothing can satisfy it.")
-        return v.union(column, [value_set(schema, name, each) for each in condition])
-    return v.missing(name, column) if condition is None else v.equal(name, column, _text(condition))
+        return union(column.all_values(), [value_set(schema, name, each) for each in condition])
+    return column.no_value(name) if condition is None else column.equal(name, _text(condition))
 
 
 def code_weights(schema: Schema, name: str, condition: Any) -> CodeWeights:
     """Weights of a column's codes for a condition: 1 for a code that satisfies it, a share for a bin that partly does."""
     values = value_set(schema, name, condition)
-    return v.weights(schema.columns[name], values)
+    return schema.columns[name].shares_of(values)
 
 
 def conditioned(relaxed: RelaxedDataset, schema: Schema, where: Mapping[str, Any]) -> RelaxedDataset:
@@ -89,7 +88,7 @@ def decoded_where(codes: Codes, schema: Schema, where: Mapping[str, Any], *, see
     table = decode(codes, schema, seed=seed)
     for name, condition in where.items():
         values = value_set(schema, name, condition)
-        allowed = v.weights(schema.columns[name], values)
+        allowed = schema.columns[name].shares_of(values)
         cut = (allowed > 0) & (allowed < 1)
         if cut[codes.column(name)].any():
             position = schema.domain.position(name)
@@ -124,24 +123,4 @@ def _redrawn(
 def _inside(column: Column, array: pa.Array, values: ValueSet) -> Bool[np.ndarray, "records"]:
     """Which decoded values are in a set."""
     null = np.asarray(array.is_null().to_numpy(zero_copy_only=False), dtype=bool)
-    if isinstance(column, Categorical | Boolean):
-        among = np.array([member in values.members for member in array.to_pylist()], dtype=bool)
-    else:
-        at = _in_units(column, array)
-        among = np.zeros(len(at), dtype=bool)
-        for low, high in values.intervals:
-            among |= (at >= low) & (at < high)
-    return np.where(null, values.missing, among)
-
-
-def _in_units(column: Integer | Number | Date | Datetime, array: pa.Array) -> Num[np.ndarray, "records"]:
-    """Decoded values in the unit of the column's bin edges; anything for null."""
-    if pa.types.is_string(array.type):
-        return text.parse(column, array)[0]
-    if isinstance(column, Date):
-        array = array.cast(pa.date32(), safe=False).cast(pa.int32())
-    elif isinstance(column, Datetime):
-        array = array.cast(pa.timestamp("us", column.timezone)).cast(pa.int64())
-    else:
-        array = array.cast(pa.float64(), safe=False)
-    return np.asarray(array.fill_null(0).to_numpy(zero_copy_only=False))
+    return np.where(null, values.missing, column.holds(values, array))

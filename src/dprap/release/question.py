@@ -19,9 +19,8 @@ from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
 from dprap.errors import WorkloadError
-from dprap.release import values as v
-from dprap.release.values import ValueSet
 from dprap.schema import Schema
+from dprap.schema.value_sets import ValueSet, complement, union
 
 Box: TypeAlias = Mapping[str, ValueSet]
 """Records whose value in every named column is in the column's set."""
@@ -169,21 +168,21 @@ class _Parser:
     def _values(self, name: str) -> ValueSet:
         column = self._schema.columns[name]
         if self._took_sign(*_EQUAL):
-            return v.equal(name, column, self._value(name))
+            return column.equal(name, self._value(name))
         if self._took_sign(*_DIFFERENT):
-            return v.complement(column, v.equal(name, column, self._value(name))).without_missing()
+            return complement(column.all_values(), column.equal(name, self._value(name))).without_missing()
         if self._next.is_sign(*_ORDER):
-            return v.compared(name, column, self._take().text, self._value(name))
+            return column.compared(name, self._take().text, self._value(name))
         if self._took_word("is"):
             negated = self._took_word("not")
             if not self._took_word("null"):
                 self._refuse("null")
-            return v.everything(column).without_missing() if negated else v.missing(name, column)
+            return column.all_values().without_missing() if negated else column.no_value(name)
         negated = self._took_word("not")
         if not self._took_word("in"):
             self._refuse(f"=, !=, <, <=, >, >=, in or is null after column {name!r}")
         found = self._listed(name) if self._next.is_sign("{") else self._ranged(name)
-        return v.complement(column, found).without_missing() if negated else found
+        return complement(column.all_values(), found).without_missing() if negated else found
 
     def _value(self, name: str) -> str:
         if self._next.kind not in ("word", "quoted"):
@@ -193,12 +192,12 @@ class _Parser:
     def _listed(self, name: str) -> ValueSet:
         column = self._schema.columns[name]
         self._take()
-        sets = [v.equal(name, column, self._value(name))]
+        sets = [column.equal(name, self._value(name))]
         while self._took_sign(","):
-            sets.append(v.equal(name, column, self._value(name)))
+            sets.append(column.equal(name, self._value(name)))
         if not self._took_sign("}"):
             self._refuse("a comma or a closing brace")
-        return v.union(column, sets)
+        return union(column.all_values(), sets)
 
     def _ranged(self, name: str) -> ValueSet:
         low = None if self._next.is_sign("..") else self._value(name)
@@ -206,7 +205,7 @@ class _Parser:
             self._refuse(f"a range such as {name} in 1..9 or a list such as {name} in {{a, b}}")
         is_value = self._next.kind in ("word", "quoted") and not self._next.is_word("and", "or")
         high = self._value(name) if is_value else None
-        return v.between(name, self._schema.columns[name], low, high)
+        return self._schema.columns[name].between(name, low, high)
 
 
 def _intersected(left: list[Box], right: list[Box]) -> list[Box]:
@@ -226,7 +225,7 @@ def _complemented(boxes: list[Box], schema: Schema) -> list[Box]:
         outside: list[Box] = []
         inside: dict[str, ValueSet] = {}
         for name, values in box.items():
-            beyond = v.complement(schema.columns[name], values)
+            beyond = complement(schema.columns[name].all_values(), values)
             if not beyond.empty:
                 outside.append({**inside, name: beyond})
             inside[name] = values

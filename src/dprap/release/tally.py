@@ -14,7 +14,6 @@ from dprap.errors import WorkloadError
 from dprap.privacy.measurement import Measurement, QueryMeasurement
 from dprap.queries import Marginal, Prefix
 from dprap.relaxed import RelaxedDataset
-from dprap.release import values as v
 from dprap.release.question import Box
 from dprap.release.release import Release
 from dprap.schema import Schema
@@ -45,7 +44,7 @@ class Asked:
     def weights(self) -> tuple[dict[str, v.CodeWeights], ...]:
         """For every box, the part of each code that it holds, by column."""
         return tuple(
-            {name: v.weights(self.schema.columns[name], values) for name, values in box.items()} for box in self.boxes
+            {name: self.schema.columns[name].shares_of(values) for name, values in box.items()} for box in self.boxes
         )
 
     @property

@@ -15,7 +15,7 @@ from dprap.privacy.measurement import Measurement
 from dprap.queries import Coarse, Custom, Family, Marginal
 from dprap.relaxed import RelaxedDataset
 from dprap.release import Release, tally
-from dprap.schema import Boolean, Categorical, Column
+from dprap.schema import Column
 
 Shares = Float[np.ndarray, "codes"]
 MAX_BARS = 40
@@ -77,7 +77,7 @@ def column_view(release: Release, name: str, truth: Shares | None) -> ColumnView
     except WorkloadError:
         return None
     measured = tally.measured(release, asked)
-    ordered = not isinstance(column, Categorical | Boolean)
+    ordered = column.is_ordered
     bars = []
     for group in _groups(column, synthetic, ordered=ordered):
         errors = measured.standard_errors[group]

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from dprap.errors import BudgetError, SettingsError
 from dprap.limits import MAX_ARCHIVE_BYTES, MAX_SEED
-from dprap.mechanisms.registry import METHODS, Method, method_named
+from dprap.mechanisms import DEFAULT_METHOD
+from dprap.mechanisms.registry import Method, method_named
 from dprap.privacy import Accounting, Budget, Neighbors, Relation, default_delta
 from dprap.public import PublicTable, read_public
 from dprap.runs.options import RunOptions, is_of_kind
@@ -91,9 +92,8 @@ def make_plan(schema: Schema, options: RunOptions, *, records: int | None) -> Pl
     schema.require_reviewed()
     method = method_named(options.method)
     if options.public is not None and not method.takes_public:
-        able = ", ".join(name for name, other in METHODS.items() if other.takes_public)
         raise SettingsError(
-            f"method {method.name} cannot start from a public table. Leave it out, or use the method {able}."
+            f"method {method.name} cannot start from a public table. Leave it out, or use the method {DEFAULT_METHOD}."
         )
     neighbors = neighbors_of(options)
     public_records = records if neighbors.rows_are_public else None
@@ -154,9 +154,12 @@ def _settings(method: Method, given: Mapping[str, Any]) -> Any:
         settings = method.settings(given)
     except (TypeError, ValueError, AttributeError):
         raise SettingsError(f"method {method.name}: a setting has a value of the wrong kind.") from None
-    hints = typing.get_type_hints(type(settings))
+    try:
+        hints = typing.get_type_hints(type(settings))
+    except (NameError, TypeError):  # an author's annotations that cannot be read; the class itself took the values
+        return settings
     for name, value in given.items():
-        kinds = _kinds(hints[name])
+        kinds = _kinds(hints.get(name))
         if kinds and value is not None and not any(is_of_kind(value, kind) for kind in kinds):
             allowed = " or ".join(kind.__name__ for kind in kinds)
             raise SettingsError(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -23,16 +23,11 @@ from pydantic import (
     model_validator,
 )
 
-from dprap.schema.binned import BinnedColumn
-from dprap.schema.bins import days_since_epoch
-from dprap.schema.column import BaseColumn, Boolean, Categorical, Part
-from dprap.schema.numeric import Integer, Number
-from dprap.schema.temporal import Date, Datetime
+from dprap.schema.columns.base import BaseColumn, CodeMask, Part
 
 Value = StrictBool | StrictInt | FiniteFloat | StrictStr | None
 Bound = StrictInt | FiniteFloat | StrictStr
 """A bound of a range; dates and instants as ISO text (YAML's own dates are turned into it)."""
-CodeMask = Bool[np.ndarray, "codes"]
 
 
 class Range(Part):
@@ -133,94 +128,17 @@ def to_codes(constraint: Forbid | Determines, columns: Mapping[str, BaseColumn])
         raise ValueError("a column cannot determine itself. Name two columns")
     targets = np.full(source.size, -1, dtype=np.int64)
     for key, value in constraint.map:
-        at, code = code_of(source, constraint.source, key), code_of(target, constraint.target, value)
+        at, code = source.code_of(constraint.source, key), target.code_of(constraint.target, value)
         if targets[at] not in (-1, code):
             raise ValueError(f"map gives one code of {constraint.source!r} two values of {constraint.target!r}")
         targets[at] = code
     return DeterminedCodes((constraint.source, constraint.target), targets, target.size)
 
 
-def code_of(column: BaseColumn, name: str, value: Any) -> int:
-    """Code of one value as written in a schema; raises ValueError when it has none."""
-    if value is None:
-        if column.null_code is None:
-            raise ValueError(f"names null for column {name!r}, which is not nullable")
-        return column.null_code
-    if isinstance(column, Boolean):
-        if type(value) is not bool:
-            raise ValueError(f"needs true or false for column {name!r}")
-        return int(value)
-    if isinstance(column, Categorical):
-        return _categorical_code(column, name, value)
-    position = _in_bin_units(column, name, value)
-    edges = column.bin_edges  # type: ignore[attr-defined]
-    if not edges[0] <= position < edges[-1]:
-        raise ValueError(f"names a value outside the bounds of column {name!r}")
-    return int(np.searchsorted(edges, position, side="right")) - 1
-
-
-def _categorical_code(column: Categorical, name: str, value: Any) -> int:
-    if column.groups and value in column.groups:
-        return list(column.groups).index(value)
-    if column.other is not None and value == column.other:
-        return column.regular
-    for code, group in enumerate(column.member_groups):
-        if value in group:
-            if len(group) > 1:
-                raise ValueError(f"names one value of a group of column {name!r}. Name the group")
-            return code
-    raise ValueError(f"names a value that column {name!r} does not list")
-
-
 def _mask(column: BaseColumn, name: str, condition: tuple[Any, ...] | Range) -> CodeMask:
-    mask = np.zeros(column.size, dtype=bool)
     if isinstance(condition, Range):
-        if not isinstance(column, BinnedColumn):
-            raise ValueError(f"gives a range for column {name!r}, which has no order. List its values")  # noqa: TRY004 - pydantic reports ValueError
-        mask[: column.regular] = _bins_within(column, name, condition)
-        return mask
-    for value in condition:
-        code = code_of(column, name, value)
-        if isinstance(column, BinnedColumn) and code < column.regular and not _holds_one_value(column, code):
-            raise ValueError(f"names one value of a bin of column {name!r}. Give a range of whole bins")
-        mask[code] = True
-    return mask
-
-
-def _holds_one_value(column: BinnedColumn, code: int) -> bool:
-    return column.steps is not None and bool(column.steps[0][code] == column.steps[1][code])
-
-
-def _bins_within(column: BinnedColumn, name: str, condition: Range) -> CodeMask:
-    edges = column.bin_edges
-    low = edges[0] if condition.min is None else _in_bin_units(column, name, condition.min)
-    high = edges[-1] if condition.max is None else _in_bin_units(column, name, condition.max)
-    if condition.max is not None and not isinstance(column, Number):
-        high += 1  # the first value after the range
-    # a range of numbers ends at an edge, which belongs to the next bin; the declared maximum ends the last one
-    if isinstance(column, Number) and high >= np.nextafter(edges[-1], -np.inf):
-        high = edges[-1]
-    starts, ends = edges[:-1], edges[1:]
-    inside = (starts >= low) & (ends <= high)
-    if ((ends > low) & (starts < high) & ~inside).any():
-        raise ValueError(f"cuts through a bin of column {name!r}. Move the range or the bin edges")
-    return np.asarray(inside)
-
-
-def _in_bin_units(column: BaseColumn, name: str, value: Any) -> Any:
-    """A value of an ordered column in the unit of its bins."""
-    try:
-        if isinstance(column, Date):
-            return days_since_epoch(date.fromisoformat(value) if isinstance(value, str) else value)
-        if isinstance(column, Datetime):
-            return column.microseconds(datetime.fromisoformat(value) if isinstance(value, str) else value)
-        if isinstance(column, Integer) and type(value) is int:
-            return value
-        if isinstance(column, Number) and type(value) in (int, float):
-            return float(value)
-    except (ValueError, TypeError, AttributeError):
-        pass
-    raise ValueError(f"has a value that is not of the type of column {name!r}")
+        return column.codes_of_range(name, condition.min, condition.max)
+    return column.codes_of_values(name, condition)
 
 
 def _named(columns: Mapping[str, BaseColumn], name: str) -> BaseColumn:

@@ -6,11 +6,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from dprap.schema.columns import TYPE_NAMES
+
+_TYPES = f"{', '.join(TYPE_NAMES[:-1])} or {TYPE_NAMES[-1]}"
 _KINDS = {
     "extra_forbidden": "is not a known setting. Remove it or check its spelling",
     "missing": "is required. Add it",
-    "union_tag_not_found": "needs a type: categorical, boolean, integer, number, date or datetime",
-    "union_tag_invalid": "has an unknown type. Use categorical, boolean, integer, number, date or datetime",
+    "union_tag_not_found": f"needs a type: {_TYPES}",
+    "union_tag_invalid": f"has an unknown type. Use {_TYPES}",
 }
 
 

@@ -21,15 +21,11 @@ from pydantic import (
 from dprap.domain import Domain
 from dprap.errors import SchemaError
 from dprap.limits import MAX_SCHEMA_CODES
-from dprap.schema.column import Boolean, Categorical, Part, require_texts
+from dprap.schema.columns import Column
+from dprap.schema.columns.base import Part, require_texts
 from dprap.schema.constraints import CodeConstraint, Constraint, to_codes
 from dprap.schema.files import read_mapping, write_mapping
 from dprap.schema.messages import describe
-from dprap.schema.numeric import Integer, Number
-from dprap.schema.temporal import Date, Datetime
-
-Column = Categorical | Boolean | Integer | Number | Date | Datetime
-"""Any column type; `type` in the file says which."""
 
 DRAFT_WARNING = """\
 DRAFT: the bounds and categories below were taken from the data. Publishing anything that depends on them leaks
@@ -147,13 +143,6 @@ class Schema(Part):
             return cls.of(mapping)
         except SchemaError as error:
             raise SchemaError(f"{path}: {error}") from None
-
-    @classmethod
-    def draft(cls, table: Any) -> Schema:
-        """Propose a schema from a table or file, marked as a draft: see `require_reviewed`."""
-        from dprap.schema import draft  # the draft reads tables, which the schema itself never does
-
-        return draft.draft(table)
 
     def save(self, path: str | Path) -> None:
         """Write the schema as .yaml or .json; reading it back gives an equal schema."""

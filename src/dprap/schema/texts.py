@@ -6,7 +6,9 @@ A text is read alone. The forms are those of ASCII: no spaces, no thousands sepa
 from __future__ import annotations
 
 import re
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
+
+import pyarrow as pa
 
 from dprap.schema.values import Moment
 
@@ -15,6 +17,7 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})", re.ASCII)
 _TIME = re.compile(r"[ T]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?(.*)", re.ASCII | re.DOTALL)
 _OFFSET = re.compile(r"([+-])([0-9]{2}):?([0-9]{2})(?::?([0-9]{2}))?", re.ASCII)
+_PERIOD = re.compile(r"([0-9]{4})(?:-([0-9]{2}))?", re.ASCII)
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 _MAX_DIGITS = 19  # of int64; more of them are beyond every bound
 
@@ -55,6 +58,27 @@ def read_day(text: str) -> int | None:
         return date(*(int(part) for part in match.groups())).toordinal() - _EPOCH_ORDINAL
     except ValueError:  # a day that does not exist
         return None
+
+
+def read_period(text: str) -> tuple[date, date]:
+    """First day of a day, a month or a year, and the first day after it; raises ValueError if the text is none of these.
+
+    >>> [day.isoformat() for day in read_period("2024-12")]
+    ['2024-12-01', '2025-01-01']
+    """
+    try:
+        partial = _PERIOD.fullmatch(text)
+        if partial is None:
+            # Python's own reader takes the digits of every script
+            first = date.fromisoformat(text if text.isascii() else "")
+            return first, first + timedelta(days=1)
+        year, month = int(partial[1]), partial[2]
+        if month is None:
+            return date(year, 1, 1), date(year + 1, 1, 1)
+        first = date(year, int(month), 1)
+        return first, (first + timedelta(days=31)).replace(day=1)
+    except OverflowError as error:
+        raise ValueError(str(error)) from None
 
 
 def read_moment(text: str) -> Moment | None:
@@ -102,6 +126,12 @@ def read_by_format(text: str, form: str) -> datetime | None:
         return datetime.strptime(text, form)  # noqa: DTZ007 - whether there is a zone is the column's question
     except (ValueError, OverflowError):
         return None
+
+
+def written(array: pa.Array | pa.ChunkedArray, form: str | None) -> pa.Array:
+    """Dates or times of an Arrow array as texts, in a form of Python's `strftime` or else in ISO form."""
+    texts = [None if each is None else each.strftime(form) if form else each.isoformat() for each in array.to_pylist()]
+    return pa.array(texts, pa.string())
 
 
 def format_problem(form: str, bounds: tuple[date | datetime, ...]) -> str | None:

@@ -1,6 +1,7 @@
 """Encoding in SQL: one expression a column gives the code of a record, exactly as `dprap.encoding` does.
 
-All SQL that dprap sends is written here, for PostgreSQL. Another database needs its own `lookup`, `bucket` and literals.
+All SQL that dprap sends is written here, for PostgreSQL. Another database needs its own `lookup` and `bucket`. The column
+says in which SQL type it is compared and how its edges are written; this module says how to read and compare it.
 A record that its column's policy does not place has a negative code, so one query finds out before anything is spent.
 Names of functions, operators and types come from `dprap.sources.catalog`, which says why.
 """
@@ -8,8 +9,9 @@ Names of functions, operators and types come from `dprap.sources.catalog`, which
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,13 +19,13 @@ from dprap.domain import Domain
 from dprap.encoding.policy import unplaced_code
 from dprap.errors import DataError, SchemaError
 from dprap.queries.marginal import Marginal
-from dprap.schema import Boolean, Categorical, Column, Date, Datetime, Integer, Number, Schema
-from dprap.schema.binned import BinnedColumn
+from dprap.schema import Column, Schema
+from dprap.schema.columns.base import DatabaseKind, SqlType
+from dprap.schema.columns.binned import BinnedColumn
 from dprap.schema.values import Unplaced
 from dprap.sources.catalog import call, cast, identifier, literal, operation
 
-Kind: TypeAlias = Literal["boolean", "integer", "float", "decimal", "text", "enum", "date", "timestamp", "timestamptz"]
-"""What a database column holds, whatever the database calls it."""
+Kind: TypeAlias = DatabaseKind
 
 # Up to so many texts, comparing one after the other is faster than a search: by a fifth at 16.
 _SHORT_LIST = 32
@@ -150,27 +152,25 @@ def refuse(least_codes: Sequence[int], schema: Schema) -> None:
 
 def code_sql(name: str, column: Column, kind: Kind) -> str:
     """The code of one column as an expression that is never null."""
-    raw = identifier(name)
-    missing, unreadable, outside = (_code_or(reason, name, column) for reason in Unplaced)
-    if isinstance(column, Boolean):
-        if kind == "boolean":
-            return f"CASE WHEN {raw} IS NULL THEN {missing} ELSE {cast(raw, 'int4')} END"
-        if kind in ("text", "enum"):
-            return _looked_up(_text_sql(raw, kind), column.label_texts, missing, unreadable)
-        raise _wrong_type(name, column, kind)
-    if kind in ("text", "enum"):
-        # as in memory: text is read as integers only where nothing can go wrong
-        if not isinstance(column, Categorical) or (column.is_integer and not column.is_total):
-            raise _wrong_type(name, column, kind)
-        return _looked_up(_text_sql(raw, kind), column.label_texts, missing, outside)
-    if isinstance(column, Categorical | Integer):
-        if isinstance(column, Categorical) and not column.is_integer:
-            raise _wrong_type(name, column, kind)
-        return _whole_sql(name, column, kind, missing, unreadable, outside)
-    if isinstance(column, Number):
-        value = _float_sql(name, column, kind)
-        return _binned(column, value, operation(value, "=", cast("'NaN'", "float8")), missing, outside)
-    return _binned(column, _time_sql(name, column, kind), None, missing, outside)
+    sql_type = column.sql_type(kind)
+    if sql_type is None:
+        raise SchemaError(
+            f"column {name!r}: the database has {kind} where the schema says {column.described}. "
+            "Change the schema, or count a view that casts the column."
+        )
+    codes = {reason: _code_or(reason, name, column) for reason in Unplaced}
+    value = _READ[sql_type](identifier(name), kind)
+    not_whole = f"WHEN {value.not_whole} THEN {codes[Unplaced.UNREADABLE]} " if value.not_whole else ""
+    if isinstance(column, BinnedColumn):
+        position = f"{_outside_bounds(column, value.sql, codes[Unplaced.OUTSIDE])}ELSE {bucket(value.sql, column)}"
+    elif sql_type == "boolean":
+        position = f"ELSE {cast(value.sql, 'int4')}"
+    else:
+        is_text = sql_type == "text"
+        found = lookup(value.sql if is_text else cast(value.sql, "text"), column.label_texts, is_cheap=is_text)
+        beyond = f"WHEN {value.beyond} THEN {codes[Unplaced.OUTSIDE]} " if value.beyond else ""
+        position = f"{beyond}ELSE COALESCE({found}, {codes[column.not_listed]})"
+    return f"CASE WHEN {value.is_missing} THEN {codes[Unplaced.MISSING]} {not_whole}{position} END"
 
 
 def lookup(value: str, codes: Mapping[str, int], *, is_cheap: bool = True) -> str:
@@ -195,91 +195,92 @@ def bucket(value: str, column: BinnedColumn) -> str:
     if len(inner) == 0:
         return "0"
     widths = np.diff(edges[:-1])
-    if isinstance(column, Integer) and (widths == widths[0]).all():
-        low, high = _literal(column, edges[0]), _literal(column, edges[-1] - 1)
+    if column.edge_type == "int8" and (widths == widths[0]).all():
+        low, high = _edge(column, edges[0]), _edge(column, column.last_value)
         # the last bin may be longer
         above = operation(f"LEAST(GREATEST({value}, {low}), {high})", "-", low)
         return f"LEAST({operation(above, '/', str(widths[0]))}, {len(inner)})"
-    listed = ",".join(_text(column, edge) for edge in inner)
-    return call("width_bucket", value, cast(f"'{{{listed}}}'", f"{_type(column)}[]"))
-
-
-def _whole_sql(
-    name: str, column: Categorical | Integer, kind: Kind, missing: int, unreadable: int, outside: int
-) -> str:
-    raw = identifier(name)
-    if kind == "integer":
-        is_missing, not_whole, beyond, whole = f"{raw} IS NULL", "", "", cast(raw, "int8")
-    elif kind in ("float", "decimal"):
-        whole_part, low, high = (
-            ("round", "-9223372036854775808", "9223372036854774784")
-            if kind == "float"
-            else ("trunc", "-9223372036854775808", "9223372036854775807")
-        )
-        type_name = "float8" if kind == "float" else "numeric"
-        value, least, most, nan = (cast(each, type_name) for each in (raw, f"'{low}'", f"'{high}'", "'NaN'"))
-        is_missing = f"{raw} IS NULL OR {operation(value, '=', nan)}"
-        not_whole = f"WHEN {operation(value, '<>', call(whole_part, value))} THEN {unreadable} "
-        beyond = f"WHEN {operation(value, '<', least)} OR {operation(value, '>', most)} THEN {outside} "
-        whole = cast(f"LEAST(GREATEST({value}, {least}), {most})", "int8")
-    else:
-        raise _wrong_type(name, column, kind)
-    if isinstance(column, Categorical):
-        # the ends of bigint may be in the list, and what lies beyond them is not
-        found = lookup(cast(whole, "text"), column.label_texts, is_cheap=False)
-        rest = f"{beyond}ELSE COALESCE({found}, {outside})"
-    else:
-        rest = f"{_outside_bounds(column, whole, outside)}ELSE {bucket(whole, column)}"
-    return f"CASE WHEN {is_missing} THEN {missing} {not_whole}{rest} END"
-
-
-def _float_sql(name: str, column: Number, kind: Kind) -> str:
-    raw = identifier(name)
-    if kind in ("integer", "float"):
-        return cast(raw, "float8")
-    if kind != "decimal":
-        raise _wrong_type(name, column, kind)
-    # what rounds to infinity or to zero would be an error of the server: say so before it tries
-    size, sign = call("abs", raw), cast(call("sign", raw), "float8")
-    infinity = cast("'Infinity'", "float8")
-    return (
-        f"(CASE WHEN {operation(size, '>=', str(_TO_INFINITY))} THEN {operation(sign, '*', infinity)} "
-        f"WHEN {operation(size, '<=', _TO_ZERO)} THEN {cast('0', 'float8')} ELSE {cast(raw, 'float8')} END)"
-    )
-
-
-def _time_sql(name: str, column: Date | Datetime, kind: Kind) -> str:
-    raw = identifier(name)
-    if isinstance(column, Date) and kind in ("date", "timestamp"):
-        return cast(raw, "date")
-    if isinstance(column, Datetime) and kind == ("timestamp" if column.timezone is None else "timestamptz"):
-        return raw
-    raise _wrong_type(name, column, kind)
-
-
-def _binned(column: BinnedColumn, value: str, also_missing: str | None, missing: int, outside: int) -> str:
-    is_missing = f"{value} IS NULL" + (f" OR {also_missing}" if also_missing else "")
-    return (
-        f"CASE WHEN {is_missing} THEN {missing} "
-        f"{_outside_bounds(column, value, outside)}ELSE {bucket(value, column)} END"
-    )
+    listed = ",".join(column.edge_text(edge) for edge in inner)
+    return call("width_bucket", value, cast(f"'{{{listed}}}'", f"{column.edge_type}[]"))
 
 
 def _outside_bounds(column: BinnedColumn, value: str, outside: int) -> str:
     if column.policy == "clip":
         return ""
-    last = np.nextafter(column.bin_edges[-1], -np.inf) if isinstance(column, Number) else column.bin_edges[-1] - 1
-    low, high = _literal(column, column.bin_edges[0]), _literal(column, last)
+    low, high = _edge(column, column.bin_edges[0]), _edge(column, column.last_value)
     return f"WHEN {operation(value, '<', low)} OR {operation(value, '>', high)} THEN {outside} "
 
 
-def _looked_up(value: str, codes: Mapping[str, int], missing: int, not_found: int) -> str:
-    return f"CASE WHEN {value} IS NULL THEN {missing} ELSE COALESCE({lookup(value, codes)}, {not_found}) END"
+def _edge(column: BinnedColumn, edge: Any) -> str:
+    return cast(f"'{column.edge_text(edge)}'", column.edge_type)
 
 
-def _text_sql(raw: str, kind: Kind) -> str:
-    """A column as text. The owner of an enumeration may define what a cast of it runs, so it is written out instead."""
-    return call("textin", call("enum_out", raw)) if kind == "enum" else cast(raw, "text")
+@dataclass(frozen=True)
+class _Value:
+    """A database column in the SQL type in which it is compared, and conditions for the values that have no position."""
+
+    sql: str
+    is_missing: str
+    not_whole: str = ""
+    beyond: str = ""
+
+
+def _as_it_is(raw: str, _: Kind) -> _Value:
+    return _Value(raw, f"{raw} IS NULL")
+
+
+def _as_text(raw: str, kind: Kind) -> _Value:
+    # the owner of an enumeration may define what a cast of it runs, so it is written out instead
+    value = call("textin", call("enum_out", raw)) if kind == "enum" else cast(raw, "text")
+    return _Value(value, f"{value} IS NULL")
+
+
+def _as_whole(raw: str, kind: Kind) -> _Value:
+    if kind == "integer":
+        return _Value(cast(raw, "int8"), f"{raw} IS NULL")
+    whole_part, low, high = (
+        ("round", "-9223372036854775808", "9223372036854774784")
+        if kind == "float"
+        else ("trunc", "-9223372036854775808", "9223372036854775807")
+    )
+    type_name = "float8" if kind == "float" else "numeric"
+    value, least, most, nan = (cast(each, type_name) for each in (raw, f"'{low}'", f"'{high}'", "'NaN'"))
+    return _Value(
+        cast(f"LEAST(GREATEST({value}, {least}), {most})", "int8"),
+        is_missing=f"{raw} IS NULL OR {operation(value, '=', nan)}",
+        not_whole=operation(value, "<>", call(whole_part, value)),
+        # the ends of bigint may be in a list, and what lies beyond them is not
+        beyond=f"{operation(value, '<', least)} OR {operation(value, '>', most)}",
+    )
+
+
+def _as_float(raw: str, kind: Kind) -> _Value:
+    value = cast(raw, "float8")
+    if kind == "decimal":
+        # what rounds to infinity or to zero would be an error of the server: say so before it tries
+        size, sign = call("abs", raw), cast(call("sign", raw), "float8")
+        infinity = cast("'Infinity'", "float8")
+        value = (
+            f"(CASE WHEN {operation(size, '>=', str(_TO_INFINITY))} THEN {operation(sign, '*', infinity)} "
+            f"WHEN {operation(size, '<=', _TO_ZERO)} THEN {cast('0', 'float8')} ELSE {value} END)"
+        )
+    return _Value(value, f"{value} IS NULL OR {operation(value, '=', cast(literal('NaN'), 'float8'))}")
+
+
+def _as_date(raw: str, _: Kind) -> _Value:
+    return _Value(cast(raw, "date"), f"{cast(raw, 'date')} IS NULL")
+
+
+# How a database column is read in each of the SQL types that a column may ask for.
+_READ: Mapping[SqlType, Callable[[str, Kind], _Value]] = {
+    "boolean": _as_it_is,
+    "text": _as_text,
+    "int8": _as_whole,
+    "float8": _as_float,
+    "date": _as_date,
+    "timestamp": _as_it_is,
+    "timestamptz": _as_it_is,
+}
 
 
 def _code_or(reason: Unplaced, name: str, column: Column) -> int:
@@ -290,35 +291,6 @@ def _code_or(reason: Unplaced, name: str, column: Column) -> int:
         return int(reason)
 
 
-def _type(column: BinnedColumn) -> str:
-    if isinstance(column, Datetime):
-        return "timestamp" if column.timezone is None else "timestamptz"
-    return {"integer": "int8", "number": "float8", "date": "date"}[str(column.type)]  # type: ignore[attr-defined]
-
-
-def _text(column: BinnedColumn, edge: Any) -> str:
-    """An edge as the database reads it back, to the last bit."""
-    if isinstance(column, Number):
-        return repr(float(edge))
-    if isinstance(column, Date):
-        return str(np.datetime64(int(edge), "D"))
-    if isinstance(column, Datetime):
-        return str(np.datetime64(int(edge), "us")) + ("" if column.timezone is None else "+00")
-    return str(int(edge))
-
-
-def _literal(column: BinnedColumn, edge: Any) -> str:
-    return cast(f"'{_text(column, edge)}'", _type(column))
-
-
 def _can_be_stored(text: str) -> bool:
     """Whether a database text can be equal to this: NUL and lone surrogates cannot occur in one."""
     return "\x00" not in text and text == text.encode("utf-8", "ignore").decode()
-
-
-def _wrong_type(name: str, column: Column, kind: Kind) -> SchemaError:
-    expected = f"{column.type} in a time zone" if isinstance(column, Datetime) and column.timezone else column.type
-    return SchemaError(
-        f"column {name!r}: the database has {kind} where the schema says {expected}. "
-        "Change the schema, or count a view that casts the column."
-    )

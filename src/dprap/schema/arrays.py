@@ -1,0 +1,148 @@
+"""Whole Arrow arrays as NumPy values, each element as it would be read alone.
+
+These are the parts from which the columns build the fast twins of `place`. None of them can raise because of a value, and
+none looks at a neighbour: there is no cast that fails for some values, and no inference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from jaxtyping import Bool, Float64, Int64
+
+from dprap.schema.values import Unplaced
+
+Mask: TypeAlias = Bool[np.ndarray, "records"]
+Positions: TypeAlias = Int64[np.ndarray, "records"]
+"""Positions among the ordinary codes of a column, and the numbers of `Unplaced`."""
+
+PlaceOne: TypeAlias = Callable[[pa.Scalar], int]
+PlaceFloats: TypeAlias = Callable[[Float64[np.ndarray, "records"]], Positions]
+PlaceWhole: TypeAlias = Callable[[Positions, "Mask | None"], Positions]
+"""Places whole numbers. The mask tells which ones lie beyond int64; those are at its ends."""
+
+INT64 = np.iinfo(np.int64)
+_UNITS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+# A division of two float64 is the nearest one to the quotient if both are exact: below 2^53, and up to 10^22.
+_EXACT_FLOAT = 2**53
+_MAX_SCALE = 18
+
+
+def nulls(array: pa.Array) -> Mask:
+    """Which elements are null."""
+    if array.null_count == 0:
+        return np.zeros(len(array), dtype=bool)
+    return np.asarray(pc.is_null(array).to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def with_missing(positions: Positions, missing: Mask) -> Positions:
+    """Positions, and MISSING where there is no value."""
+    return np.where(missing, Unplaced.MISSING, positions) if missing.any() else positions
+
+
+def days(array: pa.Array) -> Positions:
+    """Dates, or wall times, as days since 1970-01-01; anything for null."""
+    kind = array.type
+    if pa.types.is_date32(kind):
+        return _integers(array.cast(pa.int32()))
+    if pa.types.is_date64(kind):
+        return np.asarray(_integers(array) // 86_400_000)
+    return np.asarray(_integers(array) // (86_400 * _UNITS_PER_SECOND[kind.unit]))
+
+
+def microseconds(array: pa.Array) -> Positions:
+    """Timestamps as microseconds since 1970; anything for null."""
+    values = _integers(array)
+    if array.type.unit == "ns":
+        return np.asarray(values // 1000)
+    factor = 10**6 // _UNITS_PER_SECOND[array.type.unit]
+    return np.asarray(np.clip(values, INT64.min // factor + 1, INT64.max // factor) * factor)
+
+
+def decoded(texts: pa.Array) -> list[str | None]:
+    """Texts as Python strings; bytes that are no UTF-8 keep surrogates in their place, as in `values.plain`."""
+    raw = texts.cast(pa.large_binary() if pa.types.is_large_string(texts.type) else pa.binary())
+    return [None if each is None else each.decode("utf-8", "surrogateescape") for each in raw.to_pylist()]
+
+
+def look_up(keys: pa.Array, places: Mapping[Any, int], not_found: Unplaced) -> Positions:
+    """The place that a list gives to each key; null is not in it."""
+    found = pc.index_in(keys, value_set=pa.array(list(places), keys.type))
+    listed = np.array([*places.values(), not_found], dtype=np.int64)
+    return np.asarray(listed[pc.fill_null(found, len(places)).to_numpy(zero_copy_only=False)])
+
+
+def place_floats(array: pa.Array, place: PlaceFloats, place_one: PlaceOne) -> Positions:
+    """Place integers, floats and decimals as the nearest float64; NaN is missing.
+
+    Args:
+        array: an Arrow array of numbers. What is null may get any position.
+        place: gives the positions of float64 values.
+        place_one: gives the position of one Arrow scalar, for decimals that cannot be converted together.
+
+    """
+    if pa.types.is_decimal(array.type):
+        return _place_decimals(array, lambda unscaled, scale: place(unscaled / 10.0**scale), _EXACT_FLOAT, place_one)
+    floats = pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return with_missing(place(floats), np.isnan(floats))
+
+
+def place_whole_numbers(array: pa.Array, place: PlaceWhole, place_one: PlaceOne) -> Positions:
+    """Place integers, floats and decimals that are whole; others are unreadable, and NaN is missing.
+
+    Args:
+        array: an Arrow array of numbers. What is null may get any position.
+        place: gives the positions of int64 values.
+        place_one: gives the position of one Arrow scalar, for decimals that int64 does not hold.
+
+    """
+    if pa.types.is_decimal(array.type):
+        return _place_decimals(array, lambda unscaled, scale: _whole_parts(unscaled, scale, place), None, place_one)
+    if pa.types.is_floating(array.type):
+        floats = pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        beyond = (floats >= 2.0**63) | (floats < -(2.0**63))
+        is_whole = floats == np.rint(floats)
+        ends = np.where(floats > 0, INT64.max, INT64.min)
+        whole = np.where(beyond | ~is_whole, 0, floats).astype(np.int64)
+        positions = place(np.where(beyond, ends, whole), beyond)
+        return with_missing(np.where(is_whole, positions, Unplaced.UNREADABLE), np.isnan(floats))
+    values = pc.fill_null(array, 0).to_numpy(zero_copy_only=False)
+    if array.type != pa.uint64():
+        return place(values.astype(np.int64), None)
+    beyond = values > np.uint64(INT64.max)
+    return place(np.minimum(values, np.uint64(INT64.max)).astype(np.int64), beyond)
+
+
+def _whole_parts(unscaled: Positions, scale: int, place: PlaceWhole) -> Positions:
+    whole, part = np.divmod(unscaled, 10**scale)
+    return np.where(part == 0, place(whole, None), Unplaced.UNREADABLE)
+
+
+def _place_decimals(
+    array: pa.Array, place: Callable[[Positions, int], Positions], most: int | None, place_one: PlaceOne
+) -> Positions:
+    """Decimals by their unscaled integers where 64 bits hold these exactly (and `most` does), all others one by one."""
+    scale = array.type.scale
+    positions = np.zeros(len(array), dtype=np.int64)
+    is_small = np.zeros(len(array), dtype=bool)
+    if not pa.types.is_decimal256(array.type) and 0 <= scale <= _MAX_SCALE:
+        if not pa.types.is_decimal128(array.type):
+            array = array.cast(pa.decimal128(38, scale))  # from 32 or 64 bits, which always fit
+        # Arrow keeps each as 128 bits, low half first
+        words = np.frombuffer(array.buffers()[1], dtype=np.int64).reshape(-1, 2)
+        low, high = words[array.offset : array.offset + len(array)].T
+        is_small = high == low >> 63
+        if most is not None:
+            is_small &= (low <= most) & (low >= -most)
+        positions = place(low, scale)
+    for index in np.flatnonzero(~is_small & ~nulls(array)):
+        positions[index] = place_one(array[index])
+    return positions
+
+
+def _integers(array: pa.Array) -> Positions:
+    return np.asarray(pc.fill_null(array.cast(pa.int64()), 0).to_numpy(zero_copy_only=False))

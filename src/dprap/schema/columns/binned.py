@@ -1,0 +1,312 @@
+"""Columns with an order, put into declared bins: what integers, numbers, dates and instants have in common."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from jaxtyping import Int64, Num
+
+from dprap.errors import WorkloadError
+from dprap.schema import arrays, bins
+from dprap.schema.arrays import INT64, Mask, Positions
+from dprap.schema.columns.base import BaseColumn, CodeMask, SqlType
+from dprap.schema.digits import Parsed
+from dprap.schema.value_sets import CodeWeights, Interval, ValueSet
+from dprap.schema.values import Plain, Unplaced
+
+Edges = Num[np.ndarray, "edges"]
+Steps = Int64[np.ndarray, "bins"]
+
+
+class BinnedColumn(BaseColumn):
+    """A column whose ordinary codes are bins in increasing order.
+
+    `edges` are in the unit of the encoded value: the integer, the number, days or microseconds since 1970.
+    Values are drawn on a lattice of steps where the column has one: integers, decimals, days, seconds.
+    """
+
+    decode: Literal["uniform", "representative", "histogram"] = "uniform"
+
+    policies = ("error", "clip", "null")
+    is_ordered = True
+    not_in_domain = "outside its bounds"
+
+    @cached_property
+    def bin_edges(self) -> Edges:
+        """Bin i holds the values from bin_edges[i] up to, not including, bin_edges[i + 1]."""
+        raise NotImplementedError
+
+    def read(self, value: Plain) -> float | None:
+        """The value in the unit of `bin_edges`, None if it is unreadable; integers of any size stay exact."""
+        raise NotImplementedError
+
+    @cached_property
+    def _edge_list(self) -> list[float]:
+        return list(self.bin_edges.tolist())
+
+    def place_plain(self, value: Plain) -> int:
+        """The bin of the value; outside the bounds the nearest bin under `clip`."""
+        at = self.read(value)
+        if at is None:
+            return Unplaced.UNREADABLE
+        edges = self._edge_list
+        if edges[0] <= at < edges[-1]:
+            return bisect_right(edges, at) - 1
+        if self.policy != "clip":
+            return Unplaced.OUTSIDE
+        return 0 if at < edges[0] else self.regular - 1
+
+    def into_bins(self, values: Num[np.ndarray, "records"]) -> Positions:
+        """The bin of each value; the nearest one under `clip`, else OUTSIDE, where a value is outside the bounds."""
+        edges = self.bin_edges
+        steps = np.diff(edges[:-1])
+        if len(edges) == 2:
+            positions = np.zeros(len(values), dtype=np.int64)
+        elif edges.dtype == np.int64 and (steps == steps[0]).all():
+            # equal integer bins: a division instead of a search. Clip first, far values would overflow;
+            # and after, because the last bin may be longer
+            inside = np.clip(values, edges[0], edges[-1] - 1)
+            positions = np.minimum((inside - edges[0]) // steps[0], len(edges) - 2)
+        else:
+            positions = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
+        if self.policy == "clip":
+            return positions
+        outside = (values < edges[0]) | (values >= edges[-1])
+        return np.where(outside, Unplaced.OUTSIDE, positions) if outside.any() else positions
+
+    def place_texts(self, texts: pa.Array) -> Positions:
+        """Read each text and find its bin."""
+        values, readable = self.parse(texts)
+        positions = np.where(readable, self.into_bins(values), Unplaced.UNREADABLE)
+        return arrays.with_missing(positions, arrays.nulls(texts))
+
+    def parse(self, texts: pa.Array) -> Parsed:
+        """Values in the unit of `bin_edges`, and which texts could be read. Nulls count as not read.
+
+        Each is what `read` gives for its text. Integers beyond int64 are at its ends, which lie outside the bounds of
+        every column.
+        """
+        values = np.zeros(len(texts), dtype=self.bin_edges.dtype)
+        readable = np.zeros(len(texts), dtype=bool)
+        is_plain = np.zeros(len(texts), dtype=bool)
+        if self.plain_texts is not None:
+            matches = pc.fill_null(pc.match_substring_regex(texts, self.plain_texts), fill_value=False)
+            is_plain = matches.to_numpy(zero_copy_only=False)
+            plain = texts if is_plain.all() else texts.filter(matches)
+            values[is_plain], readable[is_plain] = self.parse_plain(plain)
+        rest = np.flatnonzero(~is_plain)
+        for position, text in zip(rest, arrays.decoded(texts.take(pa.array(rest))), strict=True):
+            value = None if text is None else self.read(text)
+            if value is not None:
+                is_float = values.dtype == np.float64
+                values[position] = value if is_float else min(max(value, INT64.min), INT64.max)
+                readable[position] = True
+        return values, readable
+
+    @property
+    def plain_texts(self) -> str | None:
+        """A regular expression of the texts that `parse_plain` reads; None if each text is read alone."""
+        return None
+
+    def parse_plain(self, texts: pa.Array) -> Parsed:
+        """`parse` for an array of texts that all match `plain_texts`."""
+        raise NotImplementedError
+
+    @property
+    def regular(self) -> int:
+        """Number of bins."""
+        return len(self.bin_edges) - 1
+
+    @cached_property
+    def steps(self) -> tuple[Steps, Steps] | None:
+        """First and last lattice step of each bin, or None where any float will do."""
+        return self.steps_between(self.bin_edges)
+
+    def steps_between(self, edges: Edges) -> tuple[Steps, Steps] | None:
+        """First and last lattice step between each two edges."""
+        return edges[:-1], edges[1:] - 1
+
+    @cached_property
+    def representative_values(self) -> Num[np.ndarray, "bins"]:
+        """The value of each bin under decode: representative, in the unit of `bin_edges`."""
+        raise NotImplementedError
+
+    @property
+    def last_value(self) -> Any:
+        """The last value of the last bin: the declared maximum, in the unit of `bin_edges`."""
+        return self.bin_edges[-1] - 1
+
+    def check_bins(self) -> None:
+        """Raise ValueError unless bins can be built, can be decoded and survive a round trip."""
+        if self.regular > bins.MAX_CODES:
+            bins.refuse_too_many(self.regular)
+        if self.steps is not None and (self.steps[0] > self.steps[1]).any():
+            raise ValueError("has a bin that holds no value at the declared precision. Use wider bins or finer values")
+        declared: Any = getattr(self, "representatives", None)
+        if self.decode != "representative":
+            if declared is not None:
+                raise ValueError("representatives are only used with decode: representative")
+            return
+        if declared is not None and len(declared) != self.regular:
+            raise ValueError(f"representatives: needs one value per bin, {self.regular} of them")
+        values = self.representative_values
+        if (values < self.bin_edges[:-1]).any() or (values >= self.bin_edges[1:]).any():
+            raise ValueError("representatives: each must lie in its own bin")
+
+    def middle_steps(self) -> Steps:
+        """The lattice step in the middle of each bin; only for columns that have a lattice."""
+        assert self.steps is not None  # noqa: S101 - callers have a lattice
+        first, last = self.steps
+        return np.asarray(first + (last - first) // 2)
+
+    def draw_cells(
+        self,
+        positions: Int64[np.ndarray, "records"],
+        rng: np.random.Generator,  # noqa: ARG002 - a histogram needs it
+    ) -> tuple[Edges, Int64[np.ndarray, "records"]]:
+        """Edges to draw between, and for each record the cell between two of them: its bin, or a part of its bin."""
+        return self.bin_edges, positions
+
+    def draw_steps(
+        self, positions: Int64[np.ndarray, "records"], rng: np.random.Generator
+    ) -> Int64[np.ndarray, "records"]:
+        """A lattice step in the bin of each record; only for columns that have a lattice."""
+        edges, cell = self.draw_cells(positions, rng)
+        first, last = self.steps_between(edges) or (np.empty(0), np.empty(0))
+        if (first == last).all():
+            return np.asarray(first[cell])
+        return np.asarray(rng.integers(first[cell], last[cell], endpoint=True))
+
+    def in_units(self, array: pa.Array) -> Num[np.ndarray, "records"]:
+        """Decoded values in the unit of `bin_edges`; anything for null."""
+        if pa.types.is_string(array.type):
+            return self.parse(array)[0]
+        return np.asarray(self.typed_in_units(array).fill_null(0).to_numpy(zero_copy_only=False))
+
+    def typed_in_units(self, array: pa.Array) -> pa.Array:
+        """`in_units` for values that are not text, as an Arrow array."""
+        raise NotImplementedError
+
+    @property
+    def edge_type(self) -> SqlType:
+        """The SQL type of the edges."""
+        return next(iter(self.sql_types.values()))
+
+    def edge_text(self, edge: Any) -> str:
+        """An edge as a database reads it back, to the last bit."""
+        return str(int(edge))
+
+    def regular_code_of(self, name: str, value: Any) -> int:
+        """The bin of a value."""
+        at = self._read_declared(name, value)
+        edges = self.bin_edges
+        if not edges[0] <= at < edges[-1]:
+            raise ValueError(f"names a value outside the bounds of column {name!r}")
+        return int(np.searchsorted(edges, at, side="right")) - 1
+
+    def codes_of_values(self, name: str, values: Iterable[Any]) -> CodeMask:
+        """Bins of the listed values, each of which must hold one value alone."""
+        mask = super().codes_of_values(name, values)
+        for code in np.flatnonzero(mask[: self.regular]):
+            if self.steps is None or self.steps[0][code] != self.steps[1][code]:
+                raise ValueError(f"names one value of a bin of column {name!r}. Give a range of whole bins")
+        return mask
+
+    def codes_of_range(self, name: str, low: Any, high: Any) -> CodeMask:
+        """Bins from one value to another, which must not cut through one."""
+        edges = self.bin_edges
+        start = edges[0] if low is None else self._read_declared(name, low)
+        stop = edges[-1] if high is None else self.end_of_range(self._read_declared(name, high))
+        starts, ends = edges[:-1], edges[1:]
+        inside = (starts >= start) & (ends <= stop)
+        if ((ends > start) & (starts < stop) & ~inside).any():
+            raise ValueError(f"cuts through a bin of column {name!r}. Move the range or the bin edges")
+        mask = np.zeros(self.size, dtype=bool)
+        mask[: self.regular] = inside
+        return mask
+
+    def read_declared(self, value: Any) -> float | None:
+        """A value as a constraint writes it, in the unit of `bin_edges`; None or an exception if it is of another type."""
+        raise NotImplementedError
+
+    def end_of_range(self, last: float) -> float:
+        """The first value after a range of a constraint whose last value is given."""
+        return last + 1
+
+    def _read_declared(self, name: str, value: Any) -> Any:
+        try:
+            found = self.read_declared(value)
+        except (ValueError, TypeError, AttributeError):
+            found = None
+        if found is None:
+            raise ValueError(f"has a value that is not of the type of column {name!r}")
+        return found
+
+    def all_values(self) -> ValueSet:
+        """Everything between the bounds."""
+        edges = self.bin_edges
+        return ValueSet(intervals=((edges[0].item(), edges[-1].item()),), missing=self.nullable)
+
+    def literal(self, name: str, text: str) -> Interval:
+        """First value that a literal of a question stands for, and the first after it."""
+        raise NotImplementedError
+
+    def equal(self, name: str, text: str) -> ValueSet:
+        """One value, or a whole day, month or year."""
+        return self._between(name, *self.literal(name, text))
+
+    def compared(self, name: str, operator: str, text: str) -> ValueSet:
+        """The values below or above a literal, as far as the bounds reach."""
+        low, high = self.literal(name, text)
+        ends = {"<": (-math.inf, low), "<=": (-math.inf, high), ">": (high, math.inf), ">=": (low, math.inf)}[operator]
+        return self.all_values().without_missing() & ValueSet(intervals=(ends,))
+
+    def between(self, name: str, low: str | None, high: str | None) -> ValueSet:
+        """The values from one literal to the end of another."""
+        start = -math.inf if low is None else self.literal(name, low)[0]
+        stop = math.inf if high is None else self.literal(name, high)[1]
+        if start == stop:  # a number without declared decimals: from 0 to 0 is the value 0, not nothing
+            stop = math.nextafter(stop, math.inf)
+        if start >= stop:
+            raise WorkloadError(f"column {name!r}: the range {low}..{high} is empty. Put the smaller end first.")
+        return self._between(name, start, stop)
+
+    def _between(self, name: str, low: float, high: float) -> ValueSet:
+        found = self.all_values().without_missing() & ValueSet(intervals=((low, high),))
+        if found.empty:
+            raise WorkloadError(f"column {name!r}: nothing there lies in its declared domain, {self.span}.")
+        return found
+
+    @property
+    def span(self) -> str:
+        """Text for people: the bounds."""
+        first, last = self.regular_label(0), self.regular_label(self.regular - 1)
+        return f"{first.split('..')[0]}..{last.split('..')[-1]}"
+
+    def holds(self, values: ValueSet, array: pa.Array) -> Mask:
+        """Which decoded values are in an interval of a set."""
+        at = self.in_units(array)
+        among = np.zeros(len(at), dtype=bool)
+        for low, high in values.intervals:
+            among |= (at >= low) & (at < high)
+        return among
+
+    def position_shares(self, values: ValueSet) -> CodeWeights:
+        """The share of each bin's width that is in a set, or whether its representative is."""
+        edges = self.bin_edges
+        found = np.zeros(self.regular)
+        for low, high in values.intervals:
+            if self.decode == "representative":
+                at = self.representative_values
+                found += (at >= low) & (at < high)
+            else:
+                overlap = np.minimum(edges[1:], high) - np.maximum(edges[:-1], low)
+                found += np.clip(overlap / (edges[1:] - edges[:-1]), 0, 1)
+        return found

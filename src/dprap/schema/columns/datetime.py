@@ -1,0 +1,209 @@
+"""Instants or wall times between two public bounds, in bins of the calendar or the clock."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import Annotated, Any, Literal, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Int64, Num
+from pydantic import Field, StrictInt, StrictStr, field_validator, model_validator
+
+from dprap.errors import WorkloadError
+from dprap.schema import arrays, bins
+from dprap.schema.arrays import Mask, Positions
+from dprap.schema.columns.base import DatabaseKind, SqlType
+from dprap.schema.columns.binned import BinnedColumn, Edges, Steps
+from dprap.schema.digits import DATETIME, Parsed, read_moments
+from dprap.schema.texts import format_problem, read_by_format, read_moment, read_period, written
+from dprap.schema.value_sets import Interval
+from dprap.schema.values import Moment, Plain, plain
+
+_RESOLUTION = {"minute": 60 * 10**6, "second": 10**6, "millisecond": 1000, "microsecond": 1}
+
+
+class Datetime(BinnedColumn):
+    """Instants (with `timezone`) or wall times (without) between two public bounds."""
+
+    type: Literal["datetime"]
+    min: datetime
+    max: datetime
+    unit: Literal["second", "minute", "hour", "day", "week", "month", "quarter", "year"] = "day"
+    width: Annotated[StrictInt, Field(ge=1)] = 1
+    timezone: StrictStr | None = None
+    resolution: Literal["minute", "second", "millisecond", "microsecond"] = "second"
+    format: StrictStr | None = None
+    decode: Literal["uniform", "representative"] = "uniform"
+    representatives: tuple[datetime, ...] | None = None
+
+    storages = ("timestamp[us]", "timestamp[s]", "timestamp[ms]", "timestamp[ns]", "string")
+    not_readable = "cannot be read as datetime"
+
+    @field_validator("timezone")
+    @classmethod
+    def _known_zone(cls, name: str | None) -> str | None:
+        try:
+            if name is not None:
+                ZoneInfo(name)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise ValueError("is not a known time zone. Use a name such as Europe/Berlin or UTC") from None
+        return name
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        instants = (self.min, self.max, *(self.representatives or ()))
+        if self.timezone is None and any(each.tzinfo is not None for each in instants):
+            raise ValueError("has bounds with a UTC offset and no time zone. Declare timezone or remove the offsets")
+        if self.timezone is not None and any(not 2 <= each.year <= 9998 for each in instants):
+            raise ValueError("bounds in a time zone lie in the years 2 to 9998. Move them, or leave timezone out")
+        if self.microseconds(self.min) > self.microseconds(self.max):
+            raise ValueError("min is after max. Swap them")
+        if self.step % {"timestamp[s]": 10**6, "timestamp[ms]": 1000}.get(self.storage or "", 1):
+            raise ValueError("resolution is finer than the storage. Choose a finer storage")
+        if self.storage == "timestamp[ns]" and (self.min.year < 1678 or self.max.year > 2261):
+            raise ValueError("storage: timestamp[ns] holds the years 1678 to 2261. Choose timestamp[us]")
+        walls = tuple(each.replace(tzinfo=self.zone) for each in (self.min, self.max))
+        problem = None if self.format is None else format_problem(self.format, walls)
+        if problem is not None:
+            raise ValueError(problem)
+        self.check_bins()
+        return self
+
+    @cached_property
+    def zone(self) -> ZoneInfo | None:
+        """The declared time zone."""
+        return None if self.timezone is None else ZoneInfo(self.timezone)
+
+    @cached_property
+    def arrow_type(self) -> pa.DataType:
+        """Arrow timestamp with the declared zone."""
+        if self.storage == "string":
+            return pa.string()
+        return pa.timestamp((self.storage or "timestamp[us]")[10:-1], self.timezone)
+
+    @property
+    def step(self) -> int:
+        """Microseconds between two values that decoding can produce."""
+        return _RESOLUTION[self.resolution]
+
+    def takes(self, kind: pa.DataType) -> bool:
+        """Timestamps with a zone where one is declared, else without."""
+        return super().takes(kind) or (pa.types.is_timestamp(kind) and (kind.tz is None) == (self.timezone is None))
+
+    def read(self, value: Plain) -> int | None:
+        """Instants where there is a time zone, else wall times, and their texts, as microseconds since 1970."""
+        found = value
+        if isinstance(value, str) and self.format is not None:
+            by_format = read_by_format(value, self.format)
+            found = value if by_format is None else plain(by_format)
+        elif isinstance(value, str):
+            found = read_moment(value) or value
+        if isinstance(found, Moment) and found.is_zoned == (self.zone is not None):
+            return found.microseconds
+        return None
+
+    @cached_property
+    def bin_edges(self) -> Edges:
+        """Edges in microseconds since 1970."""
+        return bins.instant_edges(
+            self.microseconds(self.min), self.microseconds(self.max), self.unit, self.width, self.zone
+        )
+
+    def steps_between(self, edges: Edges) -> tuple[Steps, Steps] | None:
+        """First and last multiple of the resolution between each two edges."""
+        first = -(-edges // self.step)
+        return first[:-1], first[1:] - 1
+
+    @cached_property
+    def representative_values(self) -> Num[np.ndarray, "bins"]:
+        """Declared representatives, else the middle of each bin."""
+        if self.representatives is None:
+            return self.middle_steps() * self.step
+        return np.array([self.microseconds(each) for each in self.representatives], dtype=np.int64)
+
+    def place_array(self, array: pa.Array) -> Positions:
+        """The bins of timestamps."""
+        return self.into_bins(arrays.microseconds(array))
+
+    @property
+    def plain_texts(self) -> str | None:
+        """ISO dates with a time of day, unless the column has a format of its own."""
+        return DATETIME if self.format is None else None
+
+    def parse_plain(self, texts: pa.Array) -> Parsed:
+        """ISO dates with a time of day, and an offset where there is a time zone."""
+        return read_moments(texts, is_zoned=self.zone is not None)
+
+    def draw(self, positions: Int64[np.ndarray, "records"], is_null: Mask, rng: np.random.Generator) -> pa.Array:
+        """A time of each bin, at the declared resolution: any, or its representative."""
+        is_fixed = self.decode == "representative"
+        values = self.representative_values[positions] if is_fixed else self.draw_steps(positions, rng) * self.step
+        times = pa.array(values, pa.int64(), mask=is_null).cast(pa.timestamp("us", self.timezone))
+        return written(times, self.format) if pa.types.is_string(self.arrow_type) else times.cast(self.arrow_type)
+
+    def as_csv(self, array: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+        """Times in ISO form, instants in UTC; or in the declared format."""
+        if pa.types.is_string(array.type):
+            return array
+        if self.format is not None:
+            return written(array, self.format)
+        if self.timezone is None:
+            return array
+        return array.cast(pa.timestamp(array.type.unit, "UTC"))  # old offsets have seconds, which Arrow does not write
+
+    def typed_in_units(self, array: pa.Array) -> pa.Array:
+        """Microseconds since 1970."""
+        return array.cast(pa.timestamp("us", self.timezone)).cast(pa.int64())
+
+    @property
+    def described(self) -> str:
+        """The type, and whether it is of instants."""
+        zone = "without a time zone" if self.timezone is None else f"in a time zone ({self.timezone})"
+        return f"datetime {zone}"
+
+    @property
+    def edge_type(self) -> SqlType:
+        """Timestamps, with a zone where one is declared."""
+        return "timestamp" if self.timezone is None else "timestamptz"
+
+    def sql_type(self, kind: DatabaseKind) -> SqlType | None:
+        """Timestamps with a zone where one is declared, else without."""
+        return self.edge_type if kind == self.edge_type else None
+
+    def edge_text(self, edge: Any) -> str:
+        """The time in ISO form; an instant in UTC."""
+        return str(np.datetime64(int(edge), "us")) + ("" if self.timezone is None else "+00")
+
+    def read_declared(self, value: Any) -> int:
+        """A time, or its ISO text."""
+        return self.microseconds(datetime.fromisoformat(value) if isinstance(value, str) else value)
+
+    def literal(self, name: str, text: str) -> Interval:
+        """First instant of a day, a month or a year on the column's own clock, or an instant; and the first after it."""
+        try:
+            if "T" not in text and ":" not in text:
+                ends = (datetime(day.year, day.month, day.day) for day in read_period(text))  # noqa: DTZ001 - see above
+                low, high = (self.microseconds(end) for end in ends)
+                return low, high
+            instant = datetime.fromisoformat(text if text.isascii() else "")
+            if instant.tzinfo is not None and self.timezone is None:
+                raise WorkloadError(f"column {name!r} has no time zone: leave the offset out of {text!r}.")
+            at = self.microseconds(instant)
+        except (ValueError, OverflowError):
+            wanted = "a date or a time such as 2024-12-31T18:30"
+            raise WorkloadError(f"column {name!r} takes {wanted}, not {text!r}.") from None
+        return at, at + self.step
+
+    def regular_label(self, code: int) -> str:
+        """First and last instant of the bin, on the zone's clock."""
+        ends = (int(self.bin_edges[code]), int(self.bin_edges[code + 1]) - 1)
+        instants = [datetime.fromtimestamp(0, UTC) + timedelta(microseconds=end) for end in ends]
+        walls = [each.astimezone(self.zone) if self.zone else each.replace(tzinfo=None) for each in instants]
+        return "..".join(wall.replace(microsecond=0).isoformat() for wall in walls)
+
+    def microseconds(self, instant: datetime) -> int:
+        """An instant in the unit of the bins; one without an offset is on the declared zone's clock."""
+        return bins.microseconds_since_epoch(instant, self.zone)
