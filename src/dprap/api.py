@@ -16,8 +16,9 @@ from dprap.release import load
 from dprap.release.release import Release, TableFormat
 from dprap.runs.carry_out import Observer, Running, carry_out
 from dprap.runs.job import is_complete, job_to_resume, new_job
-from dprap.runs.options import ABOUT, DEFAULTS, RunOptions, in_python, worded_for_python
+from dprap.runs.options import ABOUT, DEFAULTS, RunOptions
 from dprap.runs.plan import Plan, check_records, make_plan
+from dprap.runs.wording import in_python, worded_for_python
 from dprap.schema import Schema
 from dprap.workload import MAX_CELLS, Workload, all_kway
 

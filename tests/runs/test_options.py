@@ -18,7 +18,8 @@ from dprap.cli.app import app
 from dprap.datasets import example_schema
 from dprap.errors import SettingsError
 from dprap.privacy import Accounting, Excess, Neighbors, Relation
-from dprap.runs.options import ABOUT, DEFAULTS, RunOptions, in_python, worded_for_python
+from dprap.runs.options import ABOUT, DEFAULTS, RunOptions
+from dprap.runs.wording import in_python, worded_for_python
 from dprap.sources.open import Engine
 
 FOLDER = Path("/data/project/out.private")

@@ -13,6 +13,7 @@ import typer
 
 from dprap.runs.options import ABOUT, DEFAULTS, SETTING_FLAGS
 
+SchemaFile = Annotated[Path, typer.Option("--schema", help="The public schema (YAML, JSON or TOML).")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say only what went wrong.")]
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable result on stdout.")]
 AnchorOption = Annotated[str | None, typer.Option("--anchor", help=ABOUT["anchor"].help)]
@@ -104,6 +105,3 @@ def _settings(values: dict[str, Any]) -> dict[str, Any]:
         except ValueError:
             settings[name] = text  # a word
     return settings
-
-
-SchemaFile = Annotated[Path, typer.Option("--schema", help="The public schema (YAML, JSON or TOML).")]

@@ -1,6 +1,7 @@
 """A run from its options to its release: what every front end (command line, Python) calls.
 
 options    everything a user may say about a run, declared once
+wording    messages in the words of Python
 plan       what follows from options and schema, before private data are touched
 forecast   what a plan will cost and give
 execute    a plan carried out on a private table

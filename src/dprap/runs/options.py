@@ -4,23 +4,20 @@ Each option is declared once, as a field of `RunOptions` with its default, kind,
 line makes its flags of the fields, Python the parameters of `synthesize`, and a job file keeps their values. This
 module imports nothing heavy, because `dprap --help` reads it.
 
-Messages name options as the command line writes them (`--max-cells`); `worded_for_python` turns them into the
-words of Python (`max_cells`).
+Messages name options as the command line writes them; `dprap.runs.wording` turns them into the words of Python.
 """
 
 from __future__ import annotations
 
 import numbers
 import os
-import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from dprap.errors import DprapError, SettingsError
+from dprap.errors import SettingsError
 from dprap.mechanisms import DEFAULT_METHOD
 
 if TYPE_CHECKING:
@@ -308,34 +305,3 @@ def absolute(path: str, folder: Path) -> str:
 def real(path: Any) -> Any:
     """A path that means the same from every folder; an address or an object in memory stays as it is."""
     return os.path.realpath(path) if isinstance(path, str | Path) and "://" not in str(path) else path
-
-
-_PYTHON_NAMES = {about.flag: name for name, about in ABOUT.items() if about.flag} | {
-    "--" + name.replace("_", "-"): f'settings["{name}"]' for name in SETTING_FLAGS
-}
-# A flag, and after it a value that a message proposes: a number or a word in capitals.
-_FLAG = re.compile(r"(?<![\w-])(--[a-z][a-z-]*[a-z])(?![\w-])( (?=[0-9]|[A-Z]{3}))?")
-
-
-def in_python(text: str) -> str:
-    """A message with options as Python writes them.
-
-    >>> in_python("Raise --max-cells, or try --delta 1e-9 and --format parquet; --yes is no option of a run.")
-    'Raise max_cells, or try delta=1e-9 and table_format parquet; --yes is no option of a run.'
-    """
-
-    def written(found: re.Match[str]) -> str:
-        name = _PYTHON_NAMES.get(found[1])
-        return found[0] if name is None else name + ("=" if found[2] else "")
-
-    return _FLAG.sub(written, text)
-
-
-@contextmanager
-def worded_for_python() -> Iterator[None]:
-    """Let errors inside the block name options as Python writes them."""
-    try:
-        yield
-    except DprapError as error:
-        error.args = tuple(in_python(part) if isinstance(part, str) else part for part in error.args)
-        raise
