@@ -18,8 +18,9 @@ def reference() -> str:
         "Made from the command line's own help. Exit codes are on the [first page](index.md#exit-codes).",
         "",
     ]
-    root = typer.main.get_command(app)
-    for name, command in getattr(root, "commands", {}).items():
+    root: Any = typer.main.get_command(app)
+    for name in root.list_commands(None):
+        command = root.get_command(None, name)
         below = getattr(command, "commands", None)
         if below is None:
             parts += section(f"dprap {name}", command)

@@ -7,7 +7,7 @@
   second (most marginals are small ones, which OpenDP draws) + the method's multiplications at 5·10^8 a second. Reading the
   table is not in it.
 
-Counting and noise are from benchmarks/README.md; the speed of multiplications is fitted to one run of the demo (96 s of one core
+Counting and noise are from bench/README.md; the speed of multiplications is fitted to one run of the demo (96 s of one core
 in all). Both figures show the order of magnitude and no more.
 """
 

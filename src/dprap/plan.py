@@ -9,7 +9,8 @@ from typing import Any
 
 from dprap.errors import BudgetError, SettingsError
 from dprap.limits import MAX_ARCHIVE_BYTES, MAX_SEED
-from dprap.mechanisms.registry import METHODS, Method, method_named
+from dprap.mechanisms import DEFAULT_METHOD
+from dprap.mechanisms.registry import Method, method_named
 from dprap.privacy import Accounting, Budget, Neighbors, Relation, default_delta
 from dprap.public import PublicTable, read_public
 from dprap.schema import Schema
@@ -79,9 +80,8 @@ def make_plan(
     schema.require_reviewed()
     chosen = method_named(method)
     if public is not None and not chosen.takes_public:
-        able = ", ".join(name for name, other in METHODS.items() if other.takes_public)
         raise SettingsError(
-            f"method {method} cannot start from a public table. Leave it out, or use the method {able}."
+            f"method {method} cannot start from a public table. Leave it out, or use the method {DEFAULT_METHOD}."
         )
     neighbors = neighbors or Neighbors(Relation.REPLACE)
     notes: list[str] = []

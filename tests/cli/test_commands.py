@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -141,7 +142,7 @@ def test_a_run_that_fails_before_it_spends_leaves_nothing(
     def fail(*_: object, **__: object) -> None:
         raise WorkloadError("column 'age': too much. Ask for less.")
 
-    monkeypatch.setattr(independent, "run", fail)
+    monkeypatch.setattr(independent, "MECHANISM", replace(independent.MECHANISM, run=fail))
     assert run(*SYNTH, "--out", "out").code == 3
     assert not (inputs / "out.private").exists()
     monkeypatch.undo()

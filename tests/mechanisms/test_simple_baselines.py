@@ -1,4 +1,4 @@
-"""The baselines that make no choices: zero, independent, gaussian."""
+"""The mechanisms that make no choices: independent, gaussian."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from tests.mechanisms.small import DOMAIN, curator_on, exact_fractions, small_codes
 
 from dprap.errors import SettingsError, WorkloadError
-from dprap.mechanisms import gaussian, independent, zero
+from dprap.mechanisms import gaussian, independent
 from dprap.privacy import Relation
 from dprap.queries import Custom, Marginal, Prefix, Threshold
 from dprap.relaxed.marginals import answers
@@ -71,11 +71,3 @@ def test_gaussian_refuses_what_it_cannot_do() -> None:
     workload = Workload(DOMAIN, (Custom("first", ("a",), lambda row: row["a"][0]),))
     with pytest.raises(WorkloadError, match="custom"):
         gaussian.run(curator_on(small_codes(50)), workload, gaussian.GaussianSettings(), seed=0)
-
-
-def test_zero_spends_nothing() -> None:
-    curator = curator_on(small_codes(50))
-    result = zero.run(curator, all_kway(DOMAIN, 2), zero.ZeroSettings(), seed=0)
-    assert result.answers is not None
-    assert not any(answer.any() for answer in result.answers)
-    assert curator.spent == 0

@@ -34,8 +34,8 @@ def run(curator: Any, workload: Any, settings: Settings, *, seed: int, progress:
     known = [Query(families[0], 0)]
     queries = curator.select_queries(families, nothing, k=2, rho=part, exclude=known)
     answers = curator.measure_queries([*known, *queries], part)
-    merged = curator.merged({name: np.arange(domain.size(name)) // 2})
-    halves = merged.measure([Marginal((name,))], part)[0]
+    every_other = tuple(tuple(range(first, domain.size(name), 2)) for first in (0, 1))
+    halves = curator.measure([Coarse((name,), (every_other,))], part)[0]
     progress(Progress("verbs", 5, 6, f"{[str(query) for query in queries]} {halves.counts.tolist()}"))
     rows = max(1, int(total.counts[0]))
     shares = [np.clip(counts / rows, 0, 1) for _, counts, _ in curator.measure_all(families, part)]

@@ -142,7 +142,7 @@ METHODS = {
     "every verb": Case("tests.privacy.every_verb", "Settings", {}, ALL),
 }
 
-_BENCH = "dprap.mechanisms"
+_BENCH = "dprap_bench.mechanisms"
 _ONE = ("marginal",)
 BASELINES = {
     "mwem": Case(f"{_BENCH}.mwem", "MwemSettings", {"rounds": 2, "passes": 2}, _ONE),

@@ -35,6 +35,17 @@ def test_counts_of_groups_with_the_noise_of_a_marginal():
     assert keeper.remaining == 0
 
 
+def test_groups_need_not_be_neighbours():
+    keeper = curator()
+    rare = Coarse(("age", "sex"), (((0,), (1, 3), (5, 2, 4)), None))
+    (measured,) = keeper.measure([rare], keeper.remaining)
+    exact = np.array([4000, 0, 0, 3000, 0, 3000])
+    assert np.abs(measured.counts - exact).max() < 10 * measured.stddev_counts
+    assert measured.by_codes(DOMAIN).marginal == Marginal(("sex",))
+    with pytest.raises(WorkloadError, match="'age' has 6 codes"):
+        curator().measure([Coarse(("age",), (((0,), (1,)),))], 0.01)
+
+
 def test_choosing_compares_groups_with_their_estimates():
     keeper = curator()
     estimates = [np.array([4000.0, 1000, 0, 5000]), np.zeros(6)]

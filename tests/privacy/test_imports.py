@@ -65,7 +65,7 @@ def test_the_contracts_are_kept():
         ("mechanisms/independent.py", "from dprap.sources import MemorySource"),
         ("mechanisms/rap.py", "def _peek():\n    from dprap.encoding import Codes"),
         ("mechanisms/gaussian.py", "from dprap.privacy.exact import ExactAnswers"),
-        ("mechanisms/mwem.py", "import dprap.privacy.selection"),
+        ("mechanisms/records.py", "import dprap.privacy.selection"),
         ("relaxed/rounding.py", "from .. import run"),
         ("release/release.py", "import dprap.privacy.ledger"),
         ("queries/marginal.py", "from dprap import schema"),

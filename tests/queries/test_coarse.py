@@ -1,6 +1,7 @@
 """Coarse marginals: counts of groups are counts of recoded records."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -20,8 +21,20 @@ def groupings(draw):
     starts = []
     for name in columns:
         later = draw(st.sets(st.integers(1, DOMAIN.size(name) - 1)))
-        starts.append(draw(st.sampled_from([None, (0, *sorted(later))])))
+        order = draw(st.permutations(range(DOMAIN.size(name))))
+        cuts = [0, *sorted(later), len(order)]
+        sets = tuple(tuple(order[first:end]) for first, end in pairwise(cuts))
+        starts.append(draw(st.sampled_from([None, (0, *sorted(later)), sets])))
     return Coarse(columns, tuple(starts))
+
+
+def recode(codes, groups):
+    """The group of each code."""
+    if groups is None:
+        return codes
+    if isinstance(groups[0], tuple):
+        return np.array([next(place for place, group in enumerate(groups) if code in group) for code in codes])
+    return np.searchsorted(groups, codes, side="right") - 1
 
 
 @given(groupings(), st.integers(0, 2**32 - 1))
@@ -30,10 +43,7 @@ def test_answers_are_counts_of_recoded_records(coarse, seed):
     records = {name: generator.integers(0, DOMAIN.size(name), 40) for name in coarse.columns}
     table = np.zeros(DOMAIN.shape_of(coarse.columns), dtype=np.int64)
     np.add.at(table, tuple(records.values()), 1)
-    recoded = [
-        codes if starts is None else np.searchsorted(starts, codes, side="right") - 1
-        for codes, starts in zip(records.values(), coarse.starts, strict=True)
-    ]
+    recoded = [recode(codes, groups) for codes, groups in zip(records.values(), coarse.starts, strict=True)]
     expected = np.zeros(coarse.shape(DOMAIN), dtype=np.int64)
     np.add.at(expected, tuple(recoded), 1)
     np.testing.assert_array_equal(coarse.answers(table), expected)
@@ -47,7 +57,27 @@ def test_without_groups_it_is_the_marginal():
 
 @pytest.mark.parametrize(
     "starts",
-    [((1, 2), None), ((0, 2, 2), None), ((), None), (None,), ((0, 0.5), None), ((0, math.nan), None), (5, None), None],
+    [
+        *[
+            ((1, 2), None),
+            ((0, 2, 2), None),
+            ((), None),
+            (None,),
+            ((0, 0.5), None),
+            ((0, math.nan), None),
+            (5, None),
+            None,
+        ],
+        # sets of codes: a code twice, one left out, an empty group, half a code, sets beside first codes
+        *[
+            (((0, 1), (1, 2)), None),
+            (((0,), (2,)), None),
+            (((0, 1), ()), None),
+            (((0, 0.5),), None),
+            (((0, 1), 2), None),
+        ],
+        *[(((1,), (2,)), None), (((0,), (-1, 1)), None), ((0, (1,)), None)],
+    ],
 )
 def test_groups_that_leave_codes_out_or_overlap_are_refused(starts):
     with pytest.raises(WorkloadError):
@@ -66,6 +96,18 @@ def test_what_comes_in_other_containers_and_numbers_is_the_same():
 def test_a_group_beyond_the_last_code_is_refused_where_the_domain_is_known():
     with pytest.raises(WorkloadError, match="'b' has 3 codes, so no group starts at 3"):
         Coarse(("b",), ((0, 3),)).size(DOMAIN)
+
+
+def test_sets_that_are_not_all_codes_of_the_column_are_refused_where_the_domain_is_known():
+    for sets in (((1,), (0,)), ((1, 3), (0, 2))):
+        with pytest.raises(WorkloadError, match="'b' has 3 codes, but its groups"):
+            Coarse(("b",), (sets,)).size(DOMAIN)
+
+
+def test_a_step_for_neighbouring_codes_refuses_sets():
+    assert Coarse(("a", "b"), ((0, 2), None)).neighbouring() == ((0, 2), None)
+    with pytest.raises(WorkloadError, match="'b': this step takes groups of neighbouring codes"):
+        Coarse(("a", "b"), (None, ((1,), (0, 2)))).neighbouring()
 
 
 def test_its_name_says_how_many_groups_there_are():

@@ -19,7 +19,6 @@ from dprap.cli.summary import release_data, release_lines
 from dprap.encoding import Codes, encode
 from dprap.errors import SettingsError
 from dprap.evaluate import exact_answers, published_answers
-from dprap.mechanisms.registry import METHODS
 from dprap.plan import Plan, make_plan
 from dprap.privacy import Curator, Ledger, Neighbors, Relation
 from dprap.queries import Custom, Family, Marginal, Prefix, Threshold
@@ -79,7 +78,7 @@ def largest_error_counts(release: Release, source: MemorySource, published: obje
 
 
 @pytest.mark.parametrize("relation", Relation)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SMALL)
 def test_the_bound_is_the_larger_error_of_the_fit_and_of_the_saved_table(
     method: str, relation: Relation, tmp_path: Path
 ) -> None:

@@ -6,12 +6,13 @@ from typing import Annotated
 
 import typer
 
-from dprap.bench.command import app as bench_app
 from dprap.cli import answer, demo, evaluate, ledger, plan, report, resume, schema, synth
+from dprap.cli.installed import WithInstalledCommands
 from dprap.version import __version__
 
 app = typer.Typer(
     name="dprap",
+    cls=WithInstalledCommands,
     help="Publish statistics and a synthetic table under differential privacy.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -27,7 +28,6 @@ app.command("answer")(answer.answer)
 app.command("report")(report.report)
 app.command("evaluate")(evaluate.evaluate)
 app.add_typer(ledger.app, name="ledger")
-app.add_typer(bench_app, name="bench")
 
 
 def _print_version(asked: bool) -> None:

@@ -36,7 +36,9 @@ EngineOption = Annotated[
     str | None, typer.Option("--engine", help="memory, files, postgres or spark (default: what fits TABLE).")
 ]
 DatabaseTable = Annotated[str | None, typer.Option("--table", help="Table of a postgresql:// address: schema.table.")]
-MethodOption = Annotated[str, typer.Option("--method", help="adaptive, rap, gaussian or independent.")]
+MethodOption = Annotated[
+    str, typer.Option("--method", help="adaptive, rap, gaussian, independent, or one of an installed package.")
+]
 Rounds = Annotated[int | None, typer.Option(help="Adaptive rounds T.")]
 QueriesPerRound = Annotated[int | None, typer.Option(help="Queries per round K (rap).")]
 SyntheticRows = Annotated[int | None, typer.Option(help="Relaxed rows n'.")]

@@ -16,6 +16,7 @@ import numpy as np
 from dprap.errors import SettingsError
 from dprap.mechanisms.cell_answers import cell_families, family_answers
 from dprap.mechanisms.outline import PlannedStep, measured_marginals, rho_of_records, total_of_records
+from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.privacy import Curator, Neighbors
@@ -99,3 +100,6 @@ def _per_query(
         answers.append(project_simplex(fractions) if isinstance(family, Marginal) else np.clip(fractions, 0.0, 1.0))
         progress(Progress("measure", len(answers), len(workload)))
     return MechanismResult(None, answers, records.measurements, records.count)
+
+
+MECHANISM = Mechanism(run, outline, GaussianSettings, "every marginal once; answers only")

@@ -9,6 +9,7 @@ import numpy as np
 
 from dprap.mechanisms.cell_answers import distribution_of
 from dprap.mechanisms.outline import PlannedStep, measured_marginals, rho_of_records, total_of_records
+from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.privacy import Curator, Neighbors
@@ -56,3 +57,6 @@ def run(
     row = np.concatenate([distribution_of(m, records.count) for m in measured])
     relaxed = RelaxedDataset(workload.domain, row[:, None].astype(np.float32), uniform_weights(1))
     return MechanismResult(relaxed, None, (*records.measurements, *measured), records.count)
+
+
+MECHANISM = Mechanism(run, outline, IndependentSettings, "columns one by one, as if unrelated")

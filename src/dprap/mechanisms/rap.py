@@ -17,6 +17,7 @@ import numpy as np
 from dprap.array_types import Answers
 from dprap.errors import SettingsError
 from dprap.mechanisms.outline import PlannedStep, rho_of_records, total_of_records
+from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.privacy import Curator, Measurement, Neighbors, QueryMeasurement
@@ -237,3 +238,6 @@ def _measured(
         QueryMeasurement(Query(family, index), float(count), stddev_counts, rho_each)
         for index, count in enumerate(counts)
     ]
+
+
+MECHANISM = Mechanism(run, outline, RapSettings, "the paper's algorithm: single queries, adaptively")

@@ -1,74 +1,82 @@
-"""The methods by name. A method is a module with a frozen settings class and functions `run` and `outline`; imported when used."""
+"""The methods by name: each is a `Mechanism` that an installed package registers, imported when it is used."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
 from dprap.errors import SettingsError
 from dprap.mechanisms.outline import Outline
+from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.result import MechanismResult
+from dprap.plugins import MECHANISMS, installed_names, load_installed
 
 
 @dataclass(frozen=True)
 class Method:
-    """Where a method lives and what people should know about it."""
+    """A mechanism under the name that its package gives it."""
 
     name: str
-    module: str
-    settings_class: str
-    summary: str
-    takes_public: bool = False
-    """Whether `run` and `outline` take a public table to start from, as `public`."""
-
-    def settings(self, given: Mapping[str, Any]) -> Any:
-        """The method's settings with the given ones replaced; refuses a setting the method does not have."""
-        settings_class = getattr(importlib.import_module(self.module), self.settings_class)
-        known = {field.name for field in fields(settings_class)}
-        for name in given:
-            if name not in known:
-                options = ", ".join(sorted(known)) or "none"
-                raise SettingsError(f"method {self.name} has no setting {name!r}. Its settings are: {options}.")
-        return settings_class(**given)
+    mechanism: Mechanism
 
     @property
-    def outline(self) -> Outline:
-        """The function that tells, without data, how the method will spend its budget."""
-        outline: Outline = importlib.import_module(self.module).outline
-        return outline
+    def summary(self) -> str:
+        """What people should know about the method."""
+        return self.mechanism.summary
+
+    @property
+    def takes_public(self) -> bool:
+        """Whether `run` and `outline` take a public table to start from, as `public`."""
+        return self.mechanism.takes_public
 
     @property
     def run(self) -> Callable[..., MechanismResult]:
         """The function that carries the method out."""
-        run: Callable[..., MechanismResult] = importlib.import_module(self.module).run
-        return run
+        return self.mechanism.run
+
+    @property
+    def outline(self) -> Outline:
+        """The function that tells, without data, how the method will spend its budget."""
+        return self.mechanism.outline
+
+    def settings(self, given: Mapping[str, Any]) -> Any:
+        """The method's settings with the given ones replaced; refuses a setting the method does not have."""
+        known = {field.name for field in fields(self.mechanism.settings)}
+        for name in given:
+            if name not in known:
+                options = ", ".join(sorted(known)) or "none"
+                raise SettingsError(f"method {self.name} has no setting {name!r}. Its settings are: {options}.")
+        return self.mechanism.settings(**given)
 
 
-METHODS = {
-    method.name: method
-    for method in (
-        Method(
-            "adaptive",
-            "dprap.mechanisms.adaptive",
-            "AdaptiveSettings",
-            "whole marginals, the worst-answered first; for most uses the best",
-            takes_public=True,
-        ),
-        Method("rap", "dprap.mechanisms.rap", "RapSettings", "the paper's algorithm: single queries, adaptively"),
-        Method("gaussian", "dprap.mechanisms.gaussian", "GaussianSettings", "every marginal once; answers only"),
-        Method(
-            "independent", "dprap.mechanisms.independent", "IndependentSettings", "columns one by one, as if unrelated"
-        ),
-    )
-}
-"""The methods a user can choose."""
+def method_names() -> list[str]:
+    """The names of all installed methods, dprap's own first. Imports none of them."""
+    return installed_names(MECHANISMS)
 
 
 def method_named(name: str) -> Method:
-    """The method of that name."""
-    try:
-        return METHODS[name]
-    except KeyError:
-        raise SettingsError(f"there is no method {name!r}. The methods are: {', '.join(METHODS)}.") from None
+    """The installed method of that name.
+
+    Args:
+        name: What the user gave as `--method`.
+
+    Returns:
+        The method, with its package imported.
+
+    Raises:
+        SettingsError: No package declares the name, or the package that does is at fault. The message
+            names the package.
+    """
+    found = load_installed(MECHANISMS, name)
+    if found is None:
+        names = ", ".join(method_names())
+        known = f"The installed methods are: {names}." if names else "None is installed: install dprap with pip."
+        raise SettingsError(f"there is no method {name!r}. {known}")
+    mechanism, package = found
+    if not isinstance(mechanism, Mechanism):
+        raise SettingsError(
+            f"method {name!r} of package {package} is no `dprap.mechanisms.protocol.Mechanism` "
+            f"with run, outline and settings, but a {type(mechanism).__name__}. Its author must register one."
+        )
+    return Method(name, mechanism)

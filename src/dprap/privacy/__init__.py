@@ -13,7 +13,6 @@ from dprap.privacy.ledger import (
     read_ledger,
 )
 from dprap.privacy.measurement import Certificate, DrawnTable, Measurement, QueryMeasurement
-from dprap.privacy.merged import CodeMap
 from dprap.privacy.neighbors import Neighbors, Relation
 from dprap.privacy.people import Excess, PersonColumn, bound_records, open_bounded
 from dprap.privacy.scores import Score
@@ -22,7 +21,6 @@ __all__ = [
     "Accounting",
     "Budget",
     "Certificate",
-    "CodeMap",
     "Curator",
     "DrawnTable",
     "Excess",

@@ -8,9 +8,8 @@ constant stands at the verb.
 
 from __future__ import annotations
 
-import copy
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from statistics import NormalDist
 
@@ -27,7 +26,6 @@ from dprap.privacy.gaussian import add_discrete_gaussian, stddev_for
 from dprap.privacy.ledger import Arrays, Ledger
 from dprap.privacy.ledger.journal import Journal, MemoryJournal
 from dprap.privacy.measurement import Certificate, DrawnTable, Measurement, QueryMeasurement
-from dprap.privacy.merged import CodeMap, MergedSource
 from dprap.privacy.neighbors import Neighbors
 from dprap.privacy.scores import ESTIMATE_GRID, MAX_COUNT, Score, grid_estimates
 from dprap.privacy.selection import inverse_temperature, pick_top
@@ -157,16 +155,6 @@ class Curator:
     def stddev_of_marginal(self, rho: Rho) -> float:
         """The noise, in counts, that a marginal measured with this ρ would have. Public."""
         return stddev_for(self.neighbors.marginal_l2_squared, rho)
-
-    def merged(self, maps: Mapping[str, CodeMap]) -> Curator:
-        """A curator on the same table with some codes merged (`maps`: column to the new code of each code). Costs nothing.
-
-        Neighbours stay neighbours (`dprap.privacy.merged`). Budget, ledger and the order of steps are the same, so what is spent
-        through one is spent for both. Like estimates, the maps follow from earlier results: a replay makes them again.
-        """
-        view, source = copy.copy(self), MergedSource(self._source, maps)
-        view._source, view._domain, view._exact = source, source.domain, ExactAnswers(source)  # noqa: SLF001 - its own kind
-        return view
 
     def prepare(self, families: Sequence[Family]) -> None:
         """Count ahead, in one pass over the table, what later verbs will need. Releases nothing, costs nothing."""

@@ -9,6 +9,10 @@ neighbours c changes by at most Δ∞ in a cell and Δ1 in sum; every error_i an
 k cells moves by at most min(Δ1, k · Δ∞), and so does the largest of such sums. Hence the score changes by at most
 weight · (cell · Δ∞ + l1 · min(Δ1, k · Δ∞)). Everything is put on integer grids *before* the private counts enter, so this bound holds to the last bit.
 
+Weights and penalties are no need of dprap's own mechanisms. They are here because AIM (dprap-bench), and any mechanism
+whose candidates matter unequally, cannot be written without them: a weight scales a candidate's sensitivity, so only this
+module can account for it, and a threshold is no substitute for a penalty, which may be larger than the error.
+
 No 64-bit integer may wrap around: a wrapped difference would jump by 2^64 where its argument moves by 1. Hence the limits, on public
 numbers alone: with at most 2^32 records and estimates and penalties of at most 2^32 counts, errors add up to at most 2^41 grid steps and a
 score is below 2^12 · (2 · 2^8 · 2^41 + 2^48) < 2^63.

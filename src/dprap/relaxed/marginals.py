@@ -180,5 +180,5 @@ class Blocks:
 
 def axes_of(marginal: Partition) -> tuple[Axis, ...]:
     """The columns of a marginal, each by code or by group."""
-    starts = marginal.starts if isinstance(marginal, Coarse) else (None,) * len(marginal.columns)
+    starts = marginal.neighbouring() if isinstance(marginal, Coarse) else (None,) * len(marginal.columns)
     return tuple(zip(marginal.columns, starts, strict=True))

@@ -22,7 +22,7 @@ _LEAST_AMOUNT = 1e-30
 _AMOUNTS = ("stddev_counts", "rho")
 SCHEMA = pa.schema(
     {
-        "family": pa.string(),  # JSON: {"columns": [...]}, with at_least, cumulative, custom or groups (first codes of each) where it is no marginal
+        "family": pa.string(),  # JSON: {"columns": [...]}, with at_least, cumulative, custom or groups (first codes, or all codes, of each) where it is no marginal
         "query": pa.int64(),  # position of the query in its family; null where all cells were measured
         "counts": pa.list_(pa.float64()),  # noisy counts, in C order of the columns
         "stddev_counts": pa.float64(),  # standard deviation of the noise on each of them

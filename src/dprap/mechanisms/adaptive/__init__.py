@@ -17,5 +17,14 @@ from dprap.mechanisms.adaptive.mechanism import run
 from dprap.mechanisms.adaptive.outline import outline
 from dprap.mechanisms.adaptive.rules import Rules
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
+from dprap.mechanisms.protocol import Mechanism
 
-__all__ = ["AdaptiveSettings", "Rules", "outline", "run"]
+__all__ = ["MECHANISM", "AdaptiveSettings", "Rules", "outline", "run"]
+
+MECHANISM = Mechanism(
+    run,
+    outline,
+    AdaptiveSettings,
+    "whole marginals, the worst-answered first; for most uses the best",
+    takes_public=True,
+)

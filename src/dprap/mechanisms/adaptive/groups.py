@@ -94,7 +94,7 @@ def _is_worth_it(marginal: Coarse, domain: Domain, rules: Rules, most_cells: flo
 
     Exact counts go over single codes first, so there must not be too many of these either.
     """
-    grouped = [starts for starts in marginal.starts if starts is not None]
+    grouped = [starts for starts in marginal.neighbouring() if starts is not None]
     if not grouped or min(map(len, grouped)) < 2 or domain.size_of(marginal.columns) > rules.most_cells:
         return False
     return marginal.size(domain) <= most_cells

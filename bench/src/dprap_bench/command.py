@@ -1,0 +1,217 @@
+"""`dprap bench`: the paper's experiments, the comparison with peers, a quick subset, and studies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from dprap_bench.cell import AnyCell, Cell
+    from dprap_bench.record import Record
+    from dprap_bench.results import Results
+
+app = typer.Typer(
+    name="bench",
+    help="Run the paper's experiments and comparisons on public benchmark data. NOT PRIVATE: noise is seeded.",
+    no_args_is_help=True,
+)
+
+DataDir = Annotated[Path, typer.Option("--data", help="Folder with NAME.csv and NAME-domain.json.")]
+OutDir = Annotated[
+    Path, typer.Option("--out", help="Folder of results, NAME.jsonl each; a run goes on where it stopped.")
+]
+FiguresDir = Annotated[
+    Path | None, typer.Option("--figures", help="Folder for tables and figures; that of the results unless given.")
+]
+Tables = Annotated[list[str], typer.Option("--table", help="Benchmark table; may be given several times.")]
+Seeds = Annotated[int, typer.Option("--seeds", min=1, help="Runs of every cell, each with its own noise.")]
+Limit = Annotated[float, typer.Option("--seconds", help="Processor seconds a cell may take.")]
+Redo = Annotated[
+    list[str] | None,
+    typer.Option("--redo", help="Method whose cells are measured again; may be given several times."),
+]
+Retry = Annotated[bool, typer.Option("--retry", help="Run cells again that have no result.")]
+Methods = Annotated[
+    list[str] | None, typer.Option("--method", help="Run this method's cells alone; may be given several times.")
+]
+ADULT = ["adult"]
+RESULTS = Path("bench-results")
+
+
+@app.command()
+def paper(
+    data: DataDir,
+    out: OutDir = RESULTS,
+    figures: FiguresDir = None,
+    table: Tables = ADULT,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", help="Number of an experiment, 1 to 10; several times for several.")
+    ] = None,
+    seeds: Seeds = 1,
+    seconds: Limit = 3600.0,
+    redo: Redo = None,
+    retry: Retry = False,
+    method: Methods = None,
+) -> None:
+    """Run the paper's experiments (and one beyond them) and draw their figures."""
+    from dprap_bench.experiments import PAPER
+
+    numbers = only or list(PAPER)
+    if unknown := [number for number in numbers if number not in PAPER]:
+        raise typer.BadParameter(f"there is no experiment {unknown[0]}; they are numbered 1 to {len(PAPER)}.")
+    cells = [cell for number in numbers for name in table for cell in PAPER[number].cells(name)]
+    _compare(_repeated(cells, seeds, method), data, out, figures, seconds, redo, retry=retry)
+
+
+@app.command()
+def peers(
+    data: DataDir,
+    out: OutDir = RESULTS,
+    figures: FiguresDir = None,
+    table: Tables = ADULT,
+    seeds: Seeds = 1,
+    seconds: Limit = 3600.0,
+    redo: Redo = None,
+    retry: Retry = False,
+    method: Methods = None,
+) -> None:
+    """Compare error, time and memory with AIM and MST, as ratios of one run."""
+    from dprap_bench.experiments import peers as peer_cells
+
+    cells = [cell for name in table for cell in peer_cells(name)]
+    _compare(_repeated(cells, seeds, method), data, out, figures, seconds, redo, retry=retry)
+
+
+@app.command()
+def quick(
+    data: DataDir,
+    out: OutDir = RESULTS,
+    figures: FiguresDir = None,
+    table: Tables = ADULT,
+    seeds: Seeds = 1,
+    seconds: Limit = 120.0,
+    redo: Redo = None,
+    retry: Retry = False,
+    method: Methods = None,
+) -> None:
+    """Run a subset of about two minutes, for every change."""
+    from dprap_bench.experiments import quick as quick_cells
+
+    cells = [cell for name in table for cell in quick_cells(name)]
+    _compare(_repeated(cells, seeds, method), data, out, figures, seconds, redo, retry=retry)
+
+
+@app.command()
+def study(
+    name: Annotated[str, typer.Argument(help="The study; `dprap bench studies` lists them.")],
+    data: DataDir,
+    out: OutDir = RESULTS,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", help="Run only cells that have this in their names; may be repeated.")
+    ] = None,
+    seeds: Annotated[int | None, typer.Option("--seeds", min=1, help="At most this many noise seeds a case.")] = None,
+    seconds: Limit = 3600.0,
+    retry: Retry = False,
+) -> None:
+    """Run a study: the adaptive mechanism and its levers, RAP, counting, noise and selection."""
+    from dprap_bench.results import Results
+    from dprap_bench.studies import study_named
+    from dprap_bench.tables import study_table
+
+    cells = [cell for cell in study_named(name).cells(seeds) if not only or any(part in str(cell) for part in only)]
+    results = Results(out)
+    records = _run(cells, results, data, seconds, retry=retry)
+    typer.echo("\n".join(study_table(records)))
+    _complain_of_failures(records)
+
+
+@app.command()
+def studies() -> None:
+    """List the studies."""
+    from dprap_bench.studies import STUDIES
+
+    width = max(map(len, STUDIES))
+    for name, shows in STUDIES.items():
+        typer.echo(f"{name:<{width}}  {shows}")
+
+
+@app.command("figures")
+def draw(out: OutDir = RESULTS, figures: FiguresDir = None) -> None:
+    """Draw figures and tables anew from results that are there."""
+    from dprap_bench.results import Results
+
+    _publish(Results(out), figures or out)
+
+
+def _repeated(cells: Sequence[Cell], seeds: int, methods: list[str] | None) -> list[Cell]:
+    """The cells of some methods, each with several seeds."""
+    from dataclasses import replace
+
+    wanted = [cell for cell in cells if not methods or cell.method in methods]
+    return [replace(cell, seed=seed) for seed in range(seeds) for cell in wanted]
+
+
+def _compare(
+    cells: list[Cell],
+    data: Path,
+    out: Path,
+    figures: Path | None,
+    seconds: float,
+    redo: list[str] | None,
+    *,
+    retry: bool,
+) -> None:
+    from dprap_bench.results import Results
+
+    results = Results(out)
+    changed = {cell.key for cell in cells if cell.method in (redo or ())}
+    results.forget(lambda record: record.key in changed)
+    records = _run(cells, results, data, seconds, retry=retry)
+    _publish(results, figures or out)
+    _complain_of_failures(records)
+
+
+def _run(cells: Sequence[AnyCell], results: Results, data: Path, seconds: float, *, retry: bool) -> list[Record]:
+    from dprap_bench.runner import run_cells
+
+    if retry:
+        wanted = {(cell.experiment, cell.key) for cell in cells}
+        results.forget(lambda record: record.failed and (record.experiment, record.key) in wanted)
+    return run_cells(
+        cells, results, data_dir=data, seconds_per_cell=seconds, report=lambda line: typer.echo(line, err=True)
+    )
+
+
+def _complain_of_failures(records: Sequence[Record]) -> None:
+    """End with exit code 1 if a cell has no result."""
+    failed = [record for record in records if record.failed]
+    if failed:
+        typer.echo(
+            f"{len(failed)} of {len(records)} cells have no result. The first: {failed[0].note} "
+            "Once it is mended, run the same with --retry.",
+            err=True,
+        )
+        raise typer.Exit(1)
+
+
+def _publish(results: Results, out: Path) -> None:
+    from dprap_bench.experiments import COMPARISONS
+    from dprap_bench.tables import write_tables
+
+    table = results.table(COMPARISONS)
+    if table.empty:
+        typer.echo(f"there are no results in {results.folder}.", err=True)
+        return
+    out.mkdir(parents=True, exist_ok=True)
+    for path in write_tables(table, out):
+        typer.echo(str(path))
+    try:
+        from dprap_bench.plots import draw_all
+    except ImportError:
+        typer.echo("figures need matplotlib: install it and run `dprap bench figures`.", err=True)
+        return
+    for path in draw_all(table, out):
+        typer.echo(str(path))

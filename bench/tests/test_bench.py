@@ -1,0 +1,291 @@
+"""The benchmark on a small table: cells, resuming, tables, figures, command line."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from tests.mechanisms.small import DOMAIN, small_codes
+from typer.testing import CliRunner
+
+import dprap
+from dprap.datasets.benchmark import save_benchmark
+from dprap.domain import Domain
+from dprap.errors import SettingsError, WorkloadError
+from dprap.queries import Marginal, Prefix, Threshold
+from dprap_bench import command, experiments
+from dprap_bench.cell import Cell
+from dprap_bench.measure import measure_cell
+from dprap_bench.methods import BENCH_METHODS, fem_settings
+from dprap_bench.record import Record
+from dprap_bench.results import COLUMNS, Results
+from dprap_bench.runner import run_cells
+from dprap_bench.studies import STUDIES, study_named
+from dprap_bench.tables import best, wide, write_tables
+from dprap_bench.workloads import named_workload, unseen_marginals
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    save_benchmark(small_codes(500), "small", tmp_path / "data")
+    return tmp_path / "data"
+
+
+def test_named_workloads(tmp_path: Path) -> None:
+    triples = named_workload("3way:2", DOMAIN, rows=500, data_dir=tmp_path)
+    assert len(triples) == 2
+    assert len(named_workload("3way:all", DOMAIN, rows=500, data_dir=tmp_path)) == 4
+    thresholds = named_workload("1of3:2", DOMAIN, rows=500, data_dir=tmp_path)
+    assert thresholds.families == tuple(Threshold(family.columns, 1) for family in triples.families)
+    others = unseen_marginals(triples, rows=500)
+    assert len(others) == 2
+    assert not {m.columns for m in others.families} & {m.columns for m in triples.families}
+    with pytest.raises(WorkloadError, match="no benchmark workload"):
+        named_workload("everything", DOMAIN, rows=500, data_dir=tmp_path)
+
+
+def test_hdmm_workload_has_prefixes_along_ordered_columns(tmp_path: Path) -> None:
+    (tmp_path / "adult-hdmm15-workload.json").write_text(json.dumps([["sex", "age"], ["sex", "race"]]))
+    domain = Domain.of({"age": 5, "sex": 2, "race": 3})
+    assert named_workload("hdmm15", domain, rows=9, data_dir=tmp_path).families[0] == Marginal(("sex", "age"))
+    prefixes = named_workload("hdmm15:prefix", domain, rows=9, data_dir=tmp_path).families
+    assert prefixes == (Prefix(("sex", "age"), ("age",)), Prefix(("sex", "race"), ()))
+
+
+def test_every_experiment_names_known_methods_and_distinct_cells() -> None:
+    for experiment in experiments.PAPER.values():
+        for data in ("adult", "loans"):
+            cells = experiment.cells(data)
+            assert {cell.method for cell in cells} <= {*BENCH_METHODS, "none"}
+            assert len({cell.key for cell in cells}) == len(cells)
+            assert {cell.experiment for cell in cells} <= {experiment.name}
+    assert fem_settings(0.1, 48842)["rounds"] == 36
+
+
+def test_a_cell_is_measured(data_dir: Path) -> None:
+    cell = Cell(
+        "x", "small", "3way:2", "rap", 1.0, settings={"rounds": 2, "queries_per_round": 3, "synthetic_rows": 20}
+    )
+    metrics = measure_cell(replace(cell, extras=("rounding", "unseen", "quantiles")), data_dir)
+    assert 0 < metrics["tv"] < 1
+    assert metrics["max"] >= metrics["error_q0.999"] >= metrics["error_q0.5"] >= 0
+    assert metrics["max_rounded_48"] > 0
+    assert metrics["unseen_max"] > 0
+    assert metrics["steps"] > 0
+    again = measure_cell(replace(cell, extras=()), data_dir)
+    assert again["max"] == metrics["max"]  # seeded throughout
+
+
+def test_rows_and_columns_can_be_cut_or_repeated(data_dir: Path) -> None:
+    cell = Cell("x", "small", "2way", "independent", 1.0, rows=1200, columns=3)
+    assert measure_cell(cell, data_dir)["queries"] == 6 + 8 + 12
+    with pytest.raises(SettingsError, match="answers nothing beyond"):
+        measure_cell(Cell("x", "small", "2way", "gaussian", 1.0, extras=("unseen",)), data_dir)
+
+
+def test_runs_resume_share_cells_and_note_failures(data_dir: Path, tmp_path: Path) -> None:
+    results = Results(tmp_path / "results")
+    cells = [
+        Cell("one", "small", "3way:2", "independent", 1.0),
+        Cell("one", "small", "3way:2", "gaussian", 1.0, extras=("unseen",)),
+        Cell("two", "small", "3way:2", "independent", 1.0),
+    ]
+    lines: list[str] = []
+    run_cells(cells, results, data_dir=data_dir, seconds_per_cell=100, report=lines.append)
+    assert len(lines) == 3
+    table = results.table(["one", "two"])
+    assert tuple(table.columns) == COLUMNS
+    failed = table[table["metric"] == "failed"]
+    assert failed["note"].str.contains("answers nothing beyond").tolist() == [True]
+    first, second = (
+        table[(table["experiment"] == name) & (table["metric"] == "wall_seconds")] for name in ("one", "two")
+    )
+    assert first["value"].tolist() == second["value"].tolist()  # measured once
+    before = list(results.records())
+    assert [record.failed for record in before] == [False, True, False]
+    run_cells(cells, results, data_dir=data_dir, seconds_per_cell=100, report=lines.append)
+    assert list(results.records()) == before
+    assert len(lines) == 3
+    results.forget(lambda record: record.key == cells[0].key)
+    assert set(results.table(["one", "two"])["method"]) == {"gaussian"}, "both experiments share the cell"
+    written, _ = write_tables(table, tmp_path)
+    assert "| independent |" in written.read_text()
+    assert "answers nothing beyond" in written.read_text()
+
+
+def test_a_cell_that_takes_too_long_is_stopped(data_dir: Path, tmp_path: Path) -> None:
+    """`rap` compiles a program first, which takes far longer than the limit."""
+    results = Results(tmp_path / "results")
+    run_cells([Cell("x", "small", "3way:2", "rap")], results, data_dir=data_dir, seconds_per_cell=0.01, report=print)
+    assert [record.note for record in results.records()] == ["stopped after 0.1 seconds by the clock"]
+
+
+def fake_results() -> pd.DataFrame:
+    """Results of every experiment without running any."""
+    rows = []
+    values = {"max": 0.1, "tv": 0.2, "queries": 100.0, "families": 3.0, "wall_seconds": 2.0, "cpu_seconds": 2.0}
+    values |= {"peak_mb": 300.0, "steps": 10.0, "cpu_seconds_per_step": 0.1, "unseen_max": 0.2, "unseen_tv": 0.3}
+    values |= {"max_rounded_1": 0.3, "max_rounded_5": 0.2, "error_q0.5": 0.01, "error_q0.99": 0.05}
+    values |= {"auc_synthetic": 0.8, "auc_real": 0.9}
+    cells = [cell for experiment in experiments.PAPER.values() for cell in experiment.cells("adult")]
+    for cell in [
+        *cells,
+        *experiments.peers("adult"),
+        *(replace(c, method="adaptive") for c in experiments.peers("adult")),
+    ]:
+        facts = {name: value for name, value in cell.as_dict().items() if name in COLUMNS}
+        facts |= {
+            "experiment": cell.experiment,
+            "key": cell.key,
+            "settings": json.dumps(dict(cell.settings)),
+            "note": "",
+            "machine": "m",
+        }
+        rows += [
+            facts | {"metric": name, "value": value * (1 + len(cell.method) / 10)}
+            for name, value in values.items()
+            if cell.method != "none" or name in ("queries", "families")
+        ]
+    return pd.DataFrame(rows)
+
+
+def test_tables_report_the_best_settings_and_ratios(tmp_path: Path) -> None:
+    results = fake_results()
+    chosen = best(wide(results))
+    assert (
+        chosen.groupby(["experiment", "workload", "relation", "rows", "columns", "method", "epsilon"]).size().max() == 1
+    )
+    path, short = write_tables(results, tmp_path)
+    assert "| adult | 3way:64 |" in path.read_text()
+    own = next(line for line in path.read_text().splitlines() if "3way:64, add-remove, 0.1 | adaptive" in line)
+    assert own.count("(1.00)") == 4
+    assert "| rap | **.1300** / **.260** |" in short.read_text()  # the shortest name has the smallest fake error
+
+
+@pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="needs what dprap-bench needs: matplotlib")
+def test_every_figure_is_drawn(tmp_path: Path) -> None:
+    from dprap_bench.plots import draw_all
+
+    drawn = draw_all(fake_results(), tmp_path)
+    assert len(drawn) == len(experiments.PAPER)
+    assert all(path.stat().st_size > 5000 for path in drawn)
+
+
+def test_redo_measures_the_cells_asked_for_and_leaves_others(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[Cell] = []
+    monkeypatch.setattr("dprap_bench.runner.run_cells", lambda cells, *_, **__: ran.extend(cells) or [])
+    monkeypatch.setattr(experiments, "quick", lambda data: [Cell("quick", data, "3way:2", "zero")])
+    results = Results(tmp_path)
+    for name, method in (("quick", "zero"), ("other", "zero"), ("quick", "gaussian")):
+        cell = Cell(name, "small", "3way:2" if name == "quick" else "3way:1", method)
+        results.add(Record.of(name, cell.as_dict(), {"max": 0.5}, key=cell.key))
+    arguments = ["quick", "--data", str(data_dir), "--table", "small", "--out", str(tmp_path), "--redo", "zero"]
+    assert CliRunner().invoke(command.app, arguments).exit_code == 0
+    assert [(cell.experiment, cell.method) for cell in ran] == [("quick", "zero")]
+    assert {(record.experiment, record.cell["method"]) for record in results.records()} == {
+        ("other", "zero"),
+        ("quick", "gaussian"),
+    }
+
+
+def test_command_line(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(experiments, "quick", lambda data: [Cell("quick", data, "3way:2", "zero")])
+    arguments = ["quick", "--data", str(data_dir), "--table", "small", "--out", str(tmp_path / "out")]
+    ran = CliRunner().invoke(command.app, arguments)
+    assert ran.exit_code == 0, ran.output
+    assert (tmp_path / "out" / "tables.md").exists()
+    assert CliRunner().invoke(command.app, ["figures", "--out", str(tmp_path / "out")]).exit_code == 0
+    nothing = CliRunner().invoke(
+        command.app,
+        ["paper", "--data", str(data_dir), "--only", "10", "--table", "small", "--out", str(tmp_path / "no")],
+    )
+    assert nothing.exit_code == 0, nothing.output
+    refused = CliRunner().invoke(command.app, ["paper", "--data", str(data_dir), "--only", "11"])
+    assert refused.exit_code == 2
+
+
+def test_cells_without_a_result_end_in_an_exit_code_and_can_be_tried_again(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell = Cell("quick", "small", "3way:2", "gaussian", extras=("unseen",))
+    monkeypatch.setattr(experiments, "quick", lambda _: [cell])
+    arguments = ["quick", "--data", str(data_dir), "--table", "small", "--out", str(tmp_path / "out")]
+    for again, runs in (([], True), ([], False), (["--retry"], True)):
+        ran = CliRunner().invoke(command.app, [*arguments, *again])
+        assert ran.exit_code == 1
+        assert "1 of 1 cells have no result" in ran.output
+        assert ("[1/1]" in ran.output) == runs
+    assert len(list(Results(tmp_path / "out").records())) == 1
+
+
+def test_a_record_says_where_when_and_with_what_it_was_measured() -> None:
+    cell = Cell("x", "small", "3way:2", "zero")
+    record = Record.of("x", cell.as_dict(), {"max": 0.123456789, "ratio": None}, key=cell.key)
+    assert record.figures == {"max": 0.123457, "ratio": None}
+    assert record.versions["dprap"] == dprap.__version__
+    assert "Python" in record.machine
+    assert Record.from_line(record.as_line()) == record
+
+
+def test_a_run_killed_while_it_wrote_goes_on_with_whole_records(tmp_path: Path) -> None:
+    results = Results(tmp_path)
+    records = [
+        Record.of("x", cell.as_dict(), {"max": 0.5}, key=cell.key, note="one\u2028line")
+        for cell in (Cell("x", "small", "3way:2", method) for method in ("zero", "mst"))
+    ]
+    results.add(records[0])
+    with (tmp_path / "x.jsonl").open("a", encoding="utf-8") as file:
+        file.write(records[1].as_line()[:40])
+    assert list(results.records()) == records[:1]
+    results.add(records[1])
+    assert list(results.records()) == records
+
+
+def test_a_study_is_run_like_an_experiment(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dprap_bench.studies.privacy_primitives.SIZES", (1000,))
+    arguments = ["study", "privacy_primitives", "--data", str(data_dir), "--out", str(tmp_path / "out")]
+    ran = CliRunner().invoke(command.app, [*arguments, "--only", "noise", "--only", "flat"])
+    assert ran.exit_code == 0, ran.output
+    records = list(Results(tmp_path / "out").records())
+    assert [record.cell["primitive"] for record in records] == ["noise", "selection, flat scores"]
+    assert all(record.figures["dprap_s"] for record in records)
+    assert "| primitive noise, size 1000 | 1 |" in ran.output
+    refused = CliRunner().invoke(command.app, ["study", "nothing", "--data", str(data_dir)])
+    assert isinstance(refused.exception, SettingsError)
+    listed = CliRunner().invoke(command.app, ["studies"])
+    assert set(STUDIES) == {line.split()[0] for line in listed.output.splitlines()}
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_study_has_distinct_cells_in_plain_values(name: str) -> None:
+    cells = study_named(name).cells(2)
+    assert len({cell.key for cell in cells}) == len(cells) > 1
+    assert all(json.loads(json.dumps(cell.as_dict())) == cell.as_dict() for cell in cells)
+
+
+KEPT = Path(__file__).parents[1] / "results"
+
+
+@pytest.mark.skipif(not KEPT.exists(), reason="the kept results are in the repository alone")
+def test_kept_results_are_those_of_present_cells() -> None:
+    """What was measured once is found again: a run on the kept results would repeat none of it."""
+    present = {
+        (cell.experiment, replace(cell, seed=seed).key)
+        for data in ("adult", "loans")
+        for cell in [*experiments.peers(data), *(c for e in experiments.PAPER.values() for c in e.cells(data))]
+        for seed in range(3)
+    }
+    kept = list(Results(KEPT).records(experiments.COMPARISONS))
+    assert len(kept) > 700
+    assert {(record.experiment, record.key) for record in kept} <= present
+    for name in STUDIES:
+        records = list(Results(KEPT).records([name]))
+        assert records
+        assert len({record.key for record in records}) == len(records)
+        assert set(study_named(name).cells(None)[0].facts) <= set(records[0].cell)

@@ -1,1 +1,0 @@
-"""The paper's experiments and comparisons with other methods. NOT PRIVATE: noise is seeded and errors are exact."""
