@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from tests.mechanisms.small import DOMAIN, curator_on, small_codes
 
+from dprap.accounting import Measurement, Relation
 from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.evaluate import evaluate, published_answers
 from dprap.mechanisms import independent
-from dprap.privacy import Measurement, Relation
 from dprap.queries import Marginal
 from dprap.sources import MemorySource
 from dprap.workload import Workload, all_kway

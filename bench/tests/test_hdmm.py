@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from tests.mechanisms.small import DOMAIN, curator_on, small_codes
 
+from dprap.accounting import Measurement, Relation
 from dprap.domain import Domain
 from dprap.errors import SettingsError
 from dprap.evaluate import evaluate
 from dprap.mechanisms import gaussian
-from dprap.privacy import Measurement, Relation
 from dprap.queries import Marginal, Prefix
 from dprap.sources import MemorySource
 from dprap.workload import Workload, all_kway

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from tests.mechanisms.small import DOMAIN, curator_on, small_codes
 
+from dprap.accounting import Relation
 from dprap.errors import SettingsError
 from dprap.evaluate import evaluate
 from dprap.mechanisms import independent
-from dprap.privacy import Relation
 from dprap.queries import Marginal
 from dprap.sources import MemorySource
 from dprap.workload import Workload, all_kway

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from tests.mechanisms.small import DOMAIN, curator_on, exact_fractions, small_codes
 
+from dprap.accounting import Relation
 from dprap.domain import Domain
 from dprap.errors import SettingsError, WorkloadError
 from dprap.evaluate import evaluate
-from dprap.privacy import Relation
 from dprap.queries import Marginal, Query, Threshold
 from dprap.relaxed.marginals import answers
 from dprap.sources import MemorySource

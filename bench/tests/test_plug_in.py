@@ -14,9 +14,10 @@ from tests.privacy.test_imports import PRIVATE_NAMES
 
 import dprap
 import dprap_bench.mechanisms
+from dprap.accounting import Measurement, Neighbors, Relation
 from dprap.errors import SettingsError
 from dprap.mechanisms.registry import method_named, method_names
-from dprap.privacy import Curator, Measurement, Neighbors, Relation
+from dprap.privacy import Curator
 from dprap.runs.forecast import forecast
 from dprap.runs.options import RunOptions
 from dprap.runs.plan import make_plan

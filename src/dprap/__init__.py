@@ -16,9 +16,10 @@ from dprap.version import __version__
 
 if TYPE_CHECKING:
     from dprap import datasets, queries
+    from dprap.accounting import Budget, Neighbors
     from dprap.api import Synthesizer, marginals, plan, resume, synthesize
     from dprap.encoding import draft_schema
-    from dprap.privacy import Budget, Curator, Ledger, Neighbors
+    from dprap.privacy import Curator, Ledger
     from dprap.queries import Marginal
     from dprap.release import Release, load
     from dprap.schema import Schema

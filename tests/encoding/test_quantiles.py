@@ -7,11 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from dprap.accounting import Budget, Measurement, Neighbors, Relation
 from dprap.encoding import decode, encode
 from dprap.encoding.codes import Codes
 from dprap.encoding.quantiles import measured_histogram, quantile_edges, rebin
 from dprap.errors import SchemaError, SettingsError
-from dprap.privacy import Budget, Curator, Ledger, Measurement, Neighbors, Relation, read_ledger
+from dprap.privacy import Curator, Ledger, read_ledger
 from dprap.queries import Marginal
 from dprap.schema import Schema
 from dprap.sources import MemorySource

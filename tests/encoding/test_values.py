@@ -16,7 +16,7 @@ from tests.privacy.hostile_values import BERLIN, HOSTILE, TOTAL_SCHEMA
 
 from dprap.encoding import encode, encode_with_ids
 from dprap.errors import DataError, SchemaError
-from dprap.privacy.people import records_within_bound
+from dprap.privacy.person_bound import records_within_bound
 from dprap.schema import Schema
 from dprap.schema.values import Unplaced
 

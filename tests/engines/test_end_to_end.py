@@ -10,9 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 from tests.engines.test_postgres import store
 
+from dprap.accounting import Neighbors, Relation
 from dprap.api import synthesize
 from dprap.datasets import example, example_schema
-from dprap.privacy import Ledger, Neighbors, Relation, read_ledger
+from dprap.privacy import Ledger, read_ledger
 from dprap.runs.execute import execute
 from dprap.runs.options import RunOptions
 from dprap.runs.plan import make_plan

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from tests.fuzz.mutate import mutated, mutated_bytes
 
+from dprap.accounting import Budget, Neighbors, Relation
 from dprap.domain import Domain
 from dprap.encoding import Codes
-from dprap.privacy import Budget, Curator, Ledger, Neighbors, Relation, read_ledger
+from dprap.privacy import Curator, Ledger, read_ledger
 from dprap.queries import Marginal
 from dprap.sources import MemorySource
 

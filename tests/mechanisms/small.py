@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from dprap.accounting import Budget, Neighbors, Relation
 from dprap.domain import Domain
 from dprap.encoding import Codes
-from dprap.privacy import Budget, Curator, Neighbors, Relation
+from dprap.privacy import Curator
 from dprap.sources import MemorySource
 
 DOMAIN = Domain.of({"a": 2, "b": 3, "c": 4, "d": 2})

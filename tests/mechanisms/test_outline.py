@@ -5,10 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dprap.accounting import Measurement, Neighbors, Relation
 from dprap.datasets import example_schema
 from dprap.domain import Domain
 from dprap.encoding import Codes
-from dprap.privacy import Curator, Measurement, Neighbors, Relation
+from dprap.privacy import Curator
 from dprap.queries import Marginal
 from dprap.runs.describe import plan_data, plan_lines
 from dprap.runs.forecast import forecast

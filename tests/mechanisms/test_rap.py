@@ -6,10 +6,10 @@ import optax
 import pytest
 from tests.mechanisms.small import DOMAIN, curator_on, exact_fractions, small_codes
 
+from dprap.accounting import Relation
 from dprap.errors import SettingsError, WorkloadError
 from dprap.mechanisms import rap
 from dprap.mechanisms.result import Progress
-from dprap.privacy import Relation
 from dprap.queries import Custom, Marginal, Prefix, Threshold
 from dprap.relaxed import answers
 from dprap.relaxed.jax.projection import DivergedError, ProjectionSettings

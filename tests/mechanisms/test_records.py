@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dprap import synthesize
+from dprap.accounting import Measurement
 from dprap.mechanisms.records import estimate_records
-from dprap.privacy import Measurement
 from dprap.queries import Marginal
 from dprap.schema import Schema
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tests.mechanisms.small import DOMAIN, curator_on, exact_fractions, small_codes
 
+from dprap.accounting import Relation
 from dprap.errors import SettingsError, WorkloadError
 from dprap.mechanisms import gaussian, independent
-from dprap.privacy import Relation
 from dprap.queries import Custom, Marginal, Prefix, Threshold
 from dprap.relaxed.marginals import answers
 from dprap.relaxed.simplex import project_simplex

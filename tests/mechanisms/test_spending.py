@@ -9,12 +9,13 @@ import pytest
 from tests.mechanisms.small import DOMAIN, curator_on, small_codes
 from tests.mechanisms.test_outline import SMALL
 
+from dprap.accounting import Neighbors, Relation
 from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.errors import BudgetError
 from dprap.mechanisms.adaptive.rules import Rules
 from dprap.mechanisms.result import MechanismResult
-from dprap.privacy import Curator, Neighbors, Relation
+from dprap.privacy import Curator
 from dprap.queries import Marginal
 from dprap.runs.describe import plan_lines
 from dprap.runs.execute import execute

@@ -14,9 +14,10 @@ import numpy as np
 
 import dprap.privacy.curator as curator_module
 import dprap.privacy.ledger.chain as chain
+from dprap.accounting import Budget, Neighbors
 from dprap.domain import Domain
 from dprap.encoding import Codes
-from dprap.privacy import Budget, Curator, Ledger, Neighbors
+from dprap.privacy import Curator, Ledger
 from dprap.queries import Marginal, Query
 from dprap.sources import MemorySource
 

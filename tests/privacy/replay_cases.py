@@ -12,8 +12,8 @@ import numpy as np
 from tests.privacy.replaying import WatchedSource
 from tests.privacy.tables import codes_of
 
+from dprap.accounting import Neighbors, Relation
 from dprap.domain import Domain
-from dprap.privacy import Neighbors, Relation
 from dprap.queries import Custom, Marginal, Prefix, Threshold
 from dprap.relaxed.jax.projection import ProjectionSettings
 from dprap.runs.options import RunOptions

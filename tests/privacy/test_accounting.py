@@ -8,8 +8,8 @@ import pytest
 from dp_accounting import dp_event
 from dp_accounting.rdp import RdpAccountant
 
+from dprap.accounting import Accounting, Budget, default_delta, epsilon_from_rho, rho_from_epsilon
 from dprap.errors import BudgetError
-from dprap.privacy import Accounting, Budget, default_delta, epsilon_from_rho, rho_from_epsilon
 
 DELTA = 1 / 48842**2
 EPSILONS = (1e-6, 1e-4, 1e-2, 0.05, 0.1, 0.25, 0.5, 1.0, 10.0, 100.0)

@@ -13,8 +13,9 @@ import pytest
 from scipy import stats
 from tests.privacy.tables import codes_of
 
+from dprap.accounting import Budget, Neighbors, Relation, epsilon_from_rho
 from dprap.domain import Domain
-from dprap.privacy import Budget, Curator, Neighbors, Relation, epsilon_from_rho
+from dprap.privacy import Curator
 from dprap.privacy import curator as curator_module
 from dprap.privacy.gaussian import OPENDP_CELLS
 from dprap.queries import Marginal, Query

@@ -8,7 +8,8 @@ import pyarrow.parquet
 import pytest
 from tests.cli.driving import in_process
 
-from dprap.privacy import Ledger, Neighbors, read_ledger
+from dprap.accounting import Neighbors
+from dprap.privacy import Ledger, read_ledger
 from dprap.schema import Schema
 
 PRIVATE = "8675309"

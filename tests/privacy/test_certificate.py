@@ -7,10 +7,11 @@ import pytest
 from tests.privacy.tables import DOMAIN, codes_of, neighbor_of, random_rows
 from tests.privacy.test_sensitivity import FAMILIES, RELATIONS, exact_of
 
+from dprap.accounting import Budget, DrawnTable, Neighbors, Relation
 from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.evaluate import exact_answers, published_answers
-from dprap.privacy import Budget, Curator, DrawnTable, Neighbors, Relation
+from dprap.privacy import Curator
 from dprap.privacy import curator as curator_module
 from dprap.queries import Marginal
 from dprap.relaxed import round_rows

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from tests.privacy.tables import codes_of
 
+from dprap.accounting import Budget, Neighbors
 from dprap.domain import Domain
 from dprap.errors import LedgerError, WorkloadError
-from dprap.privacy import Budget, Curator, Ledger, Neighbors, Score
+from dprap.privacy import Curator, Ledger, Score
 from dprap.queries import Coarse, Marginal
 from dprap.sources import MemorySource
 

@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 from tests.privacy.tables import ADD_REMOVE, DOMAIN, curator_of, random_rows
 
+from dprap.accounting import Budget, Neighbors
 from dprap.domain import Domain
 from dprap.errors import BudgetError, DprapError, SettingsError, WorkloadError
-from dprap.privacy import Budget, Curator, Neighbors, Score
+from dprap.privacy import Curator, Score
 from dprap.queries import Custom, Marginal, Prefix, Query, Threshold
 
 ROWS = random_rows(np.random.default_rng(1), DOMAIN, 400)

@@ -9,7 +9,7 @@ import numpy as np
 from tests.privacy.tables import codes_of, random_rows
 
 from dprap.domain import Domain
-from dprap.privacy.exact import ExactAnswers
+from dprap.privacy.exact_counts import ExactAnswers
 from dprap.queries import Marginal
 from dprap.sources import CellCounts, MemorySource
 

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dprap.accounting.stddev import stddev_for
 from dprap.errors import BudgetError
 from dprap.privacy import gaussian
 from dprap.privacy.entropy import InsecureSeededEntropy, OsEntropy
-from dprap.privacy.gaussian import OPENDP_CELLS, add_discrete_gaussian, sample_by_table, stddev_for
+from dprap.privacy.gaussian import OPENDP_CELLS, add_discrete_gaussian, sample_by_table
 
 ALARM = 1e-9
 

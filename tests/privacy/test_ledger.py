@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from tests.privacy.tables import ADD_REMOVE, DOMAIN, REPLACE, curator_of, random_rows
 
+from dprap.accounting import Neighbors, Relation
 from dprap.errors import BudgetError, LedgerError
-from dprap.privacy import Ledger, Neighbors, Relation, read_ledger
+from dprap.privacy import Ledger, read_ledger
 from dprap.privacy.ledger import chain
 from dprap.privacy.ledger.chain import ChainedFile
 from dprap.queries import Marginal

@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.privacy.tables import DOMAIN, codes_of, random_rows
 
+from dprap.accounting import Neighbors, Relation
 from dprap.errors import DataError, SettingsError
-from dprap.privacy import Neighbors, Relation
-from dprap.privacy.people import Excess, bound_records, records_within_bound
+from dprap.privacy.person_bound import Excess, bound_records, records_within_bound
 from dprap.queries import Marginal
 from dprap.sources import MemorySource
 

@@ -13,8 +13,9 @@ import pytest
 from tests.cli.driving import in_process
 
 import dprap
+from dprap.accounting import Neighbors, Relation
 from dprap.errors import DataError, SchemaError, SettingsError
-from dprap.privacy import Excess, Neighbors, PersonColumn, Relation, open_bounded
+from dprap.privacy import Excess, PersonColumn, open_bounded
 from dprap.schema import Schema
 from dprap.sources import MemorySource
 

@@ -10,13 +10,14 @@ import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
 from scipy.special import log_ndtr
 
+from dprap.accounting import Accounting, Budget, Neighbors, rho_from_epsilon
+from dprap.accounting.exact import LARGEST_RHO, exact_epsilon, exact_rho, gaussian_delta, pick_rho
+from dprap.accounting.stddev import stddev_for
 from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.errors import BudgetError
-from dprap.privacy import Accounting, Budget, Curator, Neighbors, rho_from_epsilon
+from dprap.privacy import Curator
 from dprap.privacy import curator as curator_module
-from dprap.privacy.gaussian import stddev_for
-from dprap.privacy.profile import LARGEST_RHO, exact_epsilon, exact_rho, gaussian_delta, pick_rho
 from dprap.queries import Marginal
 from dprap.sources import MemorySource
 

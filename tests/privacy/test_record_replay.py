@@ -8,8 +8,9 @@ from tests.privacy.leaky import LEAKS
 from tests.privacy.replay_cases import BASELINES, METHODS, Case, neighbours, table_of, usual_table
 from tests.privacy.replaying import DivergenceError, Tape, difference, taped_run
 
+from dprap.accounting import Neighbors, Relation
 from dprap.errors import DataError
-from dprap.privacy import Neighbors, Relation, curator
+from dprap.privacy import curator
 from dprap.queries import Coarse
 from dprap.runs.execute import execute
 

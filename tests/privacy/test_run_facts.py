@@ -5,7 +5,7 @@ import time
 import numpy as np
 from tests.privacy.tables import DOMAIN, REPLACE, codes_of, curator_of, random_rows
 
-from dprap.privacy import Neighbors, Relation
+from dprap.accounting import Neighbors, Relation
 from dprap.privacy.stopwatch import Stopwatch
 from dprap.queries import Marginal
 from dprap.runs.execute import MEMORY_GRAIN_MB, execute

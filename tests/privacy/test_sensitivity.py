@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 from tests.privacy.tables import DOMAIN, codes_of, neighbor_of, random_rows
 
+from dprap.accounting import Neighbors, Relation
 from dprap.errors import BudgetError, SettingsError
-from dprap.privacy import Neighbors, Relation, Score
-from dprap.privacy import exact as exact_module
-from dprap.privacy.exact import ExactAnswers
+from dprap.privacy import Score
+from dprap.privacy import exact_counts as exact_module
+from dprap.privacy.exact_counts import ExactAnswers
 from dprap.privacy.scores import MAX_COUNT, grid_estimates
 from dprap.queries import GRID, Coarse, Custom, Marginal, Prefix, Threshold
 from dprap.sources import MemorySource

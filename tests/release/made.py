@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from dprap.privacy.measurement import Certificate, Measurement, QueryMeasurement
+from dprap.accounting.measurement import Certificate, Measurement, QueryMeasurement
 from dprap.queries import Coarse, Marginal, Prefix, Query
 from dprap.relaxed import RelaxedDataset
 from dprap.release import PrivacyStatement, Release, RunFacts

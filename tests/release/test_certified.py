@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from tests.mechanisms.test_outline import SMALL
 from tests.release.made import made_release
 
+from dprap.accounting import Neighbors, Relation
 from dprap.encoding import Codes, encode
 from dprap.errors import SettingsError
 from dprap.evaluate import exact_answers, published_answers
-from dprap.privacy import Curator, Ledger, Neighbors, Relation
+from dprap.privacy import Curator, Ledger
 from dprap.queries import Custom, Family, Marginal, Prefix, Threshold
 from dprap.release import Release, load
 from dprap.release.ask import ask

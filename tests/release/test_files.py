@@ -13,9 +13,9 @@ import pyarrow.parquet
 import pytest
 from tests.release.made import made_release
 
+from dprap.accounting import Accounting, Budget, epsilon_from_rho
+from dprap.accounting.measurement import Measurement, QueryMeasurement
 from dprap.errors import DprapError, SettingsError, WorkloadError
-from dprap.privacy import Accounting, Budget, epsilon_from_rho
-from dprap.privacy.measurement import Measurement, QueryMeasurement
 from dprap.queries import Custom, Query
 from dprap.release import Release, ReleaseError, load
 from dprap.release.files import save_release

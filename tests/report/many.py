@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from dprap.accounting.measurement import Certificate, Measurement
 from dprap.encoding import Codes
-from dprap.privacy.measurement import Certificate, Measurement
 from dprap.queries import Marginal
 from dprap.relaxed import RelaxedDataset, uniform_weights
 from dprap.release import PrivacyStatement, Release, RunFacts

@@ -14,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dprap
+from dprap.accounting import Accounting, Neighbors, Relation
 from dprap.cli.app import app
 from dprap.datasets import example_schema
 from dprap.errors import SettingsError
-from dprap.privacy import Accounting, Excess, Neighbors, Relation
+from dprap.privacy import Excess
 from dprap.runs.options import ABOUT, DEFAULTS, RunOptions
 from dprap.runs.wording import in_python, worded_for_python
 from dprap.sources.open import Engine

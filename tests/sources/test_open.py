@@ -8,9 +8,10 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
+from dprap.accounting import Budget, Neighbors, Relation
 from dprap.datasets import example, example_schema
 from dprap.errors import DataError, DprapError, SettingsError
-from dprap.privacy import Budget, Curator, Ledger, Neighbors, Relation, read_ledger
+from dprap.privacy import Curator, Ledger, read_ledger
 from dprap.queries import Marginal
 from dprap.schema import Schema
 from dprap.sources import MemorySource

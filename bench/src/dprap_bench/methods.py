@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from dprap.accounting import Accounting, rho_from_epsilon
 from dprap.errors import SettingsError
 from dprap.mechanisms.registry import method_named
 from dprap.mechanisms.result import MechanismResult
-from dprap.privacy import Accounting, rho_from_epsilon
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dprap.privacy import Accounting, Budget, Curator, Neighbors, Relation
+from dprap.accounting import Accounting, Budget, Neighbors, Relation
+from dprap.privacy import Curator
 from dprap.sources import MemorySource
 
 

@@ -28,7 +28,7 @@ class Shifted:
     first: int
     size: int
 
-    def codes(self, values: list[str]) -> Int[np.ndarray, "records"]:
+    def codes(self, values: list[str]) -> Int[np.ndarray, " records"]:
         """Codes of the values."""
         return np.array(values, dtype=np.int64) - self.first
 
@@ -41,7 +41,7 @@ class Binned:
     width: int
     size: int
 
-    def codes(self, values: list[str]) -> Int[np.ndarray, "records"]:
+    def codes(self, values: list[str]) -> Int[np.ndarray, " records"]:
         """Codes of the values."""
         above = np.array(values, dtype=np.int64) - self.start
         return np.where(above == 0, 0, -(-above // self.width) - 1)
@@ -58,7 +58,7 @@ class Words:
         """Number of words."""
         return len(self.words)
 
-    def codes(self, values: list[str]) -> Int[np.ndarray, "records"]:
+    def codes(self, values: list[str]) -> Int[np.ndarray, " records"]:
         """Codes of the values; -1 for a word that is not listed."""
         code_of = {word: code for code, word in enumerate(self.words)}
         return np.array([code_of.get(value, -1) for value in values], dtype=np.int64)

@@ -167,19 +167,19 @@ def _block(rows: int, seed: int, block: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(columns)
 
 
-def _beta_like(u: Float64[np.ndarray, "block"]) -> Float64[np.ndarray, "block"]:
+def _beta_like(u: Float64[np.ndarray, " block"]) -> Float64[np.ndarray, " block"]:
     """A humped age distribution on [0, 1] from uniform draws, without a special function."""
     return np.asarray(0.55 * u + 0.45 * (1 - np.sqrt(1 - u)))
 
 
-def _pick(shares: Float64[np.ndarray, "values"], u: Float64[np.ndarray, "block"]) -> Int64[np.ndarray, "block"]:
+def _pick(shares: Float64[np.ndarray, " values"], u: Float64[np.ndarray, " block"]) -> Int64[np.ndarray, " block"]:
     cumulative = np.cumsum(shares / shares.sum())
     return np.asarray(np.minimum(np.searchsorted(cumulative, u, side="right"), len(shares) - 1))
 
 
 def _pick_by(
-    shares: Float64[np.ndarray, "given values"], given: Int64[np.ndarray, "block"], u: Float64[np.ndarray, "block"]
-) -> Int64[np.ndarray, "block"]:
+    shares: Float64[np.ndarray, "given values"], given: Int64[np.ndarray, " block"], u: Float64[np.ndarray, " block"]
+) -> Int64[np.ndarray, " block"]:
     """Draw from the row of `shares` that `given` names: one search in all rows' cumulative shares end to end."""
     cumulative = np.cumsum(shares / shares.sum(axis=1, keepdims=True), axis=1)
     cumulative[:, -1] = 1.0
@@ -190,7 +190,7 @@ def _pick_by(
     )
 
 
-def _education(age: np.ndarray, region: np.ndarray, u: np.ndarray) -> Int64[np.ndarray, "block"]:
+def _education(age: np.ndarray, region: np.ndarray, u: np.ndarray) -> Int64[np.ndarray, " block"]:
     tilt = np.array([0.35, 0, 0.1, 0, -0.1, -0.15, 0, -0.2, -0.2, 0, -0.3, -0.25])[region] + (45 - age) / 120
     education = _pick(_EDUCATION_SHARES, np.clip(u ** np.exp(-tilt), 0, 1 - 1e-12))
     # the young have not finished yet; nobody is a doctor before 25
@@ -204,7 +204,7 @@ def _occupation_shares() -> Float64[np.ndarray, "education occupation"]:
     return np.asarray(_OCCUPATION_LOW ** (1 - level) * _OCCUPATION_HIGH**level)
 
 
-def _marital(age: np.ndarray, u: np.ndarray) -> Int64[np.ndarray, "block"]:
+def _marital(age: np.ndarray, u: np.ndarray) -> Int64[np.ndarray, " block"]:
     band = np.digitize(age, [20, 26, 35, 50, 65, 80])
     shares = np.array(
         [
@@ -220,7 +220,7 @@ def _marital(age: np.ndarray, u: np.ndarray) -> Int64[np.ndarray, "block"]:
     return _pick_by(shares, band, u)
 
 
-def _employment(age: np.ndarray, education: np.ndarray, u: np.ndarray) -> Int64[np.ndarray, "block"]:
+def _employment(age: np.ndarray, education: np.ndarray, u: np.ndarray) -> Int64[np.ndarray, " block"]:
     band = np.digitize(age, [20, 26, 55, 63, 67, 75]) * 2 + (education >= 4)
     shares = np.array(
         [
@@ -238,7 +238,7 @@ def _employment(age: np.ndarray, education: np.ndarray, u: np.ndarray) -> Int64[
 
 def _hours(
     employment: np.ndarray, occupation: np.ndarray, normal: np.ndarray, u: np.ndarray
-) -> Int64[np.ndarray, "block"]:
+) -> Int64[np.ndarray, " block"]:
     usual = np.array([38.5, 46, 40, 37, 0, 0])[employment] + np.isin(occupation, (8, 11, 16)) * 5
     hours = np.where(u < 0.45, usual, usual + np.where(u < 0.7, 3, 9) * normal)
     hours = np.where((u > 0.82) & (employment < 3), 20 + 4 * normal, hours)
@@ -254,7 +254,7 @@ def _income(
     employment: np.ndarray,
     hours: np.ndarray,
     normal: np.ndarray,
-) -> Float64[np.ndarray, "block"]:
+) -> Float64[np.ndarray, " block"]:
     experience = np.clip(age - 18, 0, 40)
     log_pay = 9.75 + 0.14 * education + np.log(_PAY[occupation]) + 0.028 * experience - 0.00035 * experience**2
     log_pay += np.log(np.maximum(hours, 1) / 38) - 0.06 * (sex == 0) + 0.12 * (region == 0)
@@ -264,7 +264,7 @@ def _income(
     return np.where(employment == 5, 0.0, np.round(np.exp(log_income), 2))
 
 
-def _hired(age: np.ndarray, u: np.ndarray) -> Int64[np.ndarray, "block"]:
+def _hired(age: np.ndarray, u: np.ndarray) -> Int64[np.ndarray, " block"]:
     """Day of hiring: recent for most, never before the age of sixteen."""
     last = (_HIRE_LAST - date(1970, 1, 1)).days
     span = np.minimum((age - 15.5) * 365.25, (_HIRE_LAST - _HIRE_FIRST).days)

@@ -39,7 +39,7 @@ class PlacedType(pa.ExtensionType):  # type: ignore[misc]
         return cls()
 
 
-def place_objects(column: Column, values: Iterable[Any]) -> Int64[np.ndarray, "records"]:
+def place_objects(column: Column, values: Iterable[Any]) -> Int64[np.ndarray, " records"]:
     """`column.place` of each value."""
     objects = list(values)
     types = set(map(type, objects))
@@ -53,7 +53,7 @@ def place_objects(column: Column, values: Iterable[Any]) -> Int64[np.ndarray, "r
     return positions
 
 
-def _place_alike(column: Column, kind: type, objects: list[Any]) -> Int64[np.ndarray, "records"]:
+def _place_alike(column: Column, kind: type, objects: list[Any]) -> Int64[np.ndarray, " records"]:
     """`column.place` of objects of one type."""
     if kind in _EQUAL_MEANS_SAME:
         known = {value: int(column.place(value)) for value in set(objects)}
@@ -61,7 +61,7 @@ def _place_alike(column: Column, kind: type, objects: list[Any]) -> Int64[np.nda
     return np.fromiter(map(column.place, objects), dtype=np.int64, count=len(objects))
 
 
-def placed_array(positions: Int64[np.ndarray, "records"]) -> pa.ExtensionArray:
+def placed_array(positions: Int64[np.ndarray, " records"]) -> pa.ExtensionArray:
     """Positions as a column that Arrow can cut into batches."""
     return pa.ExtensionArray.from_storage(PlacedType(), pa.array(positions))
 

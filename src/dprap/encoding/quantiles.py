@@ -16,7 +16,7 @@ from dprap.schema import Schema
 from dprap.schema.columns.numeric import Histogram, Numeric
 
 if TYPE_CHECKING:
-    from dprap.privacy import Measurement
+    from dprap.accounting import Measurement
 
 
 def quantile_edges(measurement: Measurement, column: Numeric, bins: int) -> tuple[float, ...] | tuple[int, ...]:
@@ -67,14 +67,14 @@ def rebin(schema: Schema, name: str, edges: tuple[float, ...], *, histogram: His
     return Schema.of({**mapping, "columns": {**mapping["columns"], name: settings}})
 
 
-def _regular_counts(measurement: Measurement, column: Numeric) -> Float64[np.ndarray, "bins"]:
+def _regular_counts(measurement: Measurement, column: Numeric) -> Float64[np.ndarray, " bins"]:
     """Noisy counts of the bins, without that of null."""
     if len(measurement.marginal.columns) != 1 or len(measurement.counts) != column.size:
         raise SettingsError("the measurement is not of this column alone. Measure its one-way marginal.")
     return np.asarray(measurement.counts[: column.regular], dtype=np.float64)
 
 
-def _monotone(noisy: Float64[np.ndarray, "edges"]) -> Float64[np.ndarray, "edges"]:
+def _monotone(noisy: Float64[np.ndarray, " edges"]) -> Float64[np.ndarray, " edges"]:
     from_above = np.maximum.accumulate(noisy)
     from_below = np.minimum.accumulate(noisy[::-1])[::-1]
     return np.asarray((from_above + from_below) / 2)

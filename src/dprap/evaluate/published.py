@@ -9,7 +9,7 @@ from dprap.array_types import Answers
 from dprap.encoding import Codes
 from dprap.errors import WorkloadError
 from dprap.mechanisms.result import MechanismResult
-from dprap.privacy.exact import ExactAnswers
+from dprap.privacy.exact_counts import ExactAnswers
 from dprap.queries import Family
 from dprap.relaxed.marginals import answers
 from dprap.relaxed.rows import RelaxedDataset

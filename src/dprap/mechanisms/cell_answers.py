@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
+from dprap.accounting import Measurement
 from dprap.array_types import Answers
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
-from dprap.privacy import Measurement
 from dprap.queries import CellFamily, Custom, Marginal
 from dprap.relaxed.simplex import project_simplex
 from dprap.workload import Workload
 
-Distribution = Float[np.ndarray, "cells"]
+Distribution = Float[np.ndarray, " cells"]
 """Non-negative numbers that sum to one."""
 
 
@@ -22,7 +22,7 @@ def distribution_of(measurement: Measurement, records: float) -> Distribution:
     return project_simplex(measurement.counts / records)
 
 
-def family_answers(domain: Domain, family: CellFamily, fractions: Float[np.ndarray, "cells"]) -> Answers:
+def family_answers(domain: Domain, family: CellFamily, fractions: Float[np.ndarray, " cells"]) -> Answers:
     """Answers of a family from unbiased estimates of its cells.
 
     Cells of a marginal are made a distribution. Sums of many cells are not: pushing the noise of

@@ -13,14 +13,15 @@ from typing import Literal
 
 import numpy as np
 
+from dprap.accounting import Neighbors
+from dprap.accounting.stddev import stddev_for
 from dprap.errors import SettingsError
 from dprap.mechanisms.cell_answers import cell_families, family_answers
 from dprap.mechanisms.outline import PlannedStep, measured_marginals, rho_of_records, total_of_records
 from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.privacy import Curator, Neighbors
-from dprap.privacy.gaussian import stddev_for
+from dprap.privacy import Curator
 from dprap.queries import Marginal
 from dprap.relaxed.simplex import project_simplex
 from dprap.workload import Workload

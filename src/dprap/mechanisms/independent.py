@@ -7,12 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from dprap.accounting import Neighbors
 from dprap.mechanisms.cell_answers import distribution_of
 from dprap.mechanisms.outline import PlannedStep, measured_marginals, rho_of_records, total_of_records
 from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.privacy import Curator, Neighbors
+from dprap.privacy import Curator
 from dprap.queries import Marginal
 from dprap.relaxed.rows import RelaxedDataset, uniform_weights
 from dprap.workload import Workload

@@ -14,14 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dprap.accounting import Measurement, Neighbors, QueryMeasurement
+from dprap.accounting.stddev import stddev_for
 from dprap.array_types import Answers
 from dprap.errors import SettingsError
 from dprap.mechanisms.outline import PlannedStep, rho_of_records, total_of_records
 from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.privacy import Curator, Measurement, Neighbors, QueryMeasurement
-from dprap.privacy.gaussian import stddev_for
+from dprap.privacy import Curator
 from dprap.queries import Custom, Family, Marginal, Query
 from dprap.relaxed.fit import FitResult
 from dprap.relaxed.jax.families import FamilyTarget, FamilyTargets, fit_families

@@ -12,8 +12,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from dprap.accounting import Measurement
 from dprap.errors import SettingsError
-from dprap.privacy import Curator, Measurement
+from dprap.privacy import Curator
 from dprap.queries import Marginal
 
 

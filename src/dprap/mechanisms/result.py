@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from dprap.accounting import Measurement, QueryMeasurement
 from dprap.array_types import Answers
-from dprap.privacy import Measurement, QueryMeasurement
 from dprap.relaxed.rows import RelaxedDataset
 
 

@@ -1,7 +1,17 @@
-"""The private side: neighbour relations, accounting, noise, the curator and the ledger."""
+"""The boundary: exact counts go in, noisy results that were charged for come out.
 
-from dprap.privacy.accounting import Accounting, Rho, epsilon_from_rho, rho_from_epsilon
-from dprap.privacy.budget import Budget, default_delta
+curator        the only door: verbs that compute, charge, draw and store
+steps          the steps of a run in order, replayed or taken
+exact_counts   exact integers behind the verbs, counted once
+gaussian       discrete Gaussian noise on integers
+selection      the exponential mechanism in integer arithmetic
+scores         what a choice looks at, and how far one person moves it
+entropy        where random bits come from
+person_bound   at most so many records of one person
+stopwatch      time on the private side, kept apart from what is published
+ledger/        what was spent on a data set, durable before anything is drawn
+"""
+
 from dprap.privacy.curator import Curator
 from dprap.privacy.ledger import (
     Ledger,
@@ -12,35 +22,21 @@ from dprap.privacy.ledger import (
     named_ledger,
     read_ledger,
 )
-from dprap.privacy.measurement import Certificate, DrawnTable, Measurement, QueryMeasurement
-from dprap.privacy.neighbors import Neighbors, Relation
-from dprap.privacy.people import Excess, PersonColumn, bound_records, open_bounded
+from dprap.privacy.person_bound import Excess, PersonColumn, bound_records, open_bounded
 from dprap.privacy.scores import Score
 
 __all__ = [
-    "Accounting",
-    "Budget",
-    "Certificate",
     "Curator",
-    "DrawnTable",
     "Excess",
     "Ledger",
     "LedgerState",
-    "Measurement",
-    "Neighbors",
     "PersonColumn",
-    "QueryMeasurement",
-    "Relation",
-    "Rho",
     "Score",
     "balance_lines",
     "bound_records",
     "caution_lines",
-    "default_delta",
     "default_ledger",
-    "epsilon_from_rho",
     "named_ledger",
     "open_bounded",
     "read_ledger",
-    "rho_from_epsilon",
 ]

@@ -15,18 +15,19 @@ from statistics import NormalDist
 
 import numpy as np
 
+from dprap.accounting.budget import Budget
+from dprap.accounting.measurement import Certificate, DrawnTable, Measurement, QueryMeasurement
+from dprap.accounting.neighbors import Neighbors
+from dprap.accounting.stddev import stddev_for
+from dprap.accounting.zcdp import Rho
 from dprap.array_types import Answers, Counts
 from dprap.domain import Domain
 from dprap.errors import BudgetError, DataError, LedgerError, SettingsError, WorkloadError
-from dprap.privacy.accounting import Rho
-from dprap.privacy.budget import Budget
 from dprap.privacy.entropy import Entropy, InsecureSeededEntropy, OsEntropy
-from dprap.privacy.exact import ExactAnswers
-from dprap.privacy.gaussian import add_discrete_gaussian, stddev_for
+from dprap.privacy.exact_counts import ExactAnswers
+from dprap.privacy.gaussian import add_discrete_gaussian
 from dprap.privacy.ledger import Arrays, Ledger
 from dprap.privacy.ledger.journal import Journal, MemoryJournal
-from dprap.privacy.measurement import Certificate, DrawnTable, Measurement, QueryMeasurement
-from dprap.privacy.neighbors import Neighbors
 from dprap.privacy.scores import ESTIMATE_GRID, MAX_COUNT, Score, grid_estimates
 from dprap.privacy.selection import inverse_temperature, pick_top
 from dprap.privacy.steps import Steps, digest_of, label

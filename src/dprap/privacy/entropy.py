@@ -18,7 +18,7 @@ class Entropy(Protocol):
         """Whether noise drawn from it protects anybody."""
         ...
 
-    def words(self, count: int) -> UInt64[np.ndarray, "count"]:
+    def words(self, count: int) -> UInt64[np.ndarray, " count"]:
         """Uniform 64-bit words."""
         ...
 
@@ -32,7 +32,7 @@ class OsEntropy:
 
     secure = True
 
-    def words(self, count: int) -> UInt64[np.ndarray, "count"]:
+    def words(self, count: int) -> UInt64[np.ndarray, " count"]:
         """Uniform 64-bit words."""
         return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
 
@@ -49,7 +49,7 @@ class InsecureSeededEntropy:
     def __init__(self, insecure_noise_seed: int) -> None:
         self._generator = np.random.Generator(np.random.PCG64(insecure_noise_seed))
 
-    def words(self, count: int) -> UInt64[np.ndarray, "count"]:
+    def words(self, count: int) -> UInt64[np.ndarray, " count"]:
         """Uniform 64-bit words."""
         return self._generator.integers(0, 2**64, size=count, dtype=np.uint64)
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal, localcontext
-from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -32,7 +31,6 @@ from opendp.mod import Measurement, enable_features
 
 from dprap.array_types import Counts
 from dprap.errors import BudgetError
-from dprap.privacy.accounting import Rho
 from dprap.privacy.entropy import Entropy
 
 OPENDP_CELLS = 4_096
@@ -46,26 +44,7 @@ _BITS = 256
 _CHUNK = 1 << 18
 # Draws are made this many at a time: the words stay in cache, and long vectors need little extra memory.
 
-_Table: TypeAlias = tuple[list[int], UInt64[np.ndarray, "support"]]
-
-_MAX_STDDEV = 2.0**40
-# Noise of this size says nothing about any table, and leaves 64-bit integers room for the counts.
-
-
-def stddev_for(l2_squared: int, rho: Rho) -> float:
-    """The σ in counts that makes a vector of squared L2 sensitivity `l2_squared` ρ-zCDP: Δ/√(2ρ), rounded up.
-
-    The quotient is an exact fraction; turning it into a float and taking the root err by less than 2^-52 relatively, so
-    adding 2^-50 rounds up for sure.
-    """
-    if not rho > 0:
-        raise BudgetError("a measurement needs a positive share of the budget.")
-    variance = l2_squared / (2 * Fraction(rho))
-    if variance > Fraction(_MAX_STDDEV) ** 2:
-        raise BudgetError(
-            f"a share of rho = {float(rho):.2g} would mean noise of more than 10^12 counts. Spend more on less."
-        )
-    return math.sqrt(float(variance)) * (1 + 2**-50)
+_Table: TypeAlias = tuple[list[int], UInt64[np.ndarray, " support"]]
 
 
 def add_discrete_gaussian(counts: Counts, stddev_counts: float, entropy: Entropy) -> Counts:

@@ -25,9 +25,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dprap.accounting.neighbors import Neighbors
 from dprap.array_types import Answers, Counts
 from dprap.errors import SettingsError
-from dprap.privacy.neighbors import Neighbors
 
 ESTIMATE_GRID = 256
 """Estimates are rounded to 1/256 of a count."""

@@ -26,8 +26,8 @@ from fractions import Fraction
 import numpy as np
 from jaxtyping import Int64
 
+from dprap.accounting.zcdp import Rho
 from dprap.errors import BudgetError, SettingsError
-from dprap.privacy.accounting import Rho
 from dprap.privacy.entropy import Entropy
 
 _BITS = 256
@@ -44,7 +44,7 @@ def inverse_temperature(sensitivity: int, rho: Rho) -> float:
 
 
 def pick_top(
-    scores: Int64[np.ndarray, "candidates"], *, k: int, eta: float, entropy: Entropy, excluded: Sequence[int] = ()
+    scores: Int64[np.ndarray, " candidates"], *, k: int, eta: float, entropy: Entropy, excluded: Sequence[int] = ()
 ) -> list[int]:
     """Indices of k distinct candidates, by k successive exponential-mechanism picks on integer scores.
 
@@ -75,7 +75,7 @@ def pick_top(
     return picked
 
 
-def _levels(scores: Int64[np.ndarray, "candidates"]) -> tuple[list[int], list[int]]:
+def _levels(scores: Int64[np.ndarray, " candidates"]) -> tuple[list[int], list[int]]:
     """Distinct scores, highest first, and the number of candidates at each."""
     lowest, highest = int(scores.min()), int(scores.max())
     if highest - lowest <= max(1 << 20, 4 * scores.size):

@@ -52,7 +52,7 @@ class Marginal:
         """Index of the cell with the given codes, one a column."""
         return int(np.ravel_multi_index(tuple(codes), domain.shape_of(self.columns))) if self.columns else 0
 
-    def codes(self, domain: Domain, cells: Int[np.ndarray, "cells"]) -> Int[np.ndarray, "cells columns"]:
+    def codes(self, domain: Domain, cells: Int[np.ndarray, " cells"]) -> Int[np.ndarray, "cells columns"]:
         """Codes of the given cells, one row a cell."""
         if not self.columns:
             return np.zeros((len(cells), 0), dtype=np.int64)

@@ -31,9 +31,9 @@ from dprap.relaxed.rounding import Owners, share_out, systematic_columns
 from dprap.relaxed.rows import RelaxedDataset
 
 Records = list[CodeColumn]
-Broken = Callable[[Records], Bool[np.ndarray, "records"]]
+Broken = Callable[[Records], Bool[np.ndarray, " records"]]
 """Tells which records break a constraint."""
-OwnerOf = Int64[np.ndarray, "records"]
+OwnerOf = Int64[np.ndarray, " records"]
 Amend = Callable[[Records, OwnerOf, np.random.Generator], tuple[Records, OwnerOf]]
 """Takes records and their owners and returns as many records that break no constraint."""
 
@@ -139,7 +139,7 @@ class _Counts:
         self.positions = tuple(domain.position(name) for name in columns)
         self.strides = tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
         self._shares = cell_table(relaxed, columns).reshape(-1)
-        self.excess: Float32[np.ndarray, "cells"] = np.zeros(len(self._shares), np.float32)
+        self.excess: Float32[np.ndarray, " cells"] = np.zeros(len(self._shares), np.float32)
 
     def add(self, records: Records, count: int) -> None:
         """Count more records, of which `count · share` were expected in each cell."""
@@ -147,8 +147,8 @@ class _Counts:
         self.excess += (found - count * self._shares.astype(np.float64)).astype(np.float32)
 
     def cells(
-        self, records: Records, which: slice | Int64[np.ndarray, "chosen"], *, without: int = -1
-    ) -> Int64[np.ndarray, "chosen"]:
+        self, records: Records, which: slice | Int64[np.ndarray, " chosen"], *, without: int = -1
+    ) -> Int64[np.ndarray, " chosen"]:
         """Cells of some records; with `without`, as if that column had code 0."""
         parts = (
             records[position][which].astype(np.int64) * stride
@@ -177,7 +177,7 @@ def _matched(
     return [_Counts(domain, columns, relaxed) for columns in ordered]
 
 
-def _block_starts(owners: Owners, block_records: int) -> tuple[Int64[np.ndarray, "blocks"], bool]:
+def _block_starts(owners: Owners, block_records: int) -> tuple[Int64[np.ndarray, " blocks"], bool]:
     """First record of each block, and whether blocks have records of several owners."""
     count = int(owners.sizes.sum())
     merged = max(1, len(owners.sizes) * block_records // (2 * count))
@@ -238,7 +238,7 @@ class _Exchange:
         one, other = one[made], other[made]
         column[one], column[other] = column[other], column[one]
 
-    def _pairs(self) -> tuple[Int64[np.ndarray, "pairs"], Int64[np.ndarray, "pairs"]]:
+    def _pairs(self) -> tuple[Int64[np.ndarray, " pairs"], Int64[np.ndarray, " pairs"]]:
         """Random disjoint pairs of records, each within a block, from a sample of the blocks."""
         share = max(self._settings.sample, min(1.0, 512 / len(self._records[0])))
         blocks = np.flatnonzero(self._rng.random(len(self._sizes)) < share)
@@ -251,8 +251,8 @@ class _Exchange:
         return places[:-1:2][together], places[1::2][together]
 
     def _likelihood_ratio(
-        self, position: int, one: Int64[np.ndarray, "pairs"], other: Int64[np.ndarray, "pairs"]
-    ) -> Float32[np.ndarray, "pairs"] | float:
+        self, position: int, one: Int64[np.ndarray, " pairs"], other: Int64[np.ndarray, " pairs"]
+    ) -> Float32[np.ndarray, " pairs"] | float:
         """How likely the records are after an exchange, against before; 1 within an owner."""
         if self._owner_of is None:
             return 1.0
@@ -266,8 +266,8 @@ class _Exchange:
         return np.asarray(np.minimum(ratio, np.float32(1.0)))
 
     def _allowed(
-        self, position: int, one: Int64[np.ndarray, "pairs"], other: Int64[np.ndarray, "pairs"]
-    ) -> Bool[np.ndarray, "pairs"]:
+        self, position: int, one: Int64[np.ndarray, " pairs"], other: Int64[np.ndarray, " pairs"]
+    ) -> Bool[np.ndarray, " pairs"]:
         """Which exchanges leave both records without a broken constraint."""
         if self._broken is None:
             return np.ones(len(one), dtype=bool)
@@ -281,9 +281,9 @@ class _Exchange:
 class _Move:
     """What exchanges do to one marginal: each record leaves a cell and enters another."""
 
-    left: tuple[Int64[np.ndarray, "pairs"], Int64[np.ndarray, "pairs"]]
-    entered: tuple[Int64[np.ndarray, "pairs"], Int64[np.ndarray, "pairs"]]
-    moves: Bool[np.ndarray, "pairs"]
+    left: tuple[Int64[np.ndarray, " pairs"], Int64[np.ndarray, " pairs"]]
+    entered: tuple[Int64[np.ndarray, " pairs"], Int64[np.ndarray, " pairs"]]
+    moves: Bool[np.ndarray, " pairs"]
 
     @classmethod
     def of(
@@ -291,8 +291,8 @@ class _Move:
         table: _Counts,
         records: Records,
         position: int,
-        one: Int64[np.ndarray, "pairs"],
-        other: Int64[np.ndarray, "pairs"],
+        one: Int64[np.ndarray, " pairs"],
+        other: Int64[np.ndarray, " pairs"],
     ) -> _Move:
         """The cells that the pairs would leave and enter by exchanging codes of a column."""
         stride = table.strides[table.positions.index(position)]
@@ -306,14 +306,14 @@ class _Move:
             rest_one != rest_other,
         )
 
-    def gain(self, excess: Float32[np.ndarray, "cells"]) -> Float32[np.ndarray, "pairs"]:
+    def gain(self, excess: Float32[np.ndarray, " cells"]) -> Float32[np.ndarray, " pairs"]:
         """Half of what the sum of squares loses: two cells give a record, two others take one."""
         change = excess[self.left[0]] + excess[self.left[1]]
         change -= excess[self.entered[0]]
         change -= excess[self.entered[1]]
         return np.where(self.moves, change - np.float32(2), np.float32(0))
 
-    def make(self, excess: Float32[np.ndarray, "cells"], made: Int64[np.ndarray, "made"]) -> None:
+    def make(self, excess: Float32[np.ndarray, " cells"], made: Int64[np.ndarray, " made"]) -> None:
         """Count the exchanges that were made."""
         for cells in self.left:
             np.subtract.at(excess, cells[made], np.float32(1))

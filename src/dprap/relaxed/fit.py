@@ -60,8 +60,8 @@ class Target:
     """
 
     marginal: Partition
-    shares: Float32[np.ndarray, "cells"]
-    weights: Float32[np.ndarray, "cells"]
+    shares: Float32[np.ndarray, " cells"]
+    weights: Float32[np.ndarray, " cells"]
 
 
 @dataclass(frozen=True)

@@ -168,11 +168,11 @@ class Blocks:
         cut = min(range(1, len(axes)), key=lambda i: math.prod(sizes[:i]) + math.prod(sizes[i:]))
         return axes[:cut], axes[cut:]
 
-    def shares(self, marginal: Partition) -> Float32[np.ndarray, "cells"]:
+    def shares(self, marginal: Partition) -> Float32[np.ndarray, " cells"]:
         """Shares of all cells of a marginal, as a fit sees them."""
         axes = axes_of(marginal)
         if len(axes) == 1:
-            alone: Float32[np.ndarray, "cells"] = self.of(axes[0]).mean(axis=1)
+            alone: Float32[np.ndarray, " cells"] = self.of(axes[0]).mean(axis=1)
             return alone
         left, right = self.halves(axes)
         return np.ravel(self.product(left) @ self.product(right).T) / np.float32(self.probabilities.shape[1])

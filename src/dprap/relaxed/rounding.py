@@ -24,7 +24,7 @@ from dprap.errors import SettingsError
 from dprap.relaxed.rows import RelaxedDataset
 
 Method = Literal["independent", "systematic"]
-Sizes = Int64[np.ndarray, "rows"]
+Sizes = Int64[np.ndarray, " rows"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Owners:
         """Position of each owner's first record."""
         return np.asarray(np.cumsum(self.sizes) - self.sizes)
 
-    def of_records(self) -> Int64[np.ndarray, "records"]:
+    def of_records(self) -> Int64[np.ndarray, " records"]:
         """The owner of every record."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
@@ -108,7 +108,7 @@ def systematic_columns(relaxed: RelaxedDataset, owners: Owners, rng: np.random.G
 def whole_counts(
     block: Float64[np.ndarray, "codes rows"],
     sizes: Sizes,
-    wanted: Float64[np.ndarray, "codes"],
+    wanted: Float64[np.ndarray, " codes"],
     rng: np.random.Generator,
 ) -> Int64[np.ndarray, "codes rows"]:
     """Whole numbers of records by code and owner, near `block * sizes`.
@@ -151,12 +151,12 @@ def whole_counts(
     return counts
 
 
-def _whole_total(wanted: Float64[np.ndarray, "codes"]) -> Int64[np.ndarray, "codes"]:
+def _whole_total(wanted: Float64[np.ndarray, " codes"]) -> Int64[np.ndarray, " codes"]:
     """Round to whole numbers with the same sum: the largest remainders are rounded up."""
     whole = np.floor(wanted)
     up = round(float(wanted.sum())) - int(whole.sum())
     whole[np.argsort(whole - wanted, kind="stable")[:up]] += 1
-    total: Int64[np.ndarray, "codes"] = whole.astype(np.int64)
+    total: Int64[np.ndarray, " codes"] = whole.astype(np.int64)
     return total
 
 

@@ -34,7 +34,7 @@ class RelaxedDataset:
 
     domain: Domain
     probabilities: Relaxed
-    weights: Float32[np.ndarray, "rows"]
+    weights: Float32[np.ndarray, " rows"]
     logits: Relaxed | None = None
 
     def __post_init__(self) -> None:
@@ -83,6 +83,6 @@ def normalise_logits(slices: Mapping[str, slice], logits: Relaxed, probabilities
         np.maximum(part, _LOWEST_LOGIT, out=part)
 
 
-def uniform_weights(rows: int) -> Float32[np.ndarray, "rows"]:
+def uniform_weights(rows: int) -> Float32[np.ndarray, " rows"]:
     """Equal weights that sum to one."""
     return np.full(rows, 1 / rows, dtype=np.float32)

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float, Num
 
 
-def project_simplex(values: Num[np.ndarray, "cells"], total: float = 1.0) -> Float[np.ndarray, "cells"]:
+def project_simplex(values: Num[np.ndarray, " cells"], total: float = 1.0) -> Float[np.ndarray, " cells"]:
     """The nearest point, in Euclidean distance, with non-negative entries that sum to `total`.
 
     The result is max(x − τ, 0) with τ such that the sum is `total`.
@@ -29,5 +29,5 @@ def project_simplex(values: Num[np.ndarray, "cells"], total: float = 1.0) -> Flo
     descending = np.sort(values[values > highest - total])[::-1]
     excess = np.cumsum(descending) - total
     kept = np.flatnonzero(descending * np.arange(1, len(descending) + 1) > excess)[-1]
-    projected: Float[np.ndarray, "cells"] = np.maximum(values - excess[kept] / (kept + 1), 0.0)
+    projected: Float[np.ndarray, " cells"] = np.maximum(values - excess[kept] / (kept + 1), 0.0)
     return projected

@@ -120,7 +120,7 @@ def _redrawn(
     )
 
 
-def _inside(column: Column, array: pa.Array, values: ValueSet) -> Bool[np.ndarray, "records"]:
+def _inside(column: Column, array: pa.Array, values: ValueSet) -> Bool[np.ndarray, " records"]:
     """Which decoded values are in a set."""
     null = np.asarray(array.is_null().to_numpy(zero_copy_only=False), dtype=bool)
     return np.where(null, values.missing, column.holds(values, array))

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 import numpy as np
 from jaxtyping import Bool
 
+from dprap.accounting.measurement import Measurement, QueryMeasurement
 from dprap.array_types import CodeColumn
 from dprap.encoding import Codes
 from dprap.errors import SettingsError
-from dprap.privacy.measurement import Measurement, QueryMeasurement
 from dprap.relaxed import RelaxedDataset
 from dprap.relaxed.exchange import OwnerOf, Records, draw_jointly
 from dprap.relaxed.rounding import independent_columns, share_out
@@ -98,7 +98,7 @@ class _Possible:
         self._forbidden = [each.forbidden() for each in self._constraints]
         self._conditioned_on = conditioned_on
 
-    def broken(self, records: Sequence[CodeColumn]) -> Bool[np.ndarray, "records"]:
+    def broken(self, records: Sequence[CodeColumn]) -> Bool[np.ndarray, " records"]:
         """Which records break a constraint."""
         found = np.zeros(len(records[0]), dtype=bool)
         for constraint, forbidden in zip(self._constraints, self._forbidden, strict=True):

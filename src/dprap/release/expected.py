@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dprap.privacy.measurement import Measurement
+from dprap.accounting.measurement import Measurement
 from dprap.queries import Marginal
 
 if TYPE_CHECKING:

@@ -23,12 +23,12 @@ import pyarrow as pa
 import pyarrow.parquet
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from dprap.accounting.measurement import Certificate
+from dprap.accounting.neighbors import Relation
 from dprap.documents import DocumentError, parse, read_text, require_finite
 from dprap.encoding import write_table
 from dprap.errors import DprapError
 from dprap.limits import MAX_FAMILY_CELLS, MAX_RECORDS, MAX_SEED
-from dprap.privacy.measurement import Certificate
-from dprap.privacy.neighbors import Relation
 from dprap.public import PublicFacts
 from dprap.relaxed import RelaxedDataset
 from dprap.release.archive import read_arrays

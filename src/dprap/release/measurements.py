@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
+from dprap.accounting.measurement import Measurement, QueryMeasurement
 from dprap.domain import Domain
 from dprap.limits import MAX_ARCHIVE_BYTES, MAX_MEASURED_COUNTS, MAX_MEASUREMENTS, MAX_RECORDS
-from dprap.privacy.measurement import Measurement, QueryMeasurement
 from dprap.queries import Coarse, Family, Marginal, Query
 from dprap.release.stored import entry_of, family_of
 

@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
+from dprap.accounting.measurement import Certificate, Measurement, QueryMeasurement
 from dprap.array_types import Answers
 from dprap.encoding import Codes
 from dprap.errors import SettingsError
-from dprap.privacy.measurement import Certificate, Measurement, QueryMeasurement
 from dprap.public import PublicFacts
 from dprap.queries import Coarse, Family, Marginal
 from dprap.relaxed import RelaxedDataset, answers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dprap.privacy.accounting import Accounting, epsilon_from_rho, proof_of
+from dprap.accounting.zcdp import Accounting, epsilon_from_rho, proof_of
 
 # Both sums are exact fractions that became floats: how far apart they may be if they were equal.
 _ROUNDING = 1e-9

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
+from dprap.accounting.measurement import Measurement, QueryMeasurement
 from dprap.errors import WorkloadError
-from dprap.privacy.measurement import Measurement, QueryMeasurement
 from dprap.queries import Marginal, Prefix
 from dprap.relaxed import RelaxedDataset
 from dprap.release.question import Box
 from dprap.release.release import Release
 from dprap.schema import Schema
+from dprap.schema.value_sets import CodeWeights
 
 Table = Float[np.ndarray, "..."]
 Mask = Bool[np.ndarray, "..."]
@@ -41,7 +42,7 @@ class Asked:
         return self.schema.domain.shape_of(self.by)
 
     @cached_property
-    def weights(self) -> tuple[dict[str, v.CodeWeights], ...]:
+    def weights(self) -> tuple[dict[str, CodeWeights], ...]:
         """For every box, the part of each code that it holds, by column."""
         return tuple(
             {name: self.schema.columns[name].shares_of(values) for name, values in box.items()} for box in self.boxes
@@ -82,7 +83,7 @@ def shares(release: Release, asked: Asked) -> Table:
     return total
 
 
-def _box_shares(relaxed: RelaxedDataset, box: dict[str, v.CodeWeights], by: tuple[str, ...]) -> Table:
+def _box_shares(relaxed: RelaxedDataset, box: dict[str, CodeWeights], by: tuple[str, ...]) -> Table:
     """Mean over rows of the product over columns, since the columns of a relaxed row are independent."""
     rows = np.asarray(relaxed.weights, dtype=np.float64)
     for name, weights in box.items():
@@ -95,7 +96,7 @@ def _box_shares(relaxed: RelaxedDataset, box: dict[str, v.CodeWeights], by: tupl
     return np.asarray(table @ last).reshape(relaxed.domain.shape_of(by))
 
 
-def _block(relaxed: RelaxedDataset, box: dict[str, v.CodeWeights], name: str) -> Table:
+def _block(relaxed: RelaxedDataset, box: dict[str, CodeWeights], name: str) -> Table:
     block = np.asarray(relaxed.block(name), dtype=np.float64)
     return block * box[name][:, None] if name in box else block
 
@@ -193,7 +194,7 @@ def _whole_groups(asked: Asked) -> Mask:
     return np.asarray(pinned == 1)
 
 
-def _is_query(weights: v.CodeWeights, *, cumulative: bool) -> bool:
+def _is_query(weights: CodeWeights, *, cumulative: bool) -> bool:
     """Whether exactly one code is asked for or, along a cumulative column, all codes up to one."""
     whole = int(np.count_nonzero(weights))
     if not whole or ((weights > 0) & (weights < 1)).any():

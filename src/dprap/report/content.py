@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from dprap.accounting.measurement import Measurement
 from dprap.errors import WorkloadError
-from dprap.privacy.measurement import Measurement
 from dprap.queries import Coarse, Custom, Family, Marginal
 from dprap.relaxed import RelaxedDataset
 from dprap.release import Release, tally
 from dprap.schema import Column
 
-Shares = Float[np.ndarray, "codes"]
+Shares = Float[np.ndarray, " codes"]
 MAX_BARS = 40
 MAX_LISTED = 12
 ASSOCIATION_GROUPS = 16
@@ -179,7 +179,7 @@ class MeasuredFamily:
     residual: float | None
 
 
-def measured_families(release: Release) -> tuple[list[MeasuredFamily], Float[np.ndarray, "cells"]]:
+def measured_families(release: Release) -> tuple[list[MeasuredFamily], Float[np.ndarray, " cells"]]:
     """Measurements by family, dearest first, and all residuals (synthetic minus measured) in standard deviations."""
     domain = release.schema.domain
     by_family: dict[Family | Coarse, list[tuple[np.ndarray, np.ndarray, float, float]]] = {}
@@ -236,7 +236,7 @@ def association(relaxed: RelaxedDataset) -> Float[np.ndarray, "columns columns"]
 
 
 def coarse(
-    table: Float[np.ndarray, "codes rows"], weights: Float[np.ndarray, "rows"]
+    table: Float[np.ndarray, "codes rows"], weights: Float[np.ndarray, " rows"]
 ) -> Float[np.ndarray, "groups rows"]:
     """Neighbouring codes drawn together to groups of about equal share."""
     if len(table) <= ASSOCIATION_GROUPS:

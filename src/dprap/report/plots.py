@@ -247,7 +247,7 @@ def budget_bar(parts: Sequence[BudgetPart], *, private: bool) -> Html:
     return figure("budget", "Privacy budget by step", text, width, height, shapes, private=private)
 
 
-def residual_plot(residuals: Float[np.ndarray, "cells"], *, private: bool) -> Html:
+def residual_plot(residuals: Float[np.ndarray, " cells"], *, private: bool) -> Html:
     """Histogram of (synthetic − measured) / σ beside the normal density that pure noise would give."""
     width, height, base, left = 440.0, 170.0, 146.0, 12.0
     edges = np.linspace(-4, 4, 33)

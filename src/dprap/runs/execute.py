@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from dprap.accounting import Certificate, DrawnTable, Measurement
 from dprap.array_types import Answers
 from dprap.encoding import Codes
 from dprap.errors import BudgetError, SettingsError
 from dprap.mechanisms.records import estimate_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.privacy import Certificate, Curator, DrawnTable, Ledger, Measurement
+from dprap.privacy import Curator, Ledger
 from dprap.relaxed import answers
 from dprap.release.certified import table_digest
 from dprap.release.draw import draw_table, matched_marginals

@@ -16,9 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dprap.accounting.stddev import stddev_for
 from dprap.encoding import code_dtype
 from dprap.mechanisms.outline import PlannedStep
-from dprap.privacy.gaussian import stddev_for
 from dprap.runs.plan import Plan
 
 _BASE_MB = 300.0

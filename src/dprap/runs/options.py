@@ -21,7 +21,7 @@ from dprap.errors import SettingsError
 from dprap.mechanisms import DEFAULT_METHOD
 
 if TYPE_CHECKING:
-    from dprap.privacy import Neighbors
+    from dprap.accounting import Neighbors
     from dprap.workload import Workload
 
 # The plain form of options in a job file. A change of their names or meanings is another version.
@@ -161,7 +161,7 @@ class RunOptions:
         if isinstance(self.neighbors, str):
             object.__setattr__(self, "neighbors", str(self.neighbors))
             return
-        from dprap.privacy import Neighbors
+        from dprap.accounting import Neighbors
 
         if not isinstance(self.neighbors, Neighbors):
             raise SettingsError("--neighbors must be one of replace, add-remove.")

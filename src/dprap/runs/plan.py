@@ -10,11 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dprap.accounting import Accounting, Budget, Neighbors, Relation, default_delta
 from dprap.errors import BudgetError, SettingsError
 from dprap.limits import MAX_ARCHIVE_BYTES, MAX_SEED
 from dprap.mechanisms import DEFAULT_METHOD
 from dprap.mechanisms.registry import Method, method_named
-from dprap.privacy import Accounting, Budget, Neighbors, Relation, default_delta
 from dprap.public import PublicTable, read_public
 from dprap.runs.options import RunOptions, is_of_kind
 from dprap.schema import Schema

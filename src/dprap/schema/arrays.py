@@ -16,12 +16,12 @@ from jaxtyping import Bool, Float64, Int64
 
 from dprap.schema.values import Unplaced
 
-Mask: TypeAlias = Bool[np.ndarray, "records"]
-Positions: TypeAlias = Int64[np.ndarray, "records"]
+Mask: TypeAlias = Bool[np.ndarray, " records"]
+Positions: TypeAlias = Int64[np.ndarray, " records"]
 """Positions among the ordinary codes of a column, and the numbers of `Unplaced`."""
 
 PlaceOne: TypeAlias = Callable[[pa.Scalar], int]
-PlaceFloats: TypeAlias = Callable[[Float64[np.ndarray, "records"]], Positions]
+PlaceFloats: TypeAlias = Callable[[Float64[np.ndarray, " records"]], Positions]
 PlaceWhole: TypeAlias = Callable[[Positions, "Mask | None"], Positions]
 """Places whole numbers. The mask tells which ones lie beyond int64; those are at its ends."""
 

@@ -104,7 +104,7 @@ class DeterminedCodes:
     """A functional dependency in codes: `targets[code]` is the only possible target code, -1 where any is possible."""
 
     columns: tuple[str, str]
-    targets: Int64[np.ndarray, "source_codes"]
+    targets: Int64[np.ndarray, " source_codes"]
     target_size: int
 
     def forbidden(self) -> Bool[np.ndarray, "source target"]:

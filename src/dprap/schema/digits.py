@@ -16,7 +16,7 @@ from jaxtyping import Bool, Int64, Num
 
 from dprap.schema.texts import read_moment
 
-Parsed: TypeAlias = tuple[Num[np.ndarray, "values"], Bool[np.ndarray, "values"]]
+Parsed: TypeAlias = tuple[Num[np.ndarray, " values"], Bool[np.ndarray, " values"]]
 """Values in the unit of a column's bins, and which texts could be read."""
 
 # Arrow reads these without an error: 18 digits are within int64, 15 before the point are within float64.
@@ -57,7 +57,7 @@ def read_moments(texts: pa.Array, *, is_zoned: bool) -> Parsed:
 class _Digits:
     """The bytes of ASCII texts, for numbers that stand at the same place in each."""
 
-    starts: Int64[np.ndarray, "values"]
+    starts: Int64[np.ndarray, " values"]
     data: np.ndarray
 
     @classmethod
@@ -67,7 +67,7 @@ class _Digits:
         starts = np.frombuffer(offsets, dtype=width)[texts.offset : texts.offset + len(texts)]
         return cls(starts.astype(np.int64), np.frombuffer(data or b"", dtype=np.uint8))
 
-    def number(self, first: int, last: int) -> Int64[np.ndarray, "values"]:
+    def number(self, first: int, last: int) -> Int64[np.ndarray, " values"]:
         """The number that the digits from one place to another are."""
         number = np.zeros(len(self.starts), dtype=np.int32)
         for place in range(first, last + 1):
@@ -76,7 +76,7 @@ class _Digits:
             number -= ord("0")
         return number.astype(np.int64)
 
-    def days(self) -> tuple[Int64[np.ndarray, "values"], Bool[np.ndarray, "values"]]:
+    def days(self) -> tuple[Int64[np.ndarray, " values"], Bool[np.ndarray, " values"]]:
         """Days since 1970 of texts that start with YYYY-MM-DD, and which of these days exist."""
         year, month, day = self.number(0, 3), self.number(5, 6), self.number(8, 9)
         readable = (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1)

@@ -16,7 +16,7 @@ from jaxtyping import Float
 
 from dprap.errors import WorkloadError
 
-CodeWeights: TypeAlias = Float[np.ndarray, "codes"]
+CodeWeights: TypeAlias = Float[np.ndarray, " codes"]
 Interval: TypeAlias = tuple[float, float]
 """From the first value up to, not including, the second, in the unit of the column's bin edges."""
 

@@ -20,7 +20,7 @@ class CellCounts:
 
     size: int
     counts: Counts
-    cells: Int64[np.ndarray, "nonzero"] | None = None
+    cells: Int64[np.ndarray, " nonzero"] | None = None
 
     def dense(self) -> Counts:
         """Counts of all cells; zeros come from the declared domain."""

@@ -79,7 +79,7 @@ class Tally:
 
 def _cell_numbers(
     block: Sequence[CodeColumn], radix: list[tuple[int, int]], size: int
-) -> Integer[np.ndarray, "records"]:
+) -> Integer[np.ndarray, " records"]:
     """Mixed-radix cell numbers in the smallest type that holds them all, so in the fewest bytes moved."""
     dtype = np.uint16 if size <= 1 << 16 else np.int64
     if not radix:
@@ -97,7 +97,7 @@ class _DenseCounter:
         self.size = size
         self._counts = np.zeros(size, dtype=np.int64)
 
-    def add(self, cells: Integer[np.ndarray, "records"]) -> None:
+    def add(self, cells: Integer[np.ndarray, " records"]) -> None:
         counted = np.bincount(cells)  # no minlength: high empty cells need not be touched
         self._counts[: len(counted)] += counted
 
@@ -111,7 +111,7 @@ class _SparseCounter:
         self._parts: list[tuple[np.ndarray, np.ndarray]] = []
         self._pending = 0
 
-    def add(self, cells: Integer[np.ndarray, "records"]) -> None:
+    def add(self, cells: Integer[np.ndarray, " records"]) -> None:
         found, counts = np.unique(cells, return_counts=True)
         self._parts.append((found.astype(np.int64), counts.astype(np.int64)))
         self._pending += len(found)

@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dprap.accounting import Budget, Measurement, Neighbors, Relation
 from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.errors import SettingsError
@@ -18,7 +19,7 @@ from dprap.mechanisms.independent import IndependentSettings
 from dprap.mechanisms.independent import run as run_independent
 from dprap.mechanisms.records import estimate_records
 from dprap.mechanisms.result import silent
-from dprap.privacy import Budget, Curator, Measurement, Neighbors, Relation
+from dprap.privacy import Curator
 from dprap.queries import Coarse, Marginal, Threshold
 from dprap.sources import MemorySource
 from dprap.workload import Workload, all_kway

@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dprap.accounting import Budget, Neighbors
 from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.evaluate import evaluate
@@ -12,7 +13,7 @@ from dprap.mechanisms.adaptive import AdaptiveSettings, Rules, run
 from dprap.mechanisms.adaptive.choosing import choose
 from dprap.mechanisms.adaptive.groups import group_starts, is_broad, with_groups
 from dprap.mechanisms.adaptive.spending import Choose, Pool
-from dprap.privacy import Budget, Curator, Neighbors
+from dprap.privacy import Curator
 from dprap.queries import Coarse, Marginal, Partition
 from dprap.sources import MemorySource
 from dprap.workload import all_kway

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dprap.accounting import Budget, Neighbors, Relation
 from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.evaluate import evaluate
 from dprap.mechanisms.adaptive import AdaptiveSettings, run
 from dprap.mechanisms.adaptive.evidence import Evidence
 from dprap.mechanisms.adaptive.public_start import fit_to_public, records_stood_for
-from dprap.privacy import Budget, Curator, Neighbors, Relation
+from dprap.privacy import Curator
 from dprap.public import PublicTable, count_public
 from dprap.relaxed import RelaxedDataset
 from dprap.relaxed.marginals import Blocks

@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dprap.accounting import Neighbors
 from dprap.errors import SettingsError
 from dprap.mechanisms.outline import PlannedStep, measured_marginals, rho_of_records, total_of_records
 from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.privacy import Curator, Neighbors
+from dprap.privacy import Curator
 from dprap.queries import Marginal
 from dprap.relaxed.jax.families import FamilyTarget, FamilyTargets, fit_families
 from dprap.relaxed.jax.projection import ProjectionSettings

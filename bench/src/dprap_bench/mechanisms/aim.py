@@ -14,14 +14,15 @@ from fractions import Fraction
 
 import numpy as np
 
+from dprap.accounting import Measurement, Neighbors
+from dprap.accounting.stddev import stddev_for
 from dprap.errors import SettingsError
 from dprap.mechanisms.cell_answers import cell_families
 from dprap.mechanisms.outline import PlannedStep, measured_marginals, rho_of_records, total_of_records
 from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.privacy import Curator, Measurement, Neighbors, Score
-from dprap.privacy.gaussian import stddev_for
+from dprap.privacy import Curator, Score
 from dprap.queries import Marginal
 from dprap.workload import Workload
 from dprap_bench.mechanisms.graphical import fit_model, model_megabytes

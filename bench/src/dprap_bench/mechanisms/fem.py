@@ -16,12 +16,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from dprap.accounting import Neighbors
 from dprap.errors import SettingsError
 from dprap.mechanisms.outline import PlannedStep, rho_of_records, total_of_records
 from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.privacy import Curator, Neighbors
+from dprap.privacy import Curator
 from dprap.workload import Workload
 from dprap_bench.mechanisms.oracle import Oracle
 from dprap_bench.mechanisms.signed import SignedQuery, as_relaxed, select_signed

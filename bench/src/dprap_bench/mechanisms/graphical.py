@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from dprap.accounting import Measurement
 from dprap.array_types import Answers
 from dprap.domain import Domain
 from dprap.errors import SettingsError
-from dprap.privacy import Measurement
 from dprap.queries import Marginal
 from dprap_bench.mechanisms.junction import JunctionTree, Table, largest_last
 
@@ -52,8 +52,8 @@ class NoisyTable:
     """Counts of a marginal with a noise of their own in every cell; what `Measurement` is with one for all."""
 
     marginal: Marginal
-    counts: Float[np.ndarray, "cells"]
-    stddev_counts: Float[np.ndarray, "cells"]
+    counts: Float[np.ndarray, " cells"]
+    stddev_counts: Float[np.ndarray, " cells"]
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,8 @@ class GraphicalModel:
 
 
 def _draw(
-    table: Float[np.ndarray, "given cells"], given: Int[np.ndarray, "records"], rng: np.random.Generator
-) -> Int[np.ndarray, "records"]:
+    table: Float[np.ndarray, "given cells"], given: Int[np.ndarray, " records"], rng: np.random.Generator
+) -> Int[np.ndarray, " records"]:
     """One cell a record, from the row of the table that its given values name."""
     drawn = np.zeros(len(given), dtype=np.int64)
     for row in np.unique(given):

@@ -16,6 +16,8 @@ from typing import Literal
 
 import numpy as np
 
+from dprap.accounting import Measurement, Neighbors
+from dprap.accounting.stddev import stddev_for
 from dprap.domain import Domain
 from dprap.errors import SettingsError
 from dprap.mechanisms.cell_answers import cell_families, family_answers
@@ -23,8 +25,7 @@ from dprap.mechanisms.outline import PlannedStep, rho_of_records, total_of_recor
 from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.privacy import Curator, Measurement, Neighbors
-from dprap.privacy.gaussian import stddev_for
+from dprap.privacy import Curator
 from dprap.queries import Marginal
 from dprap.workload import Workload
 from dprap_bench.mechanisms.graphical import check_model_size, fit_model

@@ -9,11 +9,11 @@ from typing import Protocol
 import numpy as np
 from jaxtyping import Int
 
+from dprap.accounting import Measurement
 from dprap.array_types import Answers
 from dprap.domain import Domain
 from dprap.mechanisms.cell_answers import cell_families
 from dprap.mechanisms.result import MechanismResult
-from dprap.privacy import Measurement
 from dprap.queries import Marginal
 from dprap.workload import Workload
 from dprap_bench.mechanisms.graphical import GraphicalModel

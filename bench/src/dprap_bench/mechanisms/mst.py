@@ -14,6 +14,8 @@ from itertools import combinations
 
 import numpy as np
 
+from dprap.accounting import Measurement, Neighbors
+from dprap.accounting.stddev import stddev_for
 from dprap.domain import Domain
 from dprap.errors import SettingsError
 from dprap.mechanisms.cell_answers import cell_families
@@ -21,8 +23,7 @@ from dprap.mechanisms.outline import PlannedStep, measured_marginals, rho_of_rec
 from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.privacy import Curator, Measurement, Neighbors, Score
-from dprap.privacy.gaussian import stddev_for
+from dprap.privacy import Curator, Score
 from dprap.queries import Coarse, Groups, Marginal, Partition
 from dprap.workload import Workload
 from dprap_bench.mechanisms.graphical import NoisyTable, fit_model

@@ -15,6 +15,8 @@ from fractions import Fraction
 import numpy as np
 from jaxtyping import Float
 
+from dprap.accounting import Neighbors, QueryMeasurement
+from dprap.accounting.stddev import stddev_for
 from dprap.array_types import Answers
 from dprap.domain import Domain
 from dprap.errors import SettingsError
@@ -22,8 +24,7 @@ from dprap.mechanisms.outline import PlannedStep, rho_of_records, total_of_recor
 from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.privacy import Curator, Neighbors, QueryMeasurement
-from dprap.privacy.gaussian import stddev_for
+from dprap.privacy import Curator
 from dprap.queries import Family, Marginal
 from dprap.workload import Workload
 

@@ -22,7 +22,7 @@ from dprap.domain import Domain
 from dprap.errors import SettingsError
 from dprap.queries import Query
 
-Record = Int[np.ndarray, "columns"]
+Record = Int[np.ndarray, " columns"]
 """One code a column."""
 
 
@@ -56,7 +56,7 @@ class Oracle:
     def _programme(self) -> _Programme:
         return _Programme.of(self.domain, self.rewards)
 
-    def best(self, bonus: Float[np.ndarray, "onehot"]) -> Record:
+    def best(self, bonus: Float[np.ndarray, " onehot"]) -> Record:
         """The best record (the best found, should the solver run out of its seconds)."""
         record = _argmax_by_column(self.domain, bonus)
         if not self.rewards:
@@ -74,7 +74,7 @@ class Oracle:
                 record[column] = code
         return record
 
-    def value(self, record: Record, bonus: Float[np.ndarray, "onehot"]) -> float:
+    def value(self, record: Record, bonus: Float[np.ndarray, " onehot"]) -> float:
         """The reward of a record."""
         chosen = set((np.asarray(self.domain.offsets) + record).tolist())
         gained = sum(reward.weight for reward in self.rewards if chosen.issuperset(reward.coordinates))
@@ -86,7 +86,7 @@ def _coordinates(domain: Domain, query: Query) -> tuple[int, ...]:
     return tuple(domain.offset(name) + int(code) for name, code in zip(query.family.columns, codes, strict=True))
 
 
-def _argmax_by_column(domain: Domain, bonus: Float[np.ndarray, "onehot"]) -> Record:
+def _argmax_by_column(domain: Domain, bonus: Float[np.ndarray, " onehot"]) -> Record:
     blocks = zip(domain.offsets, domain.sizes, strict=True)
     return np.array([int(np.argmax(bonus[offset : offset + size])) for offset, size in blocks])
 
@@ -95,13 +95,13 @@ def _argmax_by_column(domain: Domain, bonus: Float[np.ndarray, "onehot"]) -> Rec
 class _Programme:
     """Constraints of the integer programme, over (codes, others, conjunctions) in this order."""
 
-    codes: Int[np.ndarray, "codes"]
+    codes: Int[np.ndarray, " codes"]
     other_columns: tuple[int, ...]
-    other_codes: tuple[Int[np.ndarray, "codes"], ...]
+    other_codes: tuple[Int[np.ndarray, " codes"], ...]
     offsets: tuple[int, ...]
-    weights: Float[np.ndarray, "conjunctions"]
+    weights: Float[np.ndarray, " conjunctions"]
     constraints: Any
-    integrality: Int[np.ndarray, "variables"]
+    integrality: Int[np.ndarray, " variables"]
 
     @classmethod
     def of(cls, domain: Domain, rewards: Sequence[Reward]) -> _Programme:
@@ -148,7 +148,7 @@ class _Programme:
             (np.arange(variables) < first_reward).astype(np.int64),
         )
 
-    def best_others(self, bonus: Float[np.ndarray, "onehot"]) -> tuple[list[int], Float[np.ndarray, "columns"]]:
+    def best_others(self, bonus: Float[np.ndarray, " onehot"]) -> tuple[list[int], Float[np.ndarray, " columns"]]:
         """In every column, the best code that no conjunction names, and its bonus."""
         best = [
             int(codes[np.argmax(bonus[offset + codes])])
@@ -156,7 +156,7 @@ class _Programme:
         ]
         return best, np.array([bonus[offset + code] for code, offset in zip(best, self.offsets, strict=True)])
 
-    def maximise(self, costs: Float[np.ndarray, "variables"], seconds: float) -> Float[np.ndarray, "variables"]:
+    def maximise(self, costs: Float[np.ndarray, " variables"], seconds: float) -> Float[np.ndarray, " variables"]:
         from scipy.optimize import Bounds, milp
 
         found = milp(
@@ -168,5 +168,5 @@ class _Programme:
         )
         if found.x is None:
             raise SettingsError(f"the integer programme found no record within {seconds:g} seconds. Allow more.")
-        solution: Float[np.ndarray, "variables"] = found.x
+        solution: Float[np.ndarray, " variables"] = found.x
         return solution

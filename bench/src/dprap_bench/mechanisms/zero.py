@@ -7,10 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from dprap.accounting import Neighbors
 from dprap.mechanisms.outline import PlannedStep
 from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.result import MechanismResult, ProgressCallback, silent
-from dprap.privacy import Curator, Neighbors
+from dprap.privacy import Curator
 from dprap.workload import Workload
 
 

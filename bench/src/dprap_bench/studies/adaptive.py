@@ -17,12 +17,12 @@ from typing import Any
 
 import dprap.mechanisms.adaptive
 import dprap.relaxed
+from dprap.accounting import Accounting
 from dprap.datasets.benchmark import load_benchmark
 from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.evaluate import Errors, evaluate
 from dprap.mechanisms.adaptive import AdaptiveSettings, run
-from dprap.privacy import Accounting
 from dprap.relaxed import round_rows
 from dprap.sources import MemorySource
 from dprap_bench.cell import StudyCell

@@ -12,10 +12,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from dprap.accounting import Accounting
 from dprap.datasets.benchmark import load_benchmark
 from dprap.evaluate import evaluate
 from dprap.mechanisms.adaptive import AdaptiveSettings, run
-from dprap.privacy import Accounting
 from dprap.sources import MemorySource
 from dprap_bench.cell import StudyCell
 from dprap_bench.record import Figures

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from dprap.accounting import Budget, Neighbors
 from dprap.datasets.example import example_schema
 from dprap.mechanisms.adaptive import AdaptiveSettings, run
-from dprap.privacy import Budget, Curator, Neighbors
+from dprap.privacy import Curator
 from dprap.queries import Marginal
 from dprap.sources import CellCounts, CountSource
 from dprap.sources.open import open_source

@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from dprap.accounting import Neighbors, Relation
 from dprap.encoding import Codes
 from dprap.evaluate import exact_answers, published_answers
-from dprap.privacy import Neighbors, Relation, gaussian
+from dprap.privacy import gaussian
 from dprap.release import Release
 from dprap.runs.execute import execute
 from dprap.runs.options import RunOptions

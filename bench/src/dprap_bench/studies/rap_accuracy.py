@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dprap.accounting import Accounting
 from dprap.datasets.benchmark import load_benchmark
 from dprap.evaluate import evaluate, exact_answers
 from dprap.mechanisms import rap
-from dprap.privacy import Accounting
 from dprap.sources import MemorySource
 from dprap_bench.cell import StudyCell
 from dprap_bench.record import Figures

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from dprap.accounting import Accounting
 from dprap.datasets.benchmark import load_benchmark
 from dprap.encoding import Codes
 from dprap.evaluate import evaluate, exact_answers
 from dprap.mechanisms import rap
-from dprap.privacy import Accounting
 from dprap.relaxed import answers, round_rows
 from dprap.sources import MemorySource
 from dprap_bench.cell import StudyCell

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float64, Int64
 
+from dprap.accounting import Measurement
 from dprap.array_types import Answers
 from dprap.mechanisms.adaptive.shrinkage import fit_shares, posterior
-from dprap.privacy import Measurement
 from dprap.queries import Partition
 from dprap.relaxed.fit import Target
 
@@ -48,7 +48,7 @@ _BANDS = 10
 # Fewer cells measured together share one mixture: bands of them would say little each.
 _CELLS_FOR_BANDS = 100_000
 
-Bins = Int64[np.ndarray, "bins"]
+Bins = Int64[np.ndarray, " bins"]
 Mixtures = Float64[np.ndarray, "bands dispersions"]
 
 
@@ -79,12 +79,12 @@ class Evidence:
         weights = (self._reliability() if shrink else np.ones(len(self.counts))) * full
         return Target(self.marginal, (self.counts / records).astype(np.float32), weights.astype(np.float32))
 
-    def _reliability(self) -> Float64[np.ndarray, "cells"]:
+    def _reliability(self) -> Float64[np.ndarray, " cells"]:
         """The posterior mean of c·x/(c·x + σ²) of every cell."""
         bins, bin_of = np.unique(_bin_of(self.counts, self.expected_counts, self.stddev_counts), return_inverse=True)
         likelihoods, departures = _likelihoods(bins)
         belongs = posterior(likelihoods, self.mixtures[_bands(bins)])
-        reliability: Float64[np.ndarray, "bins"] = (belongs * (departures / (1 + departures))).sum(axis=1)
+        reliability: Float64[np.ndarray, " bins"] = (belongs * (departures / (1 + departures))).sum(axis=1)
         return reliability[bin_of]
 
     @property
@@ -123,11 +123,13 @@ def first_evidence(measured: Sequence[Measurement], expected_counts: Sequence[An
     return evidence
 
 
-def _bin_of(counts: Answers, expected: Answers, stddev: float) -> Int64[np.ndarray, "cells"]:
+def _bin_of(counts: Answers, expected: Answers, stddev: float) -> Int64[np.ndarray, " cells"]:
     """The bin of every cell, by expected count in units of σ² and residual in units of σ."""
     levels = np.rint(_LEVELS_PER_OCTAVE * np.log2(expected / stddev**2)).astype(np.int64)
     surprises = np.minimum(np.abs(counts - expected) / stddev, _LARGEST_SURPRISE)
-    bins: Int64[np.ndarray, "cells"] = levels * _SURPRISES + np.rint(_SURPRISES_PER_STDDEV * surprises).astype(np.int64)
+    bins: Int64[np.ndarray, " cells"] = levels * _SURPRISES + np.rint(_SURPRISES_PER_STDDEV * surprises).astype(
+        np.int64
+    )
     return bins
 
 
@@ -146,7 +148,7 @@ def _bands(bins: Bins) -> Bins:
 
 
 def _fit_mixtures(
-    likelihoods: Float64[np.ndarray, "bins dispersions"], cells: Float64[np.ndarray, "bins"], bands: Bins | None
+    likelihoods: Float64[np.ndarray, "bins dispersions"], cells: Float64[np.ndarray, " bins"], bands: Bins | None
 ) -> Mixtures:
     """Shares of the dispersions, as if one cell more had been spread over all of them."""
     if bands is None:

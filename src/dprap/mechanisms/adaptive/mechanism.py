@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dprap.accounting import Measurement
 from dprap.array_types import Answers, Relaxed
 from dprap.mechanisms.adaptive.choosing import choose
 from dprap.mechanisms.adaptive.evidence import Evidence, first_evidence
@@ -31,7 +32,7 @@ from dprap.mechanisms.adaptive.spending import (
 )
 from dprap.mechanisms.records import estimate_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
-from dprap.privacy import Curator, Measurement
+from dprap.privacy import Curator
 from dprap.public import PublicTable
 from dprap.queries import Marginal, Partition
 from dprap.relaxed.fit import FitSettings, Target, fit

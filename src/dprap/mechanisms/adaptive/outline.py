@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dprap.accounting import Neighbors
+from dprap.accounting.stddev import stddev_for
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
 from dprap.mechanisms.adaptive.spending import (
     Choose,
@@ -16,8 +18,6 @@ from dprap.mechanisms.adaptive.spending import (
     walk,
 )
 from dprap.mechanisms.outline import PlannedStep, total_of_records
-from dprap.privacy import Neighbors
-from dprap.privacy.gaussian import stddev_for
 from dprap.public import PublicTable
 from dprap.workload import Workload
 

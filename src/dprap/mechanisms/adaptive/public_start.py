@@ -18,10 +18,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dprap.accounting import Measurement
 from dprap.array_types import Answers, Relaxed
 from dprap.mechanisms.adaptive.evidence import Evidence, first_evidence
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
-from dprap.privacy import Measurement
 from dprap.public import PublicTable
 from dprap.queries import Marginal
 from dprap.relaxed.fit import FitResult, FitSettings, Target, fit

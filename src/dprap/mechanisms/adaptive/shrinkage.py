@@ -33,7 +33,7 @@ def fit_shares(
     *,
     of_numbers: Callable[[Shares], Shares],
     add_up: Callable[[Likelihoods], Shares],
-    imagined: Float64[np.ndarray, "variances"],
+    imagined: Float64[np.ndarray, " variances"],
     rounds: int,
 ) -> Shares:
     """Shares of the variances by expectation maximisation.

@@ -49,7 +49,7 @@ def smooth(counts: Answers, variance: float) -> Answers:
     return mean
 
 
-def _reliability(differences: Answers, variance: float) -> Float64[np.ndarray, "codes"]:
+def _reliability(differences: Answers, variance: float) -> Float64[np.ndarray, " codes"]:
     """Posterior mean of each difference, as a share of the difference."""
     parts = variance * (1 + _VARIANCES)
     log_likelihood = -0.5 * (differences[:, None] ** 2 / parts + np.log(parts))
@@ -64,5 +64,5 @@ def _reliability(differences: Answers, variance: float) -> Float64[np.ndarray, "
         imagined=_IMAGINED,
         rounds=_EXPECTATION_MAXIMISATIONS,
     )
-    kept: Float64[np.ndarray, "codes"] = posterior(likelihoods, shares) @ (_VARIANCES / (1 + _VARIANCES))
+    kept: Float64[np.ndarray, " codes"] = posterior(likelihoods, shares) @ (_VARIANCES / (1 + _VARIANCES))
     return kept

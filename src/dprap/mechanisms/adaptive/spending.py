@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
+from dprap.accounting import Neighbors
+from dprap.accounting.stddev import stddev_for
 from dprap.domain import Domain
 from dprap.mechanisms.adaptive.rules import Rules
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
-from dprap.privacy import Neighbors
-from dprap.privacy.gaussian import stddev_for
 from dprap.queries import Marginal
 from dprap.workload import Workload
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from dprap.privacy.accounting import epsilon_from_rho
-from dprap.privacy.budget import Budget
+from dprap.accounting.budget import Budget
+from dprap.accounting.zcdp import epsilon_from_rho
 from dprap.privacy.ledger.books import LedgerState
 
 # Above it a release may depend on one record so much that "differentially private" says little: e^10 is about 22,000.

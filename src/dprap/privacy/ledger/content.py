@@ -66,7 +66,7 @@ def _columns(table: Any) -> Iterator[tuple[str, Any]]:
         yield str(name), column
 
 
-def _hashes(values: Any) -> UInt64[np.ndarray, "records"]:
+def _hashes(values: Any) -> UInt64[np.ndarray, " records"]:
     found = _plain(values)
     if isinstance(found, np.ndarray):
         found = found + 0.0  # -0.0 becomes 0.0

@@ -30,6 +30,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
 
+from dprap.accounting.neighbors import Neighbors
 from dprap.errors import BudgetError, DprapError, LedgerError
 from dprap.privacy.ledger.anchor import Anchor
 from dprap.privacy.ledger.books import LedgerState, RunState, result_name
@@ -44,7 +45,6 @@ from dprap.privacy.ledger.results import (
     unpacked,
     write_result,
 )
-from dprap.privacy.neighbors import Neighbors
 
 
 def read_ledger(path: Path | str) -> LedgerState:

@@ -140,7 +140,7 @@ def _step(
 @partial(jax.jit, static_argnums=(3, 4))
 @partial(jax.value_and_grad, argnums=0)
 def _family_loss(
-    rows: JaxRows, weights: jax.Array, fractions: Float32[jax.Array, "queries"], domain: Domain, family: Family
+    rows: JaxRows, weights: jax.Array, fractions: Float32[jax.Array, " queries"], domain: Domain, family: Family
 ) -> jax.Array:
     if isinstance(family, Custom):
         answered = family.values(domain, rows) @ weights

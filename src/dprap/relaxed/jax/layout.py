@@ -76,7 +76,7 @@ class ColumnLayout:
         return sum(bucket.codes * bucket.columns for bucket in self.buckets)
 
     @cached_property
-    def slots(self) -> Int[np.ndarray, "onehot"]:
+    def slots(self) -> Int[np.ndarray, " onehot"]:
         """The slot of every one-hot coordinate."""
         slots = np.empty(self.domain.onehot_size, dtype=np.int32)
         for bucket, members in zip(self.buckets, self._order, strict=True):

@@ -87,8 +87,8 @@ class QueryTargets:
     """
 
     batch: QueryBatch
-    fractions: Float[np.ndarray, "answers"]
-    weights: Float[np.ndarray, "answers"]
+    fractions: Float[np.ndarray, " answers"]
+    weights: Float[np.ndarray, " answers"]
     floor: float = 0.0
 
     @classmethod

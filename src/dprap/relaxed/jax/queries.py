@@ -23,7 +23,7 @@ from dprap.queries import Custom, Prefix, Query, Threshold
 
 Literals = Float[jax.Array, "literals rows"]
 LiteralIndex = Int[jax.Array, "queries columns"]
-Answered = Float[jax.Array, "queries"]
+Answered = Float[jax.Array, " queries"]
 
 _GROWTH = 4
 _SMALLEST = 32
@@ -43,12 +43,12 @@ class QueryBatch:
     coordinate otherwise). The two literals after the last are always one and always zero.
     """
 
-    coordinates: Int32[jax.Array, "touched"]
+    coordinates: Int32[jax.Array, " touched"]
     sums: Float32[jax.Array, "literals touched"] | None
     products: LiteralIndex
     thresholds: LiteralIndex
-    at_least: Int32[jax.Array, "thresholds"]
-    custom_index: Int32[jax.Array, "custom"]
+    at_least: Int32[jax.Array, " thresholds"]
+    custom_index: Int32[jax.Array, " custom"]
     domain: Domain
     custom: tuple[Custom, ...]
 
@@ -57,7 +57,7 @@ class QueryBatch:
         """Number of answers, padding included."""
         return self.products.shape[0] + self.thresholds.shape[0] + self.custom_index.shape[0]
 
-    def answers(self, touched: Float[jax.Array, "touched rows"], weights: Float[jax.Array, "rows"]) -> Answered:
+    def answers(self, touched: Float[jax.Array, "touched rows"], weights: Float[jax.Array, " rows"]) -> Answered:
         """Weighted means over rows of all queries, from the probabilities at `coordinates`."""
         literals = touched if self.sums is None else self.sums @ touched
         constants = jnp.concatenate([jnp.ones((1, len(weights))), jnp.zeros((1, len(weights)))])
@@ -75,7 +75,7 @@ class QueryBatch:
 
 def compile_queries(
     domain: Domain, queries: Sequence[Query], *, custom: tuple[Custom, ...] = ()
-) -> tuple[QueryBatch, Int[np.ndarray, "queries"]]:
+) -> tuple[QueryBatch, Int[np.ndarray, " queries"]]:
     """Compile queries; returns the batch and the position of each query's answer in its answers.
 
     `custom` names the custom families that may occur, so that a batch does not change shape when
@@ -142,7 +142,7 @@ def padded_size(count: int) -> int:
 
 def _coordinates(
     domain: Domain, runs: list[tuple[int, int]], *, everything: bool
-) -> tuple[Int32[np.ndarray, "touched"], Float32[np.ndarray, "literals touched"] | None]:
+) -> tuple[Int32[np.ndarray, " touched"], Float32[np.ndarray, "literals touched"] | None]:
     """One-hot coordinates that literals read, sorted and padded; and the sums they are, unless each is one of them."""
     read = range(domain.onehot_size) if everything else sorted({c for start, stop in runs for c in range(start, stop)})
     size = len(read) if everything else min(padded_size(len(read)), domain.onehot_size)
@@ -202,7 +202,7 @@ product_means.defvjp(_product_forward, _product_backward)
 
 @jax.custom_vjp
 def threshold_means(
-    literals: Literals, index: LiteralIndex, at_least: Int[jax.Array, "queries"], weights: jax.Array
+    literals: Literals, index: LiteralIndex, at_least: Int[jax.Array, " queries"], weights: jax.Array
 ) -> Answered:
     """Weighted means over rows of the probability that at least `at_least` of a query's literals hold."""
     return _threshold_forward(literals, index, at_least, weights)[0]

@@ -25,7 +25,7 @@ from dprap.schema.value_sets import CodeWeights, ValueSet
 from dprap.schema.values import Plain, Unplaced, is_text_type, plain
 
 OutOfDomain = Literal["error", "clip", "other", "null"]
-CodeMask: TypeAlias = Bool[np.ndarray, "codes"]
+CodeMask: TypeAlias = Bool[np.ndarray, " codes"]
 
 DatabaseKind: TypeAlias = Literal[
     "boolean", "integer", "float", "decimal", "text", "enum", "date", "timestamp", "timestamptz"
@@ -208,7 +208,7 @@ class BaseColumn(Part):
         decimal = _DECIMAL.fullmatch(storage)
         return pa.decimal128(int(decimal[1]), int(decimal[2])) if decimal else _STORAGE_TYPES[storage]
 
-    def draw(self, positions: Int64[np.ndarray, "records"], is_null: Mask, rng: np.random.Generator) -> pa.Array:
+    def draw(self, positions: Int64[np.ndarray, " records"], is_null: Mask, rng: np.random.Generator) -> pa.Array:
         """Values for positions, in the column's Arrow type, that are placed at these positions again.
 
         Args:

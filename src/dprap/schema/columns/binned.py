@@ -21,8 +21,8 @@ from dprap.schema.digits import Parsed
 from dprap.schema.value_sets import CodeWeights, Interval, ValueSet
 from dprap.schema.values import Plain, Unplaced
 
-Edges = Num[np.ndarray, "edges"]
-Steps = Int64[np.ndarray, "bins"]
+Edges = Num[np.ndarray, " edges"]
+Steps = Int64[np.ndarray, " bins"]
 
 
 class BinnedColumn(BaseColumn):
@@ -63,7 +63,7 @@ class BinnedColumn(BaseColumn):
             return Unplaced.OUTSIDE
         return 0 if at < edges[0] else self.regular - 1
 
-    def into_bins(self, values: Num[np.ndarray, "records"]) -> Positions:
+    def into_bins(self, values: Num[np.ndarray, " records"]) -> Positions:
         """The bin of each value; the nearest one under `clip`, else OUTSIDE, where a value is outside the bounds."""
         edges = self.bin_edges
         steps = np.diff(edges[:-1])
@@ -134,7 +134,7 @@ class BinnedColumn(BaseColumn):
         return edges[:-1], edges[1:] - 1
 
     @cached_property
-    def representative_values(self) -> Num[np.ndarray, "bins"]:
+    def representative_values(self) -> Num[np.ndarray, " bins"]:
         """The value of each bin under decode: representative, in the unit of `bin_edges`."""
         raise NotImplementedError
 
@@ -168,15 +168,15 @@ class BinnedColumn(BaseColumn):
 
     def draw_cells(
         self,
-        positions: Int64[np.ndarray, "records"],
+        positions: Int64[np.ndarray, " records"],
         rng: np.random.Generator,  # noqa: ARG002 - a histogram needs it
-    ) -> tuple[Edges, Int64[np.ndarray, "records"]]:
+    ) -> tuple[Edges, Int64[np.ndarray, " records"]]:
         """Edges to draw between, and for each record the cell between two of them: its bin, or a part of its bin."""
         return self.bin_edges, positions
 
     def draw_steps(
-        self, positions: Int64[np.ndarray, "records"], rng: np.random.Generator
-    ) -> Int64[np.ndarray, "records"]:
+        self, positions: Int64[np.ndarray, " records"], rng: np.random.Generator
+    ) -> Int64[np.ndarray, " records"]:
         """A lattice step in the bin of each record; only for columns that have a lattice."""
         edges, cell = self.draw_cells(positions, rng)
         first, last = self.steps_between(edges) or (np.empty(0), np.empty(0))
@@ -184,7 +184,7 @@ class BinnedColumn(BaseColumn):
             return np.asarray(first[cell])
         return np.asarray(rng.integers(first[cell], last[cell], endpoint=True))
 
-    def in_units(self, array: pa.Array) -> Num[np.ndarray, "records"]:
+    def in_units(self, array: pa.Array) -> Num[np.ndarray, " records"]:
         """Decoded values in the unit of `bin_edges`; anything for null."""
         if pa.types.is_string(array.type):
             return self.parse(array)[0]

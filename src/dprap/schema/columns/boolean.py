@@ -64,7 +64,7 @@ class Boolean(ListedColumn):
         filled = pc.fill_null(array, fill_value=False)
         return np.asarray(filled.to_numpy(zero_copy_only=False).astype(np.int64))
 
-    def draw(self, positions: Int64[np.ndarray, "records"], is_null: Mask, rng: np.random.Generator) -> pa.Array:  # noqa: ARG002 - nothing is left to chance
+    def draw(self, positions: Int64[np.ndarray, " records"], is_null: Mask, rng: np.random.Generator) -> pa.Array:  # noqa: ARG002 - nothing is left to chance
         """The boolean, or the first text that means it."""
         if self.storage == "string":
             texts = pa.array([self.false_values[0], self.true_values[0]])

@@ -160,7 +160,7 @@ class Categorical(ListedColumn):
         positions = arrays.look_up(pa.array(values), self.labels, Unplaced.OUTSIDE)
         return positions if beyond is None else np.where(beyond, Unplaced.OUTSIDE, positions)
 
-    def draw(self, positions: Int64[np.ndarray, "records"], is_null: Mask, rng: np.random.Generator) -> pa.Array:
+    def draw(self, positions: Int64[np.ndarray, " records"], is_null: Mask, rng: np.random.Generator) -> pa.Array:
         """The value, or one of the group: any, or its representative."""
         labels = pa.array(self.all_members)
         sizes = np.array([len(group) for group in self.member_groups] + [1])

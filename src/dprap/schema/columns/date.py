@@ -76,7 +76,7 @@ class Date(BinnedColumn):
         return bins.calendar_edges(low, high, self.unit, self.width)
 
     @cached_property
-    def representative_values(self) -> Num[np.ndarray, "bins"]:
+    def representative_values(self) -> Num[np.ndarray, " bins"]:
         """Declared representatives, else the middle of each bin."""
         if self.representatives is None:
             return self.middle_steps()
@@ -95,7 +95,7 @@ class Date(BinnedColumn):
         """ISO dates."""
         return read_days(texts)
 
-    def draw(self, positions: Int64[np.ndarray, "records"], is_null: Mask, rng: np.random.Generator) -> pa.Array:
+    def draw(self, positions: Int64[np.ndarray, " records"], is_null: Mask, rng: np.random.Generator) -> pa.Array:
         """A day of each bin: any, or its representative."""
         is_fixed = self.decode == "representative"
         values = self.representative_values[positions] if is_fixed else self.draw_steps(positions, rng)

@@ -120,7 +120,7 @@ class Datetime(BinnedColumn):
         return first[:-1], first[1:] - 1
 
     @cached_property
-    def representative_values(self) -> Num[np.ndarray, "bins"]:
+    def representative_values(self) -> Num[np.ndarray, " bins"]:
         """Declared representatives, else the middle of each bin."""
         if self.representatives is None:
             return self.middle_steps() * self.step
@@ -139,7 +139,7 @@ class Datetime(BinnedColumn):
         """ISO dates with a time of day, and an offset where there is a time zone."""
         return read_moments(texts, is_zoned=self.zone is not None)
 
-    def draw(self, positions: Int64[np.ndarray, "records"], is_null: Mask, rng: np.random.Generator) -> pa.Array:
+    def draw(self, positions: Int64[np.ndarray, " records"], is_null: Mask, rng: np.random.Generator) -> pa.Array:
         """A time of each bin, at the declared resolution: any, or its representative."""
         is_fixed = self.decode == "representative"
         values = self.representative_values[positions] if is_fixed else self.draw_steps(positions, rng) * self.step

@@ -69,7 +69,7 @@ class Integer(Numeric):
         return bins.integer_edges(low, high, width=self.width, bins=self.bins, edges=self.edges, log=log)
 
     @cached_property
-    def representative_values(self) -> Num[np.ndarray, "bins"]:
+    def representative_values(self) -> Num[np.ndarray, " bins"]:
         """Declared representatives, else the middle of each bin."""
         return self.middle_steps() if self.representatives is None else np.array(self.representatives, dtype=np.int64)
 
@@ -91,12 +91,12 @@ class Integer(Numeric):
         return cast_numbers(texts, pa.int64())
 
     def draw_cells(
-        self, positions: Int64[np.ndarray, "records"], rng: np.random.Generator
-    ) -> tuple[Edges, Int64[np.ndarray, "records"]]:
+        self, positions: Int64[np.ndarray, " records"], rng: np.random.Generator
+    ) -> tuple[Edges, Int64[np.ndarray, " records"]]:
         """Bins, or parts of them that the declared histogram picks."""
         return self.cells_by(self.histogram, positions, rng)
 
-    def draw(self, positions: Int64[np.ndarray, "records"], is_null: Mask, rng: np.random.Generator) -> pa.Array:
+    def draw(self, positions: Int64[np.ndarray, " records"], is_null: Mask, rng: np.random.Generator) -> pa.Array:
         """An integer of each bin: any, or its representative."""
         is_fixed = self.decode == "representative"
         values = self.representative_values[positions] if is_fixed else self.draw_steps(positions, rng)

@@ -94,14 +94,14 @@ class Number(Numeric):
         return at[:-1], at[1:] - 1
 
     @cached_property
-    def float32_bounds(self) -> tuple[Num[np.ndarray, "bins"], Num[np.ndarray, "bins"]]:
+    def float32_bounds(self) -> tuple[Num[np.ndarray, " bins"], Num[np.ndarray, " bins"]]:
         """Smallest and largest float32 in each bin."""
         edges = self.bin_edges.astype(np.float32)
         up = np.where(edges.astype(np.float64) < self.bin_edges, np.nextafter(edges, np.float32(np.inf)), edges)
         return up[:-1], np.nextafter(up[1:], np.float32(-np.inf))
 
     @cached_property
-    def representative_values(self) -> Num[np.ndarray, "bins"]:
+    def representative_values(self) -> Num[np.ndarray, " bins"]:
         """Declared representatives, else the middle of each bin."""
         if self.representatives is not None:
             return np.array(self.representatives, dtype=np.float64)
@@ -127,12 +127,12 @@ class Number(Numeric):
         return cast_numbers(texts, pa.float64())
 
     def draw_cells(
-        self, positions: Int64[np.ndarray, "records"], rng: np.random.Generator
-    ) -> tuple[Edges, Int64[np.ndarray, "records"]]:
+        self, positions: Int64[np.ndarray, " records"], rng: np.random.Generator
+    ) -> tuple[Edges, Int64[np.ndarray, " records"]]:
         """Bins, or parts of them that the declared histogram picks."""
         return self.cells_by(self.histogram, positions, rng)
 
-    def draw(self, positions: Int64[np.ndarray, "records"], is_null: Mask, rng: np.random.Generator) -> pa.Array:
+    def draw(self, positions: Int64[np.ndarray, " records"], is_null: Mask, rng: np.random.Generator) -> pa.Array:
         """A number of each bin, at the declared precision: any, or its representative."""
         decimals = self.lattice_decimals
         kind = self.arrow_type
@@ -154,8 +154,8 @@ class Number(Numeric):
         return _number_texts(result, decimals) if pa.types.is_string(kind) else result
 
     def _draw_floats(
-        self, positions: Int64[np.ndarray, "records"], rng: np.random.Generator
-    ) -> Float64[np.ndarray, "records"]:
+        self, positions: Int64[np.ndarray, " records"], rng: np.random.Generator
+    ) -> Float64[np.ndarray, " records"]:
         edges, cell = self.draw_cells(positions, rng)
         low, high = edges[cell], edges[cell + 1]
         # rounding may reach the upper edge, which belongs to the next bin
@@ -206,7 +206,7 @@ class Number(Numeric):
         return f"[{self.bin_edges[code]:g}, {high:g}{']' if last else ')'}"
 
 
-def _decimals(unscaled: Int64[np.ndarray, "records"], is_null: Mask, kind: pa.DataType) -> pa.Array:
+def _decimals(unscaled: Int64[np.ndarray, " records"], is_null: Mask, kind: pa.DataType) -> pa.Array:
     """Decimals from their unscaled integers: Arrow keeps each as 128 bits, low half first."""
     words = np.stack([unscaled, unscaled >> 63], axis=1)
     validity = pa.array(~is_null).buffers()[1]

@@ -40,7 +40,7 @@ class Cells:
     """Where decoding draws: cells that refine the bins. The cells of bin b share out the interval from b to b + 1."""
 
     edges: Edges
-    shares: Float64[np.ndarray, "edges"]
+    shares: Float64[np.ndarray, " edges"]
 
 
 class Numeric(BinnedColumn):
@@ -98,8 +98,8 @@ class Numeric(BinnedColumn):
         return Cells(edges, np.concatenate([[0.0], bin_of + (running[1:] - base) / (end - base)]))
 
     def cells_by(
-        self, histogram: Histogram | None, positions: Int64[np.ndarray, "records"], rng: np.random.Generator
-    ) -> tuple[Edges, Int64[np.ndarray, "records"]]:
+        self, histogram: Histogram | None, positions: Int64[np.ndarray, " records"], rng: np.random.Generator
+    ) -> tuple[Edges, Int64[np.ndarray, " records"]]:
         """`draw_cells` by a histogram, if there is one: each record falls into a part of its bin by the part's weight."""
         if histogram is None:
             return self.bin_edges, positions

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from dprap.errors import BudgetError
-from dprap.privacy.accounting import (
+from dprap.accounting.exact import pick_rho
+from dprap.accounting.zcdp import (
     Accounting,
     check_epsilon_delta,
     check_promise,
@@ -15,7 +15,7 @@ from dprap.privacy.accounting import (
     proof_of,
     rho_from_epsilon,
 )
-from dprap.privacy.profile import pick_rho
+from dprap.errors import BudgetError
 
 
 @dataclass(frozen=True)

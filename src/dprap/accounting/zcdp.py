@@ -1,6 +1,6 @@
 """From (ε, δ) to ρ and back.
 
-`exact` follows the privacy loss of the run itself (`dprap.privacy.profile`), or is `tight` where that grants more. The other two need only that the run is ρ-zCDP (zero-concentrated
+`exact` follows the privacy loss of the run itself (`dprap.accounting.exact`), or is `tight` where that grants more. The other two need only that the run is ρ-zCDP (zero-concentrated
 differential privacy). A ρ-zCDP mechanism has Rényi divergence at most αρ at every order α > 1. Each order gives a valid (ε, δ) statement
 (Canonne, Kamath and Steinke 2020, Corollary 13):
 
@@ -20,8 +20,8 @@ from collections.abc import Callable
 from enum import StrEnum
 from fractions import Fraction
 
+from dprap.accounting.exact import LARGEST_RHO, exact_epsilon, exact_rho
 from dprap.errors import BudgetError
-from dprap.privacy.profile import LARGEST_RHO, exact_epsilon, exact_rho
 
 Rho = float | Fraction
 """A charge or budget; fractions let shares of a budget add up to it exactly."""

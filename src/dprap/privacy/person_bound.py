@@ -21,9 +21,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from jaxtyping import Bool, Int64
 
+from dprap.accounting.neighbors import Neighbors, Relation
 from dprap.encoding import Codes, encode_with_ids
 from dprap.errors import DataError, SettingsError
-from dprap.privacy.neighbors import Neighbors, Relation
 from dprap.schema import Schema
 from dprap.schema.values import is_text_type
 from dprap.sources import CountSource, MemorySource
@@ -118,7 +118,7 @@ def _check_excess(excess: Excess, neighbors: Neighbors) -> None:
         )
 
 
-def records_within_bound(ids: pa.Array | pa.ChunkedArray, bound: int) -> Bool[np.ndarray, "records"]:
+def records_within_bound(ids: pa.Array | pa.ChunkedArray, bound: int) -> Bool[np.ndarray, " records"]:
     """Which records are among the first `bound` of their person, in the table's order."""
     people = _person_numbers(ids)
     order = np.argsort(people, kind="stable")
@@ -130,7 +130,7 @@ def records_within_bound(ids: pa.Array | pa.ChunkedArray, bound: int) -> Bool[np
     return kept
 
 
-def _person_numbers(ids: pa.Array | pa.ChunkedArray) -> Int64[np.ndarray, "records"]:
+def _person_numbers(ids: pa.Array | pa.ChunkedArray) -> Int64[np.ndarray, " records"]:
     """Equal numbers for equal ids. An id that is missing could be anybody's, so it is refused."""
     if pa.types.is_dictionary(ids.type):
         ids = ids.cast(ids.type.value_type)  # a dictionary may hold a value twice, or a null
