@@ -8,7 +8,7 @@ import pyarrow.csv
 import pyarrow.parquet
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.schema.strategies import SCHEMAS, total_schemas
+from tests.schema.strategies import SCHEMAS, any_array, total_schemas
 
 from dprap.encoding import Codes, decode, encode, encode_batch, write_table
 from dprap.schema import Schema
@@ -50,42 +50,12 @@ def test_save_and_load_give_the_same_schema(schema: Schema, tmp_path_factory) ->
         assert again.domain == schema.domain
 
 
-ANYTHING = st.one_of(
-    st.lists(st.none() | st.text(max_size=8), max_size=8).map(lambda v: pa.array(v, pa.string())),
-    st.lists(st.none() | st.sampled_from(["1", "-0", "1e999", "nan", "0x1F", "007", "2024-02-30", "true", "١", "+5",
-                                          "9" * 40, "2024-01-01T00:00:00Z", "2024-01-01 24:00:00", "1.", ".", "\x00"]),
-             max_size=8).map(lambda v: pa.array(v, pa.string())),
-)  # fmt: skip
-ANY_INTEGERS = st.one_of(
-    st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), max_size=8).map(lambda v: pa.array(v, pa.int64())),
-    st.lists(st.none() | st.integers(0, 2**64 - 1), max_size=8).map(lambda v: pa.array(v, pa.uint64())),
-)
-ANY_NUMBERS = ANY_INTEGERS | st.lists(st.none() | st.floats(), max_size=8).map(lambda v: pa.array(v, pa.float64()))
-ANY_DAYS = st.lists(st.none() | st.integers(-(2**31), 2**31 - 1), max_size=8).map(
-    lambda v: pa.array(v, pa.int32()).cast(pa.date32())
-)
-
-
-def any_instants(zone: str | None) -> st.SearchStrategy[pa.Array]:
-    values = st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), max_size=8)
-    units = st.sampled_from(["s", "ms", "us", "ns"])
-    return st.builds(lambda v, unit: pa.array(v, pa.int64()).cast(pa.timestamp(unit, zone)), values, units)
-
-
 @settings(max_examples=60, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 @given(total_schemas(), st.data())
 def test_total_policies_never_fail(schema: Schema, data: st.DataObject) -> None:
     assert schema.is_total
     for name, column in schema.columns.items():
-        typed = {
-            "integer": ANY_NUMBERS,
-            "number": ANY_NUMBERS,
-            "date": ANY_DAYS,
-            "datetime": any_instants(getattr(column, "timezone", None)),
-            "categorical": ANY_NUMBERS if getattr(column, "is_integer", False) else ANYTHING,
-            "boolean": ANYTHING,
-        }[column.type]
-        array = data.draw(ANYTHING | typed)
+        array = data.draw(any_array(column))
         alone = Schema(columns={name: column})
         codes = encode(pa.table({name: pa.concat_arrays([array, pa.nulls(1, array.type)])}), alone)
         assert codes.rows == len(array) + 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime, timedelta
 from typing import Any
 
+import pyarrow as pa
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
@@ -153,3 +154,38 @@ def total_schemas(draw: st.DrawFn) -> Schema:
         if column["out_of_domain"] == "error":
             column["out_of_domain"] = "null"
     return Schema.of({"columns": columns})
+
+
+ANYTHING = st.one_of(
+    st.lists(st.none() | st.text(max_size=8), max_size=8).map(lambda v: pa.array(v, pa.string())),
+    st.lists(st.none() | st.sampled_from(["1", "-0", "1e999", "nan", "0x1F", "007", "2024-02-30", "true", "١", "+5",
+                                          "9" * 40, "2024-01-01T00:00:00Z", "2024-01-01 24:00:00", "1.", ".", "\x00"]),
+             max_size=8).map(lambda v: pa.array(v, pa.string())),
+)  # fmt: skip
+ANY_INTEGERS = st.one_of(
+    st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), max_size=8).map(lambda v: pa.array(v, pa.int64())),
+    st.lists(st.none() | st.integers(0, 2**64 - 1), max_size=8).map(lambda v: pa.array(v, pa.uint64())),
+)
+ANY_NUMBERS = ANY_INTEGERS | st.lists(st.none() | st.floats(), max_size=8).map(lambda v: pa.array(v, pa.float64()))
+ANY_DAYS = st.lists(st.none() | st.integers(-(2**31), 2**31 - 1), max_size=8).map(
+    lambda v: pa.array(v, pa.int32()).cast(pa.date32())
+)
+
+
+def any_instants(zone: str | None) -> st.SearchStrategy[pa.Array]:
+    values = st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), max_size=8)
+    units = st.sampled_from(["s", "ms", "us", "ns"])
+    return st.builds(lambda v, unit: pa.array(v, pa.int64()).cast(pa.timestamp(unit, zone)), values, units)
+
+
+def any_array(column: Column) -> st.SearchStrategy[pa.Array]:
+    """Texts, or values of an Arrow type that the column takes, with whatever that type can hold."""
+    typed = {
+        "integer": ANY_NUMBERS,
+        "number": ANY_NUMBERS,
+        "date": ANY_DAYS,
+        "datetime": any_instants(getattr(column, "timezone", None)),
+        "categorical": ANY_NUMBERS if getattr(column, "is_integer", False) else ANYTHING,
+        "boolean": ANYTHING,
+    }[column.type]
+    return ANYTHING | typed

@@ -44,19 +44,24 @@ def with_missing(positions: Positions, missing: Mask) -> Positions:
     return np.where(missing, Unplaced.MISSING, positions) if missing.any() else positions
 
 
+def integers(array: pa.Array) -> Positions:
+    """Integers, or what Arrow keeps as integers, as int64; 0 for null."""
+    return np.asarray(pc.fill_null(array.cast(pa.int64()), 0).to_numpy(zero_copy_only=False))
+
+
 def days(array: pa.Array) -> Positions:
     """Dates, or wall times, as days since 1970-01-01; anything for null."""
     kind = array.type
     if pa.types.is_date32(kind):
-        return _integers(array.cast(pa.int32()))
+        return integers(array.cast(pa.int32()))
     if pa.types.is_date64(kind):
-        return np.asarray(_integers(array) // 86_400_000)
-    return np.asarray(_integers(array) // (86_400 * _UNITS_PER_SECOND[kind.unit]))
+        return np.asarray(integers(array) // 86_400_000)
+    return np.asarray(integers(array) // (86_400 * _UNITS_PER_SECOND[kind.unit]))
 
 
 def microseconds(array: pa.Array) -> Positions:
     """Timestamps as microseconds since 1970; anything for null."""
-    values = _integers(array)
+    values = integers(array)
     if array.type.unit == "ns":
         return np.asarray(values // 1000)
     factor = 10**6 // _UNITS_PER_SECOND[array.type.unit]
@@ -142,7 +147,3 @@ def _place_decimals(
     for index in np.flatnonzero(~is_small & ~nulls(array)):
         positions[index] = place_one(array[index])
     return positions
-
-
-def _integers(array: pa.Array) -> Positions:
-    return np.asarray(pc.fill_null(array.cast(pa.int64()), 0).to_numpy(zero_copy_only=False))

@@ -126,7 +126,7 @@ def whole_number(value: Plain) -> int | None:
     >>> whole_number(3.0), whole_number(Decimal("1E+3")), whole_number(2.5), whole_number(True)
     (3, 1000, None, None)
     """
-    if isinstance(value, bool | str | Day | Moment):
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return None
     if value >= _BEYOND_INT64:  # infinite, too
         return _BEYOND_INT64
@@ -137,7 +137,7 @@ def whole_number(value: Plain) -> int | None:
 
 def float_number(value: Plain) -> float | None:
     """A number as the nearest float64, None if it is no number; beyond float64 it is infinite."""
-    if isinstance(value, bool | str | Day | Moment):
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return None
     try:
         return float(value)

@@ -58,7 +58,9 @@ class Datetime(BinnedColumn):
         if self.timezone is None and any(each.tzinfo is not None for each in instants):
             raise ValueError("has bounds with a UTC offset and no time zone. Declare timezone or remove the offsets")
         if self.timezone is not None and any(not 2 <= each.year <= 9998 for each in instants):
-            raise ValueError("bounds in a time zone lie in the years 2 to 9998. Move them, or leave timezone out")
+            raise ValueError(
+                "bounds in a time zone lie a year from either end of the calendar: years 2 to 9998. Move them, or drop timezone"
+            )
         if self.microseconds(self.min) > self.microseconds(self.max):
             raise ValueError("min is after max. Swap them")
         if self.step % {"timestamp[s]": 10**6, "timestamp[ms]": 1000}.get(self.storage or "", 1):
