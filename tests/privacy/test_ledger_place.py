@@ -1,5 +1,7 @@
 """Where a ledger is kept when nobody says: with the data set, found again whatever the container, schema or order."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -175,7 +177,7 @@ def test_a_run_that_fails_before_it_charges_leaves_no_ledger_behind(tmp_path, mo
         assert (tmp_path / "people.csv.dprap" / "ledger.jsonl").exists()
         raise WorkloadError("too much")
 
-    monkeypatch.setattr(independent, "run", fail)
+    monkeypatch.setattr(independent, "MECHANISM", replace(independent.MECHANISM, run=fail))
     pa.csv.write_csv(example(100, seed=1), tmp_path / "people.csv")
     with pytest.raises(WorkloadError):
         dprap.synthesize(tmp_path / "people.csv", example_schema(), **QUICK)
