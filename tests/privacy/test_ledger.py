@@ -288,7 +288,7 @@ def test_bad_cap(path, cap):
 
 def test_held_by_another_process(path):
     program = (
-        "import sys; from dprap.privacy import Ledger, Neighbors; "
+        "import sys; from dprap.accounting import Neighbors; from dprap.privacy import Ledger; "
         "ledger = Ledger(sys.argv[1], neighbors=Neighbors()); print('open', flush=True); sys.stdin.read()"
     )
     child = subprocess.Popen(
@@ -419,7 +419,7 @@ def test_losing_the_key_only_stops_resuming(path):
 
 def test_reading_while_a_run_writes(path):
     program = (
-        "import sys; from fractions import Fraction; from dprap.privacy import Ledger, Neighbors\n"
+        "import sys; from fractions import Fraction; from dprap.accounting import Neighbors; from dprap.privacy import Ledger\n"
         "with Ledger(sys.argv[1], neighbors=Neighbors()) as ledger:\n"
         "    ledger.begin('r', Fraction(1), '', {})\n"
         "    print('open', flush=True)\n"

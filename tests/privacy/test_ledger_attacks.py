@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.privacy.tables import DOMAIN, REPLACE, curator_of, random_rows
 
-from dprap.cli.ledger import _event, _line
 from dprap.errors import BudgetError, LedgerError
 from dprap.privacy import Ledger, read_ledger
 from dprap.privacy.ledger.chain import ChainedFile
 from dprap.queries import Marginal
+from dprap.runs.describe import _event, event_line
 
 ROWS = random_rows(np.random.default_rng(0), DOMAIN, 60)
 FIRST, SECOND = Marginal(("a",)), Marginal(("b", "c"))
@@ -447,7 +447,7 @@ def test_whatever_a_line_holds_is_read_or_refused(path, changes, event):
     for run in state.runs.values():
         float(run.planned_rho)
         for charge in run.charges.values():
-            assert "\x1b" not in _line(_event(charge))
+            assert "\x1b" not in event_line(_event(charge))
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "device", "long", "below a file"])
@@ -480,7 +480,7 @@ def test_lines_say_what_was_released(path):
     measured, selected = (_event(charge) for charge in read_ledger(path).runs["one"].charges.values())
     assert measured["of"] == [[["Marginal", ["a"]], "1/16"], [["Marginal", ["b", "c"]], "1/16"]]
     assert measured["stddev_counts"] == pytest.approx([4.0, 4.0])  # √2 / √(2 · 1/16)
-    assert _line(measured) == 'measure, ρ = 0.125, σ = 4.0000: marginal "a", marginal "b" × "c"'
+    assert event_line(measured) == 'measure, ρ = 0.125, σ = 4.0000: marginal "a", marginal "b" × "c"'
     assert (selected["verb"], selected["picks"], selected["count"]) == ("select", 1, 2)
 
 
@@ -492,4 +492,4 @@ def test_a_ledger_of_version_1_is_read_and_spent_from(path):
     spend(path, "new")
     state = read_ledger(path)
     assert state.spent_rho == Fraction(3, 8)
-    assert "not told" in _line(_event(state.runs["r"].charges[0]))
+    assert "not told" in event_line(_event(state.runs["r"].charges[0]))
