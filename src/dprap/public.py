@@ -97,6 +97,8 @@ def public_marginals(workload: Workload) -> tuple[Marginal, ...]:
 
 def refuse_same_table(private: Any, public: Any) -> None:
     """Raise SettingsError if the private table was handed over as the public one too."""
+    if public is None:
+        return
     paths = isinstance(private, str | Path) and isinstance(public, str | Path)
     if private is public or (paths and "://" not in str(private) and Path(private).resolve() == Path(public).resolve()):
         raise SettingsError(

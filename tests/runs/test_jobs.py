@@ -9,7 +9,7 @@ from tests.cli.driving import in_process, write_inputs
 
 import dprap
 from dprap.datasets import example, example_schema
-from dprap.errors import DataError, LedgerError, SettingsError
+from dprap.errors import DataError, DprapError, LedgerError, SettingsError
 from dprap.privacy import read_ledger
 from dprap.release import files
 
@@ -135,3 +135,23 @@ def test_python_reads_what_the_command_line_reads(folder):
     assert release.rows == 400
     with pytest.raises(SettingsError, match="needs a person column"):
         dprap.synthesize("table.csv", "schema.yaml", max_rows_per_person=2, **QUICK)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b", "x" * 5000], ids=["NUL", "surrogate", "long"])
+@pytest.mark.parametrize("option", ["out", "ledger", "anchor", "workload", "public"])
+def test_names_that_no_file_has_are_refused(folder, option, name):
+    with pytest.raises(DprapError) as refused:
+        dprap.synthesize(example(200, seed=1), example_schema(), **(QUICK | {"method": "adaptive"}), **{option: name})
+    assert "\n" not in str(refused.value)
+    assert not list(folder.rglob("*.npz"))  # no result, so nothing was spent
+
+
+@pytest.mark.parametrize("name", ["a\0b.csv", "a\ud800b.csv", "x" * 5000])
+def test_tables_that_no_file_has_are_refused(folder, name):
+    with pytest.raises(DprapError, match="Check the path"):
+        dprap.synthesize(name, example_schema(), **QUICK)
+
+
+def test_no_table_is_no_public_table(folder):
+    with pytest.raises(DataError, match="cannot read a table from NoneType"):
+        dprap.synthesize(None, example_schema(), **QUICK)

@@ -83,7 +83,11 @@ def _of_objects(name: str, schema: Schema | None) -> Convert:
 
 def _open_file(path: Path, schema: Schema | None, batch_rows: int, also: tuple[str, ...]) -> TableBatches:
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    if not path.exists():
+    try:
+        exists = path.exists()
+    except OSError as error:
+        raise DataError(f"{str(path)[:60]}…: cannot be read ({error.strerror}). Check the path.") from None
+    if not exists:
         raise DataError(f"{path}: there is no such file. Check the path.")
     if not path.is_file():
         raise DataError(f"{path}: is not a file. Give one CSV or Parquet file.")

@@ -63,10 +63,11 @@ def new_job(table: Any, schema: Schema, options: RunOptions, *, out: Path | None
     """A run that has not begun.
 
     Raises:
-        SettingsError: If the public table is the private one.
+        SettingsError: If the public table is the private one, or no file can have the name of a path.
         LedgerError: If nobody knows where the ledger of this table is.
 
     """
+    table = real(table)
     refuse_same_table(table, options.public)
     ledger: Any = options.ledger
     if options.insecure_noise_seed is not None:
@@ -79,7 +80,7 @@ def new_job(table: Any, schema: Schema, options: RunOptions, *, out: Path | None
         workload=real(options.workload),
         public=real(options.public),
     )
-    return Job(real(table), schema, options, out)
+    return Job(table, schema, options, out)
 
 
 def with_ledger(job: Job) -> Job:
@@ -91,7 +92,7 @@ def with_ledger(job: Job) -> Job:
 
 def private_folder(out: Path) -> Path:
     """The private companion of an output directory."""
-    out = Path(os.path.realpath(out))
+    out = Path(real(out))
     return out.with_name(out.name + ".private")
 
 
@@ -99,7 +100,7 @@ def refuse_if_begun(out: Path) -> None:
     """Raise SettingsError if an earlier run for the same output was kept for resuming."""
     folder = private_folder(out)
     # a folder without a job is what a process left that died before it could spend anything
-    if (folder / "job.json").exists() or (folder / "ledger.jsonl").exists():
+    if any(os.path.exists(folder / name) for name in ("job.json", "ledger.jsonl")):  # noqa: PTH110 - takes paths of any length
         raise SettingsError(
             f"{folder} exists: an earlier run for this output began there. Go on with it by `dprap resume {out}`, "
             "or choose another --out."

@@ -303,5 +303,15 @@ def absolute(path: str, folder: Path) -> str:
 
 
 def real(path: Any) -> Any:
-    """A path that means the same from every folder; an address or an object in memory stays as it is."""
-    return os.path.realpath(path) if isinstance(path, str | Path) and "://" not in str(path) else path
+    """A path that means the same from every folder; an address or an object in memory stays as it is.
+
+    Raises:
+        SettingsError: If no file can have this name.
+
+    """
+    if not isinstance(path, str | Path) or "://" in str(path):
+        return path
+    try:
+        return os.path.realpath(path)
+    except ValueError:
+        raise SettingsError("a path holds a sign that no file's name can have. Check the path.") from None

@@ -52,7 +52,10 @@ class Anchor:
                 raise LedgerError(f"the anchor {text!r} names no program: write command:PROGRAM ARGUMENTS.")
             self.place = text
             return
-        file = Path(os.path.realpath(text))
+        try:
+            file = Path(os.path.realpath(text))
+        except ValueError:
+            raise LedgerError("the anchor holds a sign that no file's name can have. Check the path.") from None
         if file.is_relative_to(os.path.realpath(ledger.parent)):
             raise LedgerError(
                 f"the anchor {text} stands in the ledger's folder, so it would be lost or restored together with it. "
