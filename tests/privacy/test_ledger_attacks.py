@@ -292,6 +292,20 @@ def test_commands_that_fail_stop_before_anything_is_spent(path, command):
     assert not path.exists()
 
 
+def test_an_anchor_that_cannot_be_written_does_not_close_a_ledger_for_good(path, tmp_path, anchor):
+    spend(path, "one")
+    for mistyped in (
+        tmp_path / "no such folder" / "anchor",
+        f"command:{sys.executable} -c 'import sys; sys.exit(sys.argv[1] != \"get\")'",
+    ):
+        with pytest.raises(LedgerError, match="anchor"):
+            spend(path, "two", anchor=mistyped)
+        assert read_ledger(path).anchor is None
+    spend(path, "two")
+    spend(path, "three", anchor=anchor)
+    assert read_ledger(path).anchor == str(anchor)
+
+
 def test_an_anchor_that_cannot_be_written_stops_before_the_draw(path, anchor, monkeypatch):
     with Ledger(path, neighbors=REPLACE, anchor=anchor) as ledger:
         curator = curator_of(ROWS, ledger=ledger, run="one")

@@ -114,6 +114,41 @@ def test_odd_objects_have_a_digest_too():
     assert content_digest(pd.DataFrame({"a": []})) != content_digest(pd.DataFrame({"b": []}))
 
 
+class _Speechless:
+    def __str__(self):
+        raise RuntimeError("this object says nothing")
+
+    __repr__ = __str__
+
+
+def test_no_value_keeps_a_table_from_having_a_digest():
+    no_utf8 = pa.array([b"\xff", b"a"]).view(pa.string())
+    tables = [
+        pd.DataFrame({"a": pd.Series([1, 10**5000], dtype=object)}),
+        pd.DataFrame({"a": pd.Series(["x", _Speechless()], dtype=object)}),
+        pl.DataFrame({"a": pl.Series([2**100], dtype=pl.Int128)}),
+        *(
+            pa.table({"a": array})
+            for array in (
+                no_utf8,
+                pa.array([2**31 - 1], pa.int32()).cast(pa.date32()),
+                pa.array([2**63 - 1]).view(pa.date64()),
+                pa.array([2**62], pa.duration("s")),
+                pa.array([[2**62]], pa.list_(pa.timestamp("s"))),
+            )
+        ),
+    ]
+    assert len({content_digest(table) for table in tables}) == len(tables)
+    assert content_digest(pa.table({"a": no_utf8})) == content_digest(pa.table({"a": no_utf8.dictionary_encode()}))
+
+
+def test_an_object_has_the_same_digest_in_the_next_process():
+    # what `object()` says of itself is its address, which changes from process to process
+    first, second = (pd.DataFrame({"a": pd.Series(["x", object()], dtype=object)}) for _ in range(2))
+    assert str(first["a"][1]) != str(second["a"][1])
+    assert content_digest(first) == content_digest(second)
+
+
 def test_two_schemas_and_two_libraries_meet_on_one_ledger(state, caplog):
     table = example(300, seed=1)
     columns = example_schema().as_mapping()["columns"]

@@ -343,3 +343,12 @@ class TestWhatWasMeasured:
         column = TOTAL_SCHEMA.columns["far"]
         array = pa.array([Decimal("9007199254740993.00"), Decimal("9007199254740992.00")], pa.decimal128(38, 2))
         assert encode(pa.table({"x": array}), alone("x", column)).columns[0].tolist() == [3, 2]
+
+
+@pytest.mark.parametrize(("name", "column"), COLUMNS, ids=[name for name, _ in COLUMNS])
+def test_one_category_of_a_pandas_column_never_decides_how_the_others_are_read(name: str, column: Column) -> None:
+    for beside in ("2", 2, "\ud800", b"2"):
+        categories = pd.Index(["1", beside], dtype=object)
+        table = pd.DataFrame({name: pd.Categorical.from_codes([0, 1], categories=categories)})
+        codes = encode(table, alone(name, column)).columns[0]
+        assert codes.tolist() == [code_alone(name, column, value) for value in ("1", beside)]

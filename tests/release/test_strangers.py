@@ -125,6 +125,8 @@ def test_measurements_that_unpack_to_too_much(saved: Path, monkeypatch: pytest.M
         (("privacy", "relation"), "friends"), (("privacy", "max_rows_per_person"), 0), (("facts", "seed"), 10**30), (("facts", "seed"), -1),
         (("certificate", "upper_bound_counts"), float("inf")), (("workload",), [{"custom": "x", "columns": ["age"], "queries": 10**26}]),
         (("workload",), [{"columns": ["age"], "weight": 1e-400}]), (("workload",), [{"custom": "x", "columns": "age", "queries": 1}]),
+        (("privacy", "rho_planned"), 0), (("privacy", "rho_planned"), -1), (("certificate", "upper_bound_counts"), 1e308),
+        (("synthetic_bound_counts",), 1e308),
     ],
 )  # fmt: skip
 def test_impossible_descriptions(saved: Path, place: tuple[str, ...], value: Any) -> None:

@@ -62,7 +62,10 @@ def guessed(values: Iterable[Any]) -> pa.Array:
 def _from_categories(series: Any, of_objects: Convert) -> Arrow:
     codes = series.cat.codes.to_numpy()
     indices = pa.array(codes, mask=codes < 0)
-    categories = from_pandas(series.cat.categories.to_series(), of_objects)
+    kinds = series.cat.categories
+    # A series made of objects would get a type if all of them are texts: one category would decide for all others.
+    is_typed = kinds.dtype != object
+    categories = from_pandas(kinds.to_series(), of_objects) if is_typed else of_objects(kinds.to_numpy())
     if isinstance(categories, pa.ChunkedArray):
         categories = categories.combine_chunks()
     if isinstance(categories, pa.ExtensionArray):  # positions: a record takes that of its category

@@ -44,6 +44,9 @@ from dprap.workload import MAX_CELLS, Workload, weighted
 
 FORMAT_VERSION: Literal[1] = 1
 
+# A bound is scaled to the digits in which it is printed, which must not make it infinite.
+_LARGEST_BOUND = 1e300
+
 # Probabilities are float32 and come out of an optimiser: how far their sums may be from one.
 _ROUNDING = 1e-3
 
@@ -193,6 +196,11 @@ def _contradiction(described: ReleaseFile) -> str | None:
         return "it names no known relation of neighbours"
     if not 0 <= described.facts.seed <= MAX_SEED:
         return "its seed is out of range"
+    if described.privacy.rho_planned <= 0:
+        return "it planned to spend nothing"
+    certified = None if described.certificate is None else described.certificate.upper_bound_counts
+    if max(certified or 0, described.synthetic_bound_counts or 0) > _LARGEST_BOUND:
+        return "it has a bound beyond every count"
     return None
 
 

@@ -2,14 +2,16 @@
 
 Two tables with the same column names and the same records, in any order, have the same digest, whichever library holds
 them. Numbers are compared as 64-bit floats, moments to the microsecond, everything else as text, missing values of all
-kinds are one. Such coarseness errs on the safe side: tables that it confuses share a ledger and their budgets add up.
+kinds are one, and of an object that is no value only its class counts: what it says of itself may be its address in
+memory, which is another one in the next process, or an error. Such coarseness errs on the safe side: tables that it
+confuses share a ledger and their budgets add up. No value makes it fail.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from jaxtyping import UInt64
 
+from dprap.encoding.frames import from_polars
 from dprap.errors import DataError
+from dprap.schema.values import Unplaced, plain
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
 _HALF = np.uint64(32)
@@ -55,15 +59,21 @@ def _columns(table: Any) -> Iterator[tuple[str, Any]]:
         return
     if isinstance(table, Mapping):
         for name, values in table.items():
-            yield str(name), pd.Series(values, dtype=object)
+            yield str(name), _objects(values)
         return
-    arrow = table.to_arrow() if library == "polars" and hasattr(table, "to_arrow") else table
-    if isinstance(arrow, pa.RecordBatch):
-        arrow = pa.Table.from_batches([arrow])
+    if library == "polars" and hasattr(table, "get_columns"):
+        for column in table.get_columns():
+            yield column.name, from_polars(column, _objects)
+        return
+    arrow = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
     if not isinstance(arrow, pa.Table):
         raise DataError(f"cannot read a table from {type(table).__name__}. Give an Arrow, pandas or polars table.")
     for name, column in zip(arrow.column_names, arrow.columns, strict=True):
         yield str(name), column
+
+
+def _objects(values: Iterable[Any]) -> pd.Series:
+    return pd.Series(values, dtype=object)
 
 
 def _hashes(values: Any) -> UInt64[np.ndarray, " records"]:
@@ -73,7 +83,8 @@ def _hashes(values: Any) -> UInt64[np.ndarray, " records"]:
         found[np.isnan(found)] = np.nan  # one NaN of the many
         return np.asarray(pd.util.hash_array(found))
     different = pc.dictionary_encode(found)
-    hashed = pd.util.hash_array(np.asarray(different.dictionary.to_pylist(), dtype=object))
+    # As bytes, because a text of Arrow need not be UTF-8.
+    hashed = pd.util.hash_array(np.asarray(different.dictionary.cast(pa.large_binary()).to_pylist(), dtype=object))
     return np.asarray(hashed[np.asarray(different.indices)])
 
 
@@ -105,6 +116,11 @@ def _plain(values: Any) -> np.ndarray | pa.Array:
 
 
 def _text(item: Any) -> str:
-    if item is None or item is pd.NA or item is pd.NaT or (isinstance(item, float) and math.isnan(item)):
+    found = plain(item)
+    if found is Unplaced.MISSING:
         return ""
-    return str(item).encode("utf-8", "backslashreplace").decode()  # lone surrogates are no text
+    if found is Unplaced.UNREADABLE:
+        return str(item) if type(item) in (bytes, list, dict) else type(item).__name__
+    if isinstance(found, int) and not isinstance(found, bool):
+        found = f"{Decimal(found):f}"  # Python refuses to write thousands of digits
+    return str(found).encode("utf-8", "backslashreplace").decode()  # lone surrogates are no text

@@ -160,6 +160,8 @@ class Ledger:
             )
         self._check_anchor(anchor, remembered or (0, ""))
         if anchor.place != known:
+            # Before the ledger knows of it: with an anchor that cannot be written to, it would be closed for good.
+            anchor.write(self._chain.head)
             self._append("anchor", {"place": anchor.place})
         self._anchor = anchor
         self._write_anchor()
