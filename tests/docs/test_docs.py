@@ -21,6 +21,7 @@ from dprap.workload import all_kway
 
 DOCS = Path(__file__).parents[2] / "docs"
 SOURCE = DOCS.parent / "src" / "dprap"
+MADE_BY_A_RUN = ("release/",)
 
 
 def python_blocks(page: str) -> list[str]:
@@ -104,3 +105,14 @@ def test_long_packages_give_each_module_a_line() -> None:
 def test_every_public_name_is_there() -> None:
     for name in dprap.__all__:
         assert getattr(dprap, name) is not None
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/privacy.md", "docs/how-it-works.md"]
+)
+def test_files_that_a_page_names_exist(page: str) -> None:
+    root = DOCS.parent
+    named = re.findall(r"`((?:[a-z_-]+/)+[a-z_]*(?:\.py|\.md|\.toml)?)`", (root / page).read_text(encoding="utf-8"))
+    paths = [name.removeprefix("dprap/") for name in named if name not in MADE_BY_A_RUN]
+    places = (root, SOURCE, root / "bench" / "src" / "dprap_bench")
+    assert [path for path in paths if not any((place / path).exists() for place in places)] == []
