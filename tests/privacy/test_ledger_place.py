@@ -14,7 +14,7 @@ from dprap.datasets import example, example_schema
 from dprap.errors import LedgerError, WorkloadError
 from dprap.mechanisms import independent
 from dprap.privacy import default_ledger, named_ledger, read_ledger
-from dprap.privacy.ledger.content import content_digest
+from dprap.privacy.ledger.table_digest import content_digest
 from dprap.schema import Schema
 from dprap.sources.locate import find_files
 

@@ -23,9 +23,9 @@ from dprap.accounting.zcdp import Rho
 from dprap.array_types import Answers, Counts
 from dprap.domain import Domain
 from dprap.errors import BudgetError, DataError, LedgerError, SettingsError, WorkloadError
+from dprap.privacy.discrete_gaussian import add_discrete_gaussian
 from dprap.privacy.entropy import Entropy, InsecureSeededEntropy, OsEntropy
 from dprap.privacy.exact_counts import ExactAnswers
-from dprap.privacy.gaussian import add_discrete_gaussian
 from dprap.privacy.ledger import Arrays, Ledger
 from dprap.privacy.ledger.journal import Journal, MemoryJournal
 from dprap.privacy.scores import ESTIMATE_GRID, MAX_COUNT, Score, grid_estimates

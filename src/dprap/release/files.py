@@ -35,7 +35,7 @@ from dprap.release.archive import read_arrays
 from dprap.release.certified import TableBound, table_bound
 from dprap.release.conditions import decoded_where
 from dprap.release.measurements import measurement_table, read_measurements
-from dprap.release.output import check_output
+from dprap.release.output_checks import check_output
 from dprap.release.release import Release, RunFacts
 from dprap.release.statement import PrivacyStatement
 from dprap.release.stored import entry_of, family_of

@@ -14,7 +14,7 @@ from dprap.accounting.measurement import Measurement
 from dprap.errors import WorkloadError
 from dprap.queries import Coarse, Custom, Family, Marginal
 from dprap.relaxed import RelaxedDataset
-from dprap.release import Release, tally
+from dprap.release import Release, breakdown
 from dprap.schema import Column
 
 Shares = Float[np.ndarray, " codes"]
@@ -71,12 +71,12 @@ class ColumnView:
 def column_view(release: Release, name: str, truth: Shares | None) -> ColumnView | None:
     """The view of a column; None where the release cannot say anything about it by itself."""
     column = release.schema.columns[name]
-    asked = tally.Asked(release.schema, ({},), (name,))
+    asked = breakdown.Asked(release.schema, ({},), (name,))
     try:
-        synthetic = tally.shares(release, asked)
+        synthetic = breakdown.shares(release, asked)
     except WorkloadError:
         return None
-    measured = tally.measured(release, asked)
+    measured = breakdown.measured(release, asked)
     ordered = column.is_ordered
     bars = []
     for group in _groups(column, synthetic, ordered=ordered):

@@ -22,11 +22,11 @@ from dprap.privacy import Curator, Ledger
 from dprap.relaxed import answers
 from dprap.release.certified import table_digest
 from dprap.release.draw import draw_table, matched_marginals
-from dprap.release.output import check_rows
+from dprap.release.output_checks import check_rows
 from dprap.release.release import Release, RunFacts
 from dprap.release.statement import PrivacyStatement
 from dprap.release.table_answers import table_answers
-from dprap.runs.memory import peak_memory_mb
+from dprap.runs.peak_memory import peak_memory_mb
 from dprap.runs.plan import Plan
 from dprap.sources import CountSource
 from dprap.version import __version__

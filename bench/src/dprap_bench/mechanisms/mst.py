@@ -27,7 +27,7 @@ from dprap.privacy import Curator, Score
 from dprap.queries import Coarse, Groups, Marginal, Partition
 from dprap.workload import Workload
 from dprap_bench.mechanisms.graphical import NoisyTable, fit_model
-from dprap_bench.mechanisms.modelled import CodeMap, MergedModel, modelled_result
+from dprap_bench.mechanisms.graphical_result import CodeMap, MergedModel, modelled_result
 
 RARE = 3.0
 """A code is rare if its noisy count is below this many standard deviations of its noise."""

@@ -14,7 +14,7 @@ from dprap.accounting.measurement import Measurement, QueryMeasurement
 from dprap.errors import WorkloadError
 from dprap.queries import Marginal, Prefix
 from dprap.relaxed import RelaxedDataset
-from dprap.release.question import Box
+from dprap.release.question_language import Box
 from dprap.release.release import Release
 from dprap.schema import Schema
 from dprap.schema.value_sets import CodeWeights

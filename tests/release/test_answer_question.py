@@ -8,7 +8,7 @@ from tests.release.made import SCHEMA, brute_force_share, made_release
 
 from dprap.errors import DprapError, WorkloadError
 from dprap.queries import Marginal
-from dprap.release.ask import ask
+from dprap.release.answer_question import ask
 
 QUESTIONS = {
     "": lambda _: True,

@@ -26,7 +26,7 @@ from typing import Any
 
 from dprap.errors import LedgerError
 from dprap.privacy.ledger.chain import write_durably
-from dprap.privacy.ledger.content import content_digest
+from dprap.privacy.ledger.table_digest import content_digest
 from dprap.sources.locate import LEDGER_SUFFIX, table_root
 
 _NAME = "ledger.jsonl"
