@@ -8,7 +8,7 @@ from dprap.accounting import Budget, Neighbors
 from dprap.domain import Domain
 from dprap.errors import LedgerError, WorkloadError
 from dprap.privacy import Curator, Ledger, Score
-from dprap.queries import Marginal
+from dprap.queries import Marginal, Query
 from dprap.sources import MemorySource
 
 DOMAIN = Domain.of({"age": 6, "sex": 2})
@@ -87,3 +87,31 @@ def test_a_run_with_other_groups_is_another_run(tmp_path):
         again = curator(ledger, keeper.run)
         with pytest.raises(LedgerError, match="was something else"):
             again.measure([BY_THIRD], again.remaining / 2)
+
+
+def test_single_queries_and_certificates_are_of_the_groups():
+    keeper = curator()
+    half = keeper.remaining / 2
+    (measured,) = keeper.measure_queries([Query(BY_HALF, 3)], half)
+    assert abs(measured.count - 5000) < 10 * measured.stddev_counts  # age in {3, 4, 5}, sex 1
+    certificate = keeper.certify([BY_HALF], [np.array([4000.0, 1000, 700, 5000])], rho=half)
+    assert certificate.queries == 4
+    assert abs(certificate.noisy_max_error_counts - 700) < 10 * certificate.stddev_counts
+    with pytest.raises(WorkloadError, match="no query number 4"):
+        keeper.measure_queries([Query(BY_HALF, 4)], half)
+
+
+def test_no_verb_takes_groups_that_the_domain_does_not_have():
+    keeper = curator()
+    bad = Marginal(("age",), ((0, 6),))
+    verbs = [
+        lambda: keeper.prepare([bad]),
+        lambda: keeper.measure_queries([Query(bad, 0)], keeper.remaining),
+        lambda: list(keeper.measure_all([bad], keeper.remaining)),
+        lambda: keeper.select([bad], [np.zeros(2)], k=1, rho=keeper.remaining),
+        lambda: keeper.certify([bad], [np.zeros(2)], rho=keeper.remaining),
+    ]
+    for verb in verbs:
+        with pytest.raises(WorkloadError, match="'age' has 6 codes"):
+            verb()
+    assert keeper.spent == 0
