@@ -49,7 +49,8 @@ def test_a_table_in_files_keeps_its_ledger_beside_it(tmp_path, monkeypatch):
     assert default_ledger("people.csv") == beside
     folder = tmp_path / "data.dprap" / "ledger.jsonl"
     assert {default_ledger(name) for name in (tmp_path / "data", ".", "*.csv", f"{tmp_path}/data/*/x.csv")} == {folder}
-    assert named_ledger(file) == file, "there is none yet"
+    with pytest.raises(LedgerError, match="is a table without a ledger"):
+        named_ledger(file)
     beside.parent.mkdir()
     beside.touch()
     assert named_ledger(file) == beside

@@ -75,7 +75,7 @@ def execute(
     result = plan.method.run(curator, plan.workload, plan.settings, seed=plan.seed, progress=progress, **start)
     rows = _rows(curator, plan, result)
     curator.set_aside(0)
-    certificate = None
+    certificate, codes = None, None
     if certificate_rho:
         codes = _drawn(plan, result, rows, table_rows)
         certificate = _certify(curator, plan, result, rows, codes, certificate_rho)
@@ -99,6 +99,7 @@ def execute(
         measurements=result.measurements,
         certificate=certificate,
         public=None if plan.public is None else plan.public.facts,
+        drawn=codes,
     )
 
 
