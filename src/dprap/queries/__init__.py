@@ -8,22 +8,20 @@ prefix     cumulative counts along ordered columns
 custom     functions of the user's own, from a row to values in [0, 1]
 """
 
-from dprap.queries.coarse import Coarse, Groups
+from dprap.queries.code_groups import Groups
 from dprap.queries.custom import GRID, Custom
 from dprap.queries.marginal import Marginal
 from dprap.queries.prefix import Prefix
-from dprap.queries.query import CellFamily, Family, Partition, Query
+from dprap.queries.query import CellFamily, Family, Query
 from dprap.queries.threshold import Threshold
 
 __all__ = [
     "GRID",
     "CellFamily",
-    "Coarse",
     "Custom",
     "Family",
     "Groups",
     "Marginal",
-    "Partition",
     "Prefix",
     "Query",
     "Threshold",

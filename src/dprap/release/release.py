@@ -15,7 +15,7 @@ from dprap.array_types import Answers
 from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.public import PublicFacts
-from dprap.queries import Coarse, Family, Marginal
+from dprap.queries import Family, Marginal
 from dprap.relaxed import RelaxedDataset, answers
 from dprap.release.certified import TableBound, accuracy, table_bound
 from dprap.release.conditions import conditioned, decoded_where
@@ -139,14 +139,12 @@ class Release:
         """
         return table_bound(self, self.codes(rows, seed=seed)).bound_counts
 
-    def answer(self, queries: Workload | Family | Coarse | Iterable[Family | Coarse]) -> list[Answers]:
+    def answer(self, queries: Workload | Family | Iterable[Family]) -> list[Answers]:
         """Answers, as shares of all records, to every query of the given families, seen by the run or not."""
         families = [queries] if not isinstance(queries, Iterable) else list(queries)
         if self.relaxed is not None:
             return [np.asarray(shares) for shares in answers(self.relaxed, families)]
-        known: dict[Family | Coarse, Answers] = dict(
-            zip(self.workload.families, self.workload_shares or (), strict=True)
-        )
+        known: dict[Family, Answers] = dict(zip(self.workload.families, self.workload_shares or (), strict=True))
         unknown = [family for family in families if family not in known]
         if unknown:
             raise SettingsError(f"method {self.facts.method} answers its workload only; {unknown[0]} is not in it.")

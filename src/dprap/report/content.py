@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from dprap.accounting.measurement import Measurement
 from dprap.errors import WorkloadError
-from dprap.queries import Coarse, Custom, Family, Marginal
+from dprap.queries import Custom, Family, Marginal
 from dprap.relaxed import RelaxedDataset
 from dprap.release import Release, breakdown
 from dprap.schema import Column
@@ -182,10 +182,10 @@ class MeasuredFamily:
 def measured_families(release: Release) -> tuple[list[MeasuredFamily], Float[np.ndarray, " cells"]]:
     """Measurements by family, dearest first, and all residuals (synthetic minus measured) in standard deviations."""
     domain = release.schema.domain
-    by_family: dict[Family | Coarse, list[tuple[np.ndarray, np.ndarray, float, float]]] = {}
+    by_family: dict[Family, list[tuple[np.ndarray, np.ndarray, float, float]]] = {}
     for item in release.measurements:
         if isinstance(item, Measurement):
-            family: Family | Coarse = item.marginal
+            family: Family = item.marginal
             entry = np.arange(item.counts.size), item.counts.ravel().astype(np.float64)
         else:
             family = item.query.family
