@@ -1,11 +1,12 @@
 """Query families: which statistics a user may ask for.
 
-query      one query of a family, and the kinds of families
-marginal   every combination of values of k columns
-coarse     every combination of groups of values of k columns
-threshold  at least t of k values
-prefix     cumulative counts along ordered columns
-custom     functions of the user's own, from a row to values in [0, 1]
+query        one query of a family, and the kinds of families
+marginal     every combination of values of k columns
+code_groups  which codes of a column are counted together
+plain        the one plain form of every family
+threshold    at least t of k values
+prefix       cumulative counts along ordered columns
+custom       functions of the user's own, from a row to values in [0, 1]
 """
 
 from dprap.queries.code_groups import Groups

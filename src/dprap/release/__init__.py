@@ -3,7 +3,6 @@
 release            the noun: everything a run publishes
 statement          the privacy statement, exactly and in plain words
 files              the release directory, written whole or not at all
-stored             query families as they stand in a release
 measurements       measurements.parquet: every noisy measurement
 archive            arrays on disk, read within limits
 output_checks      what can be known of the output before it is paid for
