@@ -18,7 +18,7 @@ from dprap.sources import MemorySource
 from dprap.workload import Workload, all_kway
 from dprap_bench.mechanisms import dualquery, fem, zero
 from dprap_bench.mechanisms.oracle import Oracle
-from dprap_bench.mechanisms.signed import as_relaxed, cell_fractions, select_signed
+from dprap_bench.mechanisms.signed_selection import as_relaxed, cell_fractions, select_signed
 
 pytest.importorskip("scipy")
 

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 # Imported when first used, so that `import dprap` and `dprap --help` do not wait for JAX.
 _HOMES = {
-    "Budget": "dprap.privacy",
+    "Budget": "dprap.accounting",
     "Curator": "dprap.privacy",
     "Ledger": "dprap.privacy",
     "Marginal": "dprap.queries",
-    "Neighbors": "dprap.privacy",
+    "Neighbors": "dprap.accounting",
     "Release": "dprap.release",
     "Schema": "dprap.schema",
     "Synthesizer": "dprap.api",

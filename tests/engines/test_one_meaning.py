@@ -15,7 +15,7 @@ import pytest
 from tests.privacy import hostile_values as hostile
 from tests.privacy.hostile_values import TEXTS, TOTAL_SCHEMA
 
-from dprap.encoding.place import codes_of
+from dprap.encoding.column_codes import codes_of
 from dprap.encoding.policy import unplaced_code
 from dprap.errors import SchemaError
 from dprap.queries import Marginal

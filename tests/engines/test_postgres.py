@@ -94,7 +94,7 @@ def test_every_kind_of_column(position: int, postgres_url: str, write: Write) ->
 def test_example(postgres_url: str, write: Write) -> None:
     table, schema = example(3000, seed=2), example_schema()
     write(table, "example")
-    source = open_source(postgres_url, schema, table="public.example")
+    source = open_source(postgres_url, schema, database_table="public.example")
     memory = MemorySource(encode(table, schema))
     marginals = all_marginals(schema, k=2)
     assert all(same(a, b) for a, b in zip(source.count(marginals), memory.count(marginals), strict=True))
@@ -303,7 +303,7 @@ def test_missing_package_is_said() -> None:
     code = (
         "import sys; sys.modules['psycopg'] = None\n"
         "from dprap.schema import Schema; from dprap.sources.open import open_source\n"
-        "open_source('postgresql://x', Schema.from_domain({'a': 2}), table='t')"
+        "open_source('postgresql://x', Schema.from_domain({'a': 2}), database_table='t')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "dprap[postgres]" in done.stderr

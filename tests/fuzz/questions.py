@@ -14,7 +14,7 @@ from tests.fuzz.mutate import HOSTILE_TEXTS, HOSTILE_VALUES, mutated_text
 from tests.release.made import made_release
 
 from dprap.release import Release
-from dprap.release.ask import ask
+from dprap.release.answer_question import ask
 from dprap.release.conditions import code_weights
 from dprap.schema import Schema
 

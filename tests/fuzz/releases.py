@@ -20,7 +20,7 @@ from tests.fuzz.mutate import HOSTILE_NUMBERS, mutated, mutated_bytes
 from tests.release.made import made_release
 
 from dprap.release import load
-from dprap.release.ask import ask
+from dprap.release.answer_question import ask
 from dprap.release.measurements import SCHEMA
 from dprap.report.page import page
 

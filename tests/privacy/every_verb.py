@@ -9,7 +9,7 @@ import numpy as np
 
 from dprap.mechanisms.result import MechanismResult, Progress
 from dprap.privacy import Score
-from dprap.queries import Coarse, Marginal, Query
+from dprap.queries import Marginal, Query
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ def run(curator: Any, workload: Any, settings: Settings, *, seed: int, progress:
     domain, families = workload.domain, workload.families
     part = curator.rho / 10
     name = domain.names[-1]
-    groups = Coarse((name,), ((0, 3),))
-    partitions = [Marginal(domain.names[:2]), Coarse((domain.names[0], name), (None, (0, 2, 5)))]
+    groups = Marginal((name,), ((0, 3),))
+    partitions = [Marginal(domain.names[:2]), Marginal((domain.names[0], name), (None, (0, 2, 5)))]
     zeros = [np.zeros(partition.size(domain)) for partition in partitions]
     total, coarse = curator.measure([Marginal(()), groups], part, [1, 3])
     progress(Progress("verbs", 1, 6, f"about {total.counts[0]} records, {coarse.counts.tolist()} in groups"))
@@ -35,7 +35,7 @@ def run(curator: Any, workload: Any, settings: Settings, *, seed: int, progress:
     queries = curator.select_queries(families, nothing, k=2, rho=part, exclude=known)
     answers = curator.measure_queries([*known, *queries], part)
     every_other = tuple(tuple(range(first, domain.size(name), 2)) for first in (0, 1))
-    halves = curator.measure([Coarse((name,), (every_other,))], part)[0]
+    halves = curator.measure([Marginal((name,), (every_other,))], part)[0]
     progress(Progress("verbs", 5, 6, f"{[str(query) for query in queries]} {halves.counts.tolist()}"))
     rows = max(1, int(total.counts[0]))
     shares = [np.clip(counts / rows, 0, 1) for _, counts, _ in curator.measure_all(families, part)]

@@ -17,7 +17,7 @@ from dprap.accounting import Budget, Neighbors, Relation, epsilon_from_rho
 from dprap.domain import Domain
 from dprap.privacy import Curator
 from dprap.privacy import curator as curator_module
-from dprap.privacy.gaussian import OPENDP_CELLS
+from dprap.privacy.discrete_gaussian import OPENDP_CELLS
 from dprap.queries import Marginal, Query
 from dprap.sources import MemorySource
 

@@ -1,4 +1,4 @@
-"""Measuring and choosing coarse marginals: as dear, as noisy and as strictly kept as plain ones."""
+"""Measuring and choosing marginals over groups: as dear, as noisy and as strictly kept as those without."""
 
 import numpy as np
 import pytest
@@ -8,12 +8,12 @@ from dprap.accounting import Budget, Neighbors
 from dprap.domain import Domain
 from dprap.errors import LedgerError, WorkloadError
 from dprap.privacy import Curator, Ledger, Score
-from dprap.queries import Coarse, Marginal
+from dprap.queries import Marginal, Query
 from dprap.sources import MemorySource
 
 DOMAIN = Domain.of({"age": 6, "sex": 2})
-BY_HALF = Coarse(("age", "sex"), ((0, 3), None))
-BY_THIRD = Coarse(("age", "sex"), ((0, 2, 4), None))
+BY_HALF = Marginal(("age", "sex"), ((0, 3), None))
+BY_THIRD = Marginal(("age", "sex"), ((0, 2, 4), None))
 
 
 def source() -> MemorySource:
@@ -38,13 +38,13 @@ def test_counts_of_groups_with_the_noise_of_a_marginal():
 
 def test_groups_need_not_be_neighbours():
     keeper = curator()
-    rare = Coarse(("age", "sex"), (((0,), (1, 3), (5, 2, 4)), None))
+    rare = Marginal(("age", "sex"), (((0,), (1, 3), (5, 2, 4)), None))
     (measured,) = keeper.measure([rare], keeper.remaining)
     exact = np.array([4000, 0, 0, 3000, 0, 3000])
     assert np.abs(measured.counts - exact).max() < 10 * measured.stddev_counts
     assert measured.by_codes(DOMAIN).marginal == Marginal(("sex",))
     with pytest.raises(WorkloadError, match="'age' has 6 codes"):
-        curator().measure([Coarse(("age",), (((0,), (1,)),))], 0.01)
+        curator().measure([Marginal(("age",), (((0,), (1,)),))], 0.01)
 
 
 def test_choosing_compares_groups_with_their_estimates():
@@ -66,18 +66,18 @@ def test_what_it_says_of_codes_sums_the_groups_out():
 def test_groups_that_the_domain_does_not_have_are_refused_before_anything_is_spent():
     keeper = curator()
     with pytest.raises(WorkloadError, match="'age' has 6 codes"):
-        keeper.measure([Coarse(("age",), ((0, 6),))], keeper.remaining)
+        keeper.measure([Marginal(("age",), ((0, 6),))], keeper.remaining)
     assert keeper.spent == 0
 
 
 def test_a_subclass_is_not_taken_for_a_coarse_marginal():
-    class Twice(Coarse):
+    class Twice(Marginal):
         def answers(self, table):
             return 2 * super().answers(table)
 
     keeper = curator()
     with pytest.raises(WorkloadError, match="sensitivity of a Twice is not known"):
-        keeper.measure([Twice(BY_HALF.columns, BY_HALF.starts)], keeper.remaining)
+        keeper.measure([Twice(BY_HALF.columns, BY_HALF.groups)], keeper.remaining)
 
 
 def test_a_run_with_other_groups_is_another_run(tmp_path):
@@ -87,3 +87,31 @@ def test_a_run_with_other_groups_is_another_run(tmp_path):
         again = curator(ledger, keeper.run)
         with pytest.raises(LedgerError, match="was something else"):
             again.measure([BY_THIRD], again.remaining / 2)
+
+
+def test_single_queries_and_certificates_are_of_the_groups():
+    keeper = curator()
+    half = keeper.remaining / 2
+    (measured,) = keeper.measure_queries([Query(BY_HALF, 3)], half)
+    assert abs(measured.count - 5000) < 10 * measured.stddev_counts  # age in {3, 4, 5}, sex 1
+    certificate = keeper.certify([BY_HALF], [np.array([4000.0, 1000, 700, 5000])], rho=half)
+    assert certificate.queries == 4
+    assert abs(certificate.noisy_max_error_counts - 700) < 10 * certificate.stddev_counts
+    with pytest.raises(WorkloadError, match="no query number 4"):
+        keeper.measure_queries([Query(BY_HALF, 4)], half)
+
+
+def test_no_verb_takes_groups_that_the_domain_does_not_have():
+    keeper = curator()
+    bad = Marginal(("age",), ((0, 6),))
+    verbs = [
+        lambda: keeper.prepare([bad]),
+        lambda: keeper.measure_queries([Query(bad, 0)], keeper.remaining),
+        lambda: list(keeper.measure_all([bad], keeper.remaining)),
+        lambda: keeper.select([bad], [np.zeros(2)], k=1, rho=keeper.remaining),
+        lambda: keeper.certify([bad], [np.zeros(2)], rho=keeper.remaining),
+    ]
+    for verb in verbs:
+        with pytest.raises(WorkloadError, match="'age' has 6 codes"):
+            verb()
+    assert keeper.spent == 0

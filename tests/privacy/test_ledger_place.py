@@ -14,7 +14,7 @@ from dprap.datasets import example, example_schema
 from dprap.errors import LedgerError, WorkloadError
 from dprap.mechanisms import independent
 from dprap.privacy import default_ledger, named_ledger, read_ledger
-from dprap.privacy.ledger.content import content_digest
+from dprap.privacy.ledger.table_digest import content_digest
 from dprap.schema import Schema
 from dprap.sources.locate import find_files
 
@@ -49,7 +49,8 @@ def test_a_table_in_files_keeps_its_ledger_beside_it(tmp_path, monkeypatch):
     assert default_ledger("people.csv") == beside
     folder = tmp_path / "data.dprap" / "ledger.jsonl"
     assert {default_ledger(name) for name in (tmp_path / "data", ".", "*.csv", f"{tmp_path}/data/*/x.csv")} == {folder}
-    assert named_ledger(file) == file, "there is none yet"
+    with pytest.raises(LedgerError, match="is a table without a ledger"):
+        named_ledger(file)
     beside.parent.mkdir()
     beside.touch()
     assert named_ledger(file) == beside

@@ -25,7 +25,7 @@ from tests.privacy.hostile_values import HOSTILE, TEXTS, TOTAL_SCHEMA
 from tests.schema.strategies import total_schemas
 
 from dprap.encoding import encode, encode_batch, encode_batches
-from dprap.encoding.place import codes_of, positions_of
+from dprap.encoding.column_codes import codes_of, positions_of
 from dprap.encoding.policy import unplaced_code
 from dprap.schema import Column, Schema
 from dprap.schema.values import Unplaced

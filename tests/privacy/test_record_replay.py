@@ -11,7 +11,6 @@ from tests.privacy.replaying import DivergenceError, Tape, difference, taped_run
 from dprap.accounting import Neighbors, Relation
 from dprap.errors import DataError
 from dprap.privacy import curator
-from dprap.queries import Coarse
 from dprap.runs.execute import execute
 
 CASES = METHODS | BASELINES
@@ -64,7 +63,7 @@ def test_adaptive_measures_coarse_marginals_here():
     runs = [
         execute(CASES["adaptive"].plan("marginal", REPLACE), table_of(usual_table()).watch(Tape())) for _ in range(4)
     ]
-    assert any(isinstance(measured.marginal, Coarse) for release in runs for measured in release.measurements)
+    assert any(measured.marginal.groups is not None for release in runs for measured in release.measurements)
 
 
 @pytest.mark.parametrize(("leak", "shows_in"), LEAKS.items())

@@ -11,7 +11,7 @@ from dprap.privacy import Score
 from dprap.privacy import exact_counts as exact_module
 from dprap.privacy.exact_counts import ExactAnswers
 from dprap.privacy.scores import MAX_COUNT, grid_estimates
-from dprap.queries import GRID, Coarse, Custom, Marginal, Prefix, Threshold
+from dprap.queries import GRID, Custom, Marginal, Prefix, Threshold
 from dprap.sources import MemorySource
 
 RELATIONS = [Neighbors(relation, rows) for relation in Relation for rows in (1, 2, 5)]
@@ -19,7 +19,7 @@ MARGINALS = [Marginal(()), Marginal(("a",)), Marginal(("c", "a")), Marginal(("a"
 COLUMNS = ("a", "b", "c")
 
 
-PARTITIONS = [*MARGINALS, Coarse(("a", "c"), (None, (0, 2))), Coarse(("c", "a", "b"), ((0, 1, 3), (0,), None))]
+PARTITIONS = [*MARGINALS, Marginal(("a", "c"), (None, (0, 2))), Marginal(("c", "a", "b"), ((0, 1, 3), (0,), None))]
 
 
 def weird(row):
@@ -28,7 +28,7 @@ def weird(row):
 
 
 FAMILIES = [
-    *MARGINALS,
+    *PARTITIONS,
     Threshold(COLUMNS, 1),
     Threshold(COLUMNS, 2),
     Prefix(("a", "c"), ("c",)),

@@ -8,7 +8,7 @@ import pytest
 
 from dprap.domain import Domain
 from dprap.errors import SettingsError
-from dprap.queries import Coarse, Marginal, Partition
+from dprap.queries import Marginal
 from dprap.relaxed import FitSettings, RelaxedDataset, Target, answers, fit
 from dprap.relaxed.fit import Descent
 from dprap.relaxed.marginals import Blocks
@@ -16,9 +16,9 @@ from dprap.relaxed.marginals import Blocks
 DOMAIN = Domain.of({"a": 3, "b": 2, "c": 4, "d": 2})
 PLAIN = [Marginal(("a",)), Marginal(("a", "c")), Marginal(("b", "c", "d")), Marginal(("a", "b", "c", "d"))]
 COARSE = [
-    Coarse(("a",), ((0, 1),)),
-    Coarse(("a", "c"), (None, (0, 1, 3))),
-    Coarse(("c", "a", "b", "d"), ((0, 2), (0, 2), None, (0,))),
+    Marginal(("a",), ((0, 1),)),
+    Marginal(("a", "c"), (None, (0, 1, 3))),
+    Marginal(("c", "a", "b", "d"), ((0, 2), (0, 2), None, (0,))),
 ]
 
 
@@ -33,11 +33,11 @@ def some_rows(seed: int = 0, rows: int = 7) -> RelaxedDataset:
     )
 
 
-def shares(rows: RelaxedDataset, marginal: Partition) -> np.ndarray:
+def shares(rows: RelaxedDataset, marginal: Marginal) -> np.ndarray:
     return Blocks(DOMAIN, rows.probabilities).shares(marginal)
 
 
-def brute_marginal(rows: RelaxedDataset, marginal: Partition) -> np.ndarray:
+def brute_marginal(rows: RelaxedDataset, marginal: Marginal) -> np.ndarray:
     columns = marginal.columns
     cells = itertools.product(*(range(DOMAIN.size(name)) for name in columns))
     shares = np.array(

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from dprap.accounting.measurement import Certificate, Measurement, QueryMeasurement
-from dprap.queries import Coarse, Marginal, Prefix, Query
+from dprap.queries import Marginal, Prefix, Query
 from dprap.relaxed import RelaxedDataset
 from dprap.release import PrivacyStatement, Release, RunFacts
 from dprap.schema import Schema
@@ -54,7 +54,7 @@ def made_release(*, relaxed_rows: int = 4, rows: int = 1000, seed: int = 0, rela
             Measurement(Marginal(("age",)), np.array([500, 300, 200]), 10.0, 0.005),
             Measurement(Marginal(("sex", "age")), np.array([[250, 150, 100], [250, 150, 100]]).ravel(), 5.0, 0.009),
             QueryMeasurement(Query(Marginal(("sex", "smoker")), 3), 321.0, 2.0, 0.004),
-            Measurement(Coarse(("age", "hired"), ((0, 2), None)), np.array([400, 300, 100, 100, 60, 40]), 4.0, 0.001),
+            Measurement(Marginal(("age", "hired"), ((0, 2), None)), np.array([400, 300, 100, 100, 60, 40]), 4.0, 0.001),
         ),
         certificate=Certificate(16, 30.0, 6.0, 0.95, 40.0, 0.001),
     )

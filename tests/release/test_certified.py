@@ -22,7 +22,7 @@ from dprap.evaluate import exact_answers, published_answers
 from dprap.privacy import Curator, Ledger
 from dprap.queries import Custom, Family, Marginal, Prefix, Threshold
 from dprap.release import Release, load
-from dprap.release.ask import ask
+from dprap.release.answer_question import ask
 from dprap.release.certified import rounded_up, table_bound, table_digest
 from dprap.release.table_answers import table_answers
 from dprap.runs.describe import release_data, release_lines

@@ -10,7 +10,7 @@ from tests.release.made import made_release
 
 from dprap.encoding import encode
 from dprap.errors import DprapError, SettingsError
-from dprap.release.ask import ask
+from dprap.release.answer_question import ask
 
 
 def test_rows_satisfy_their_conditions_also_where_these_cut_bins() -> None:

@@ -22,6 +22,8 @@ def test_measured_marginals_their_sums_and_the_rest() -> None:
     assert release.expected_stddev(Marginal(("a",))) == pytest.approx(measured.stddev_counts * 3 / 500)
     with pytest.raises(DprapError):
         release.expected_stddev(Marginal(("nobody",)))
+    with pytest.raises(DprapError, match="has groups"):
+        release.expected_stddev(Marginal(("a",), ((0, 2),)))
 
 
 def test_what_was_not_measured_has_the_bound_of_the_certificate_or_none() -> None:

@@ -59,3 +59,10 @@ def test_settings_on_the_command_line_are_checked(tmp_path, monkeypatch, capsys,
     assert message in done.err
     twice = in_process(monkeypatch, capsys, *arguments[:-1], "rounds=2", "--rounds", "2")
     assert "is given twice" in twice.err
+
+
+def test_small_tables_fall_back_to_marginals_that_fit():
+    schema = {"a": 20, "b": 20, "c": 20}
+    assert {len(m.columns) for m in dprap.plan(schema, epsilon=1.0, records=9000).workload} == {3}
+    assert {len(m.columns) for m in dprap.plan(schema, epsilon=1.0, records=500).workload} == {2}
+    assert {len(m.columns) for m in dprap.plan(schema, epsilon=1.0, records=30).workload} == {1}

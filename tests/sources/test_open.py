@@ -50,9 +50,9 @@ def test_large_files_folders_and_globs_stay_on_disk(tmp_path: Path) -> None:
     ("data", "options"),
     [
         ("postgresql://host/db", {}),
-        ("t.parquet", {"table": "x"}),
+        ("t.parquet", {"database_table": "x"}),
         (table(3), {"engine": "files"}),
-        (table(3), {"table": "x"}),
+        (table(3), {"database_table": "x"}),
     ],
 )
 def test_settings_that_do_not_go_together(data: object, options: dict) -> None:

@@ -84,6 +84,7 @@ def test_a_custom_query_reads_records_so_cells_do_not_matter():
         ((Marginal(("a",)),), (float("nan"),), "positive"),
         ((Marginal(("a",)), Marginal(("a",))), (), "twice"),
         ((Marginal(("nobody",)),), (), "'nobody'"),
+        ((Marginal(("a",), ((0, 1),)),), (), "has groups"),
     ],
 )
 def test_bad_workloads(families, weights, message):
@@ -147,6 +148,9 @@ def test_a_plain_list_of_columns(tmp_path):
         "- {columns: [a], cumulative: a}",
         "- {columns: [a], cumulative: 3}",
         "- {columns: [a, b], at_least: 1, cumulative: [a]}",
+        "- {columns: [a], groups: [[0, 1]]}",
+        "- {columns: [a], groups: [null]}",
+        "- {columns: [a], custom: q, queries: 1}",
         "- [a",
         "\x00",
     ],

@@ -9,24 +9,24 @@ from dataclasses import dataclass
 from dprap.array_types import Answers, Counts
 from dprap.domain import Domain
 from dprap.queries.marginal import Marginal
-from dprap.queries.query import Partition, Query
+from dprap.queries.query import Query
 
 
 @dataclass(frozen=True)
 class Measurement:
     """Noisy counts of all cells of a marginal; each cell has independent noise of the same standard deviation."""
 
-    marginal: Partition
+    marginal: Marginal
     counts: Counts
     stddev_counts: float
     rho: float
 
     def by_codes(self, domain: Domain) -> Measurement:
         """What it says of single codes: columns measured by group are summed out."""
-        if isinstance(self.marginal, Marginal):
+        if self.marginal.groups is None:
             return self
         shape = self.marginal.shape(domain)
-        grouped = tuple(axis for axis, starts in enumerate(self.marginal.starts) if starts is not None)
+        grouped = tuple(axis for axis, groups in enumerate(self.marginal.groups) if groups is not None)
         columns = tuple(name for axis, name in enumerate(self.marginal.columns) if axis not in grouped)
         stddev = self.stddev_counts * math.sqrt(math.prod(shape[axis] for axis in grouped))
         return Measurement(Marginal(columns), self.counts.reshape(shape).sum(axis=grouped).ravel(), stddev, self.rho)

@@ -1,4 +1,15 @@
-"""The command line. Modules behind a command are imported when it runs, so that help comes at once."""
+"""The command line. Modules behind a command are imported when it runs, so that help comes at once.
+
+app        the commands in one application
+demo, schema, plan, synth, resume, answer, report, evaluate, ledger: a command each
+installed  commands that installed packages add
+options    options of commands, made from the fields of `RunOptions`
+output     results on stdout, everything else on stderr
+watching   what is shown of a run, and how a signal stops one
+stopping   Ctrl-C and SIGTERM
+secrets    passwords, taken out before anything can keep or show them
+exits      exit codes
+"""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def answer(
     from dprap.cli.output import print_json, results
     from dprap.errors import one_line
     from dprap.release import load
-    from dprap.release.ask import ask
+    from dprap.release.answer_question import ask
 
     answered = ask(load(release), question, by=tuple(by or ()))
     if as_json:

@@ -1,4 +1,18 @@
-"""Raw tables to small integer codes and back, exactly by the schema."""
+"""Raw tables to small integer codes and back, exactly by the schema.
+
+tables        tables of any kind as a stream of Arrow batches
+frames        columns of pandas and polars frames as Arrow arrays
+objects       columns without a type, placed value by value
+column_codes  codes of a whole column, for every kind of Arrow array
+policy        what a column gives to values that have no place of their own
+encode        tables to codes
+codes         the noun: one compact array of codes per column
+decode        codes back to values in the declared types
+write         synthetic tables to files
+check         all that stands between a table and a release, in one list
+draft         a first schema from data, refused until a person has reviewed it
+quantiles     bins and histograms from a noisy measurement
+"""
 
 from dprap.encoding.check import CheckReport, check
 from dprap.encoding.codes import Codes, code_dtype

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from dprap.array_types import CodeColumn
 from dprap.encoding.codes import Codes
-from dprap.encoding.place import encode_column
+from dprap.encoding.column_codes import encode_column
 from dprap.encoding.tables import BATCH_ROWS, open_table
 from dprap.errors import DataError, SchemaError
 from dprap.schema import Schema

@@ -1,15 +1,15 @@
 """The boundary: exact counts go in, noisy results that were charged for come out.
 
-curator        the only door: verbs that compute, charge, draw and store
-steps          the steps of a run in order, replayed or taken
-exact_counts   exact integers behind the verbs, counted once
-gaussian       discrete Gaussian noise on integers
-selection      the exponential mechanism in integer arithmetic
-scores         what a choice looks at, and how far one person moves it
-entropy        where random bits come from
-person_bound   at most so many records of one person
-stopwatch      time on the private side, kept apart from what is published
-ledger/        what was spent on a data set, durable before anything is drawn
+curator            the only door: verbs that compute, charge, draw and store
+steps              the steps of a run in order, replayed or taken
+exact_counts       exact integers behind the verbs, counted once
+discrete_gaussian  discrete Gaussian noise on integers
+selection          the exponential mechanism in integer arithmetic
+scores             what a choice looks at, and how far one person moves it
+entropy            where random bits come from
+person_bound       at most so many records of one person
+stopwatch          time on the private side, kept apart from what is published
+ledger/            what was spent on a data set, durable before anything is drawn
 """
 
 from dprap.privacy.curator import Curator

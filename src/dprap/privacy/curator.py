@@ -23,16 +23,16 @@ from dprap.accounting.zcdp import Rho
 from dprap.array_types import Answers, Counts
 from dprap.domain import Domain
 from dprap.errors import BudgetError, DataError, LedgerError, SettingsError, WorkloadError
+from dprap.privacy.discrete_gaussian import add_discrete_gaussian
 from dprap.privacy.entropy import Entropy, InsecureSeededEntropy, OsEntropy
 from dprap.privacy.exact_counts import ExactAnswers
-from dprap.privacy.gaussian import add_discrete_gaussian
 from dprap.privacy.ledger import Arrays, Ledger
 from dprap.privacy.ledger.journal import Journal, MemoryJournal
 from dprap.privacy.scores import ESTIMATE_GRID, MAX_COUNT, Score, grid_estimates
 from dprap.privacy.selection import inverse_temperature, pick_top
 from dprap.privacy.steps import Steps, digest_of, label
 from dprap.privacy.stopwatch import Stopwatch
-from dprap.queries import Coarse, Custom, Family, Marginal, Partition, Prefix, Query, Threshold
+from dprap.queries import Custom, Family, Marginal, Prefix, Query, Threshold
 from dprap.sources import CountSource
 from dprap.workload import MAX_CELLS
 
@@ -42,8 +42,8 @@ _ROUNDING_SLACK = Fraction(1, 10**9)
 _FAMILIES = (Marginal, Threshold, Prefix, Custom)
 # Kinds of queries whose sensitivity is proven. A subclass could answer differently, so it is none of them.
 
-_PARTITIONS = (Marginal, Coarse)
-# Kinds of tables in which a record lies in exactly one cell.
+_PARTITIONS = (Marginal,)
+# Kinds of tables in which a record lies in exactly one cell: marginals, with groups or without.
 
 
 class Curator:
@@ -164,12 +164,12 @@ class Curator:
             self._exact.prepare(families)
 
     def measure(
-        self, marginals: Sequence[Partition], rho: Rho, shares: Sequence[float | Fraction] | None = None
+        self, marginals: Sequence[Marginal], rho: Rho, shares: Sequence[float | Fraction] | None = None
     ) -> list[Measurement]:
         """Noisy counts of whole marginals; `rho` is the total, split by `shares` or equally.
 
-        One record lies in one cell of a marginal, and of a coarse one, so its count vector has the L2 sensitivity √2 (replace) or 1 (add-remove),
-        times the rows a person may have. Discrete Gaussian noise with σ = Δ₂/√(2ρᵢ) on marginal i is ρᵢ-zCDP, all of
+        One record lies in one cell of a marginal, with groups or without, because each code lies in one group. So its
+        count vector has the L2 sensitivity √2 (replace) or 1 (add-remove), times the rows a person may have. Discrete Gaussian noise with σ = Δ₂/√(2ρᵢ) on marginal i is ρᵢ-zCDP, all of
         them together Σρᵢ = rho.
         """
         self._check_sizes(marginals, _PARTITIONS)
@@ -312,7 +312,7 @@ class Curator:
 
     def select(
         self,
-        marginals: Sequence[Partition],
+        marginals: Sequence[Marginal],
         estimates_counts: Iterable[Answers],
         *,
         k: int,
@@ -439,7 +439,7 @@ class Curator:
         """Close the run: its unspent budget is given back to the ledger's cap."""
         self._steps.finish()
 
-    def _check_sizes(self, families: Sequence[Family | Coarse], kinds: tuple[type, ...] = _FAMILIES) -> None:
+    def _check_sizes(self, families: Sequence[Family], kinds: tuple[type, ...] = _FAMILIES) -> None:
         """Refuse what the domain cannot carry, before anything is allocated, counted or spent."""
         if not families:
             raise WorkloadError("there is nothing to measure: no marginal was named.")
@@ -450,7 +450,7 @@ class Curator:
                     f"{', '.join(kind.__name__ for kind in kinds)}."
                 )
             cells = self.domain.size_of(family.columns)
-            if isinstance(family, Coarse):
+            if isinstance(family, Marginal):
                 family.shape(self.domain)  # refuses groups that the domain does not have
             if not isinstance(family, Custom) and cells > self._max_cells:
                 raise WorkloadError(

@@ -8,7 +8,7 @@ import numpy as np
 
 from dprap.array_types import Counts
 from dprap.errors import WorkloadError
-from dprap.queries import GRID, CellFamily, Coarse, Custom, Family, Marginal, Partition
+from dprap.queries import GRID, CellFamily, Custom, Family, Marginal
 from dprap.sources import CellCounts, CountSource, RowSource
 from dprap.sources.unions import summed_out
 
@@ -27,10 +27,10 @@ class ExactAnswers:
         self._tables: dict[Marginal, CellCounts] = {}
         self._counted: list[tuple[frozenset[str], Marginal]] = []
         self._known: set[Marginal] = set()  # counted, or sums of what was
-        self._coarse: dict[Coarse, Counts] = {}
+        self._grouped: dict[Marginal, Counts] = {}
         self._sums: dict[Custom, Counts] = {}
 
-    def prepare(self, families: Sequence[Family | Coarse]) -> None:
+    def prepare(self, families: Sequence[Family]) -> None:
         """Count everything these families need, in one pass over the table; none where known counts add up to it."""
         wanted = [Marginal(family.columns) for family in families if self._from_cells(family)]
         missing = {marginal: None for marginal in wanted if marginal not in self._known and not self._wider(marginal)}
@@ -57,31 +57,31 @@ class ExactAnswers:
             self._tables[marginal] = table
         return table
 
-    def marginal(self, marginal: Partition) -> Counts:
-        """Counts of all cells of a marginal."""
+    def marginal(self, marginal: Marginal) -> Counts:
+        """Counts of all cells of a marginal, with groups or without."""
         self.prepare([marginal])
-        if isinstance(marginal, Coarse):
-            if marginal not in self._coarse:
-                groups = Coarse(marginal.columns, marginal.starts)  # checks once more that they are groups
-                groups.shape(self._domain)
-                self._coarse[marginal] = self._of_cells(groups, keep=False)
-            return self._coarse[marginal]
-        return self._table(marginal).dense()
+        if marginal.groups is None:
+            return self._table(marginal).dense()
+        if marginal not in self._grouped:
+            checked = Marginal(marginal.columns, marginal.groups)  # once more: each code lies in one group
+            checked.shape(self._domain)
+            self._grouped[marginal] = self._of_cells(checked, keep=False)
+        return self._grouped[marginal]
 
     def family(self, family: Family) -> tuple[Counts, int]:
         """Answers of all queries of a family as integers, and the integer that stands for one record."""
         self.prepare([family])
         if isinstance(family, Custom):
             return self._sums[family], GRID
-        return self._of_cells(family), 1
+        return self.marginal(family) if isinstance(family, Marginal) else self._of_cells(family), 1
 
-    def _of_cells(self, family: CellFamily | Coarse, *, keep: bool = True) -> Counts:
+    def _of_cells(self, family: CellFamily, *, keep: bool = True) -> Counts:
         """Answers of a family that is a linear map of the cells over its columns."""
         table = self._table(Marginal(family.columns), keep=keep).dense()
         shaped = table.reshape(self._domain.shape_of(family.columns))
         return np.asarray(family.answers(shaped), dtype=np.int64).ravel()
 
-    def _from_cells(self, family: Family | Coarse) -> bool:
+    def _from_cells(self, family: Family) -> bool:
         return not isinstance(family, Custom) or self._domain.size_of(family.columns) <= _CUSTOM_CELLS
 
     def _summed(self, family: Custom) -> Counts:

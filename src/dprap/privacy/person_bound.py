@@ -62,7 +62,7 @@ def open_bounded(
     neighbors: Neighbors,
     person: PersonColumn | None,
     engine: Engine | None = None,
-    table: str | None = None,
+    database_table: str | None = None,
     progress: PassProgress = no_progress,
 ) -> CountSource:
     """A count source in which nobody has more than `neighbors.max_rows_per_person` records.
@@ -75,7 +75,7 @@ def open_bounded(
                 f"max_rows_per_person = {neighbors.max_rows_per_person} needs a person column: the bound is enforced, not "
                 "assumed. Name the column with the person ids."
             )
-        return open_source(data, schema, engine=engine, table=table, progress=progress)
+        return open_source(data, schema, engine=engine, database_table=database_table, progress=progress)
     _check_excess(person.excess, neighbors)
     chosen = engine or engine_for(data, schema)
     if chosen != "memory" and not _is_missing(data):

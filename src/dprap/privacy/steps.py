@@ -13,13 +13,23 @@ from dprap.errors import LedgerError, SettingsError
 from dprap.privacy.ledger import Arrays, RunState
 from dprap.privacy.ledger.journal import Journal
 from dprap.privacy.stopwatch import Stopwatch
-from dprap.queries import Coarse, Custom, Family, Prefix, Threshold
+from dprap.queries import Family
+from dprap.queries.plain import as_plain
 
 Exact = TypeVar("Exact")
 
 # Marginals and queries that a line of the ledger names one by one. Of more of them it gives the number and, as always,
 # the digest of all, so that a ledger does not grow with workload times rounds.
 MOST_NAMED = 1000
+
+# The ledger's words for families, by the keys that the plain form has beside the columns.
+_WORDS = {
+    (): "Marginal",
+    ("groups",): "Coarse",
+    ("at_least",): "Threshold",
+    ("cumulative",): "Prefix",
+    ("custom",): "Custom",
+}
 
 
 class Steps:
@@ -116,14 +126,12 @@ def digest_of(described: list[Any]) -> str:
     return hashlib.sha256(json.dumps(described).encode()).hexdigest()
 
 
-def label(family: Family | Coarse) -> list[Any]:
-    """A family in plain data, without doubt about where a column's name ends."""
-    if isinstance(family, Custom):
-        return ["Custom", family.name, list(family.columns)]
-    if isinstance(family, Threshold):
-        return ["Threshold", family.at_least, list(family.columns)]
-    if isinstance(family, Prefix):
-        return ["Prefix", list(family.cumulative), list(family.columns)]
-    if isinstance(family, Coarse):
-        return ["Coarse", list(family.starts), list(family.columns)]
-    return ["Marginal", list(family.columns)]
+def label(family: Family) -> list[Any]:
+    """A family as the ledger has written it from the start: the word for its kind, its terms, its columns.
+
+    It holds the values of the plain form, in that order. Digests are made of it, so a run that was
+    begun earlier goes on only as long as each family keeps its label.
+    """
+    plain = as_plain(family)
+    columns = plain.pop("columns")
+    return [_WORDS[tuple(plain)], *plain.values(), columns]

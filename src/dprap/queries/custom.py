@@ -150,6 +150,35 @@ class Custom:
         return result
 
 
+@dataclass(frozen=True)
+class NamedCustom(Custom):
+    """A custom query of a release that was read back: its name is known, its function is not.
+
+    A function is code, and a release holds data only. Hand the query itself to `Release.answer` to have it answered.
+    """
+
+    queries: int = 1
+
+    @classmethod
+    def of(cls, name: str, columns: tuple[str, ...], queries: int) -> NamedCustom:
+        """The query of this name."""
+        return cls(name, columns, _not_stored, queries)
+
+    def size(self, domain: Domain) -> int:  # noqa: ARG002 - as stored
+        """Number of queries, as stored."""
+        return self.queries
+
+    def values(self, domain: Domain, rows: Any) -> Any:  # noqa: ARG002 - as in Custom
+        """Refused: the function is not stored."""
+        raise WorkloadError(
+            f"a release does not store the function of custom query {self.name!r}. Give the query itself."
+        )
+
+
+def _not_stored(row: Row) -> Any:  # noqa: ARG001 - stands where a function was
+    raise WorkloadError("a release does not store the functions of custom queries.")
+
+
 def _block(rows: Any, domain: Domain, name: str) -> Any:
     start = domain.offset(name)
     return rows[start : start + domain.size(name)]

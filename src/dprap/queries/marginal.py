@@ -1,7 +1,8 @@
-"""k-way marginals: one count for every combination of values of k columns."""
+"""k-way marginals: one count for every combination of values, or of groups of values, of k columns."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
@@ -11,23 +12,34 @@ from jaxtyping import Int, Int64
 
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
+from dprap.queries.code_groups import Groups, Starts, check_groups, is_sets, number_of_groups, whole_numbers
 
 CellTable = Int64[np.ndarray, "..."]
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Marginal:
     """All cells over some columns, in C order of the columns as given (the last column varies fastest).
 
-    The marginal over no column is the total: one cell.
+    The marginal over no column is the total: one cell. `groups` merges codes, such as ages by decade:
+    it has, for each column, the first code of every group of neighbouring codes, or the codes of every
+    group, or None where codes stay as they are. Every code lies in exactly one group, so that a record
+    lies in exactly one cell, with groups or without.
 
     >>> domain = Domain.of({"sex": 2, "region": 3})
     >>> marginal = Marginal(("sex", "region"))
     >>> marginal.size(domain), marginal.cell(domain, (1, 2)), marginal.codes(domain, np.array([5])).tolist()
     (6, 5, [[1, 2]])
+    >>> Marginal(("sex", "age"), (None, (0, 2))).answers(np.array([[1, 2, 3], [4, 5, 6]]))
+    array([[3, 3],
+           [9, 6]])
+    >>> Marginal(("sex", "age"), (None, ((1,), (0, 2)))).answers(np.array([[1, 2, 3], [4, 5, 6]]))
+    array([[ 2,  4],
+           [ 5, 10]])
     """
 
     columns: tuple[str, ...]
+    groups: tuple[Groups, ...] | None = None
 
     def __post_init__(self) -> None:
         given: object = self.columns
@@ -35,31 +47,82 @@ class Marginal:
             raise WorkloadError(f"a marginal takes a tuple of columns: Marginal(({self.columns!r},)).")
         object.__setattr__(self, "columns", tuple(self.columns))
         if len(set(self.columns)) != len(self.columns):
-            raise WorkloadError(f"marginal {self} names a column twice.")
+            raise WorkloadError(f"marginal {'×'.join(map(str, self.columns))} names a column twice.")
+        if self.groups is not None:
+            self._check_groups(self.groups)
+
+    def _check_groups(self, given: tuple[Groups, ...]) -> None:
+        # The claim that a record lies in one cell rests on whole numbers: 0.5 would be cut to 0 and count a group twice.
+        try:
+            groups = tuple(whole_numbers(each) for each in given)
+        except TypeError:
+            raise WorkloadError(
+                "the groups of a marginal are, for each column, a tuple of whole numbers or None."
+            ) from None
+        if len(groups) != len(self.columns):
+            raise WorkloadError(f"marginal {'×'.join(self.columns)} needs one list of groups for each column, or None.")
+        for name, each in zip(self.columns, groups, strict=True):
+            check_groups(name, each)
+        # Groups of no column are no groups: there is one way to write each marginal.
+        object.__setattr__(self, "groups", None if all(each is None for each in groups) else groups)
 
     def __str__(self) -> str:
-        return "×".join(self.columns) or "total"
+        named = (
+            name if groups is None else f"{name} ({len(groups)} groups)" for name, groups in self.groups_by_column()
+        )
+        return "×".join(named) or "total"
+
+    def groups_by_column(self) -> tuple[tuple[str, Groups], ...]:
+        """Each column with its groups, or with None where its codes stay as they are."""
+        return tuple(zip(self.columns, self.groups or (None,) * len(self.columns), strict=True))
+
+    def starts_by_column(self) -> tuple[tuple[str, Starts], ...]:
+        """Each column with the first codes of its groups; refuses groups of codes that are not neighbours."""
+        return tuple((name, _starts(name, groups)) for name, groups in self.groups_by_column())
+
+    def shape(self, domain: Domain) -> tuple[int, ...]:
+        """Number of codes, or of groups, of each column; refuses groups that are not of the domain's codes."""
+        sizes = domain.shape_of(self.columns)
+        if self.groups is None:
+            return sizes
+        return tuple(
+            number_of_groups(name, groups, size)
+            for (name, groups), size in zip(self.groups_by_column(), sizes, strict=True)
+        )
 
     def size(self, domain: Domain) -> int:
         """Number of queries, one a cell."""
-        return domain.size_of(self.columns)
+        return math.prod(self.shape(domain))
 
     def answers(self, table: CellTable) -> CellTable:
-        """Answers of this family's queries from the table of cell counts over its columns: the cells themselves."""
+        """Answers of this family's queries from the table of cell counts over its columns: the cells, or their groups."""
+        for axis, groups in enumerate(self.groups or ()):
+            if is_sets(groups):
+                # Codes of a group are brought together; then its first place is where it starts.
+                firsts = np.cumsum([0, *map(len, groups[:-1])])
+                table = np.add.reduceat(table.take(np.concatenate(groups), axis=axis), firsts, axis=axis)
+            elif groups is not None:
+                table = np.add.reduceat(table, groups, axis=axis)
         return table
 
     def cell(self, domain: Domain, codes: Iterable[int]) -> int:
-        """Index of the cell with the given codes, one a column."""
-        return int(np.ravel_multi_index(tuple(codes), domain.shape_of(self.columns))) if self.columns else 0
+        """Index of the cell with the given codes (of a grouped column: the place of the group), one a column."""
+        return int(np.ravel_multi_index(tuple(codes), self.shape(domain))) if self.columns else 0
 
     def codes(self, domain: Domain, cells: Int[np.ndarray, " cells"]) -> Int[np.ndarray, "cells columns"]:
-        """Codes of the given cells, one row a cell."""
+        """Codes (of a grouped column: places of groups) of the given cells, one row a cell."""
         if not self.columns:
             return np.zeros((len(cells), 0), dtype=np.int64)
-        return np.stack(np.unravel_index(cells, domain.shape_of(self.columns)), axis=1)
+        return np.stack(np.unravel_index(cells, self.shape(domain)), axis=1)
 
     def subsets(self, *, smallest: int = 1) -> Iterable[Marginal]:
-        """All marginals over at least `smallest` of these columns, in their order, smaller ones first."""
+        """All marginals over at least `smallest` of these columns, in their order, smaller ones first; groups stay."""
         for size in range(smallest, len(self.columns) + 1):
-            for columns in combinations(self.columns, size):
-                yield Marginal(columns)
+            for chosen in combinations(self.groups_by_column(), size):
+                yield Marginal(tuple(name for name, _ in chosen), tuple(groups for _, groups in chosen))
+
+
+def _starts(name: str, groups: Groups) -> Starts:
+    if is_sets(groups):
+        raise WorkloadError(f"column {name!r}: this step takes groups of neighbouring codes alone.")
+    return groups

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from dprap.queries.coarse import Coarse
 from dprap.queries.custom import Custom
 from dprap.queries.marginal import Marginal
 from dprap.queries.prefix import Prefix
@@ -13,9 +12,6 @@ from dprap.queries.threshold import Threshold
 
 CellFamily: TypeAlias = Marginal | Threshold | Prefix
 """Families whose answers are a linear map of one table of cell counts."""
-
-Partition: TypeAlias = Marginal | Coarse
-"""Tables in which a record lies in exactly one cell."""
 
 Family: TypeAlias = CellFamily | Custom
 """Any set of counting queries over the same columns: each maps a record to [0, 1]."""

@@ -46,8 +46,13 @@ class ExchangeSettings:
         sample: Share of the records that one pass over a column looks at.
         accept: Share of the gaining exchanges that a pass makes. All gains are computed before
             any exchange is made, so exchanges that meet in a cell overshoot if many are made.
-        passes: Passes over all columns. In the last half `accept` falls to a quarter, because
-            what overshoots then is not mended any more.
+        passes: Passes over all columns, for up to `usual_looks`. In the last half `accept` falls
+            to a quarter, because what overshoots then is not mended any more.
+        least_passes: Passes over all columns for very large workloads. The first passes gain
+            most.
+        usual_looks: A pass looks at each marginal once for each of its columns. Where that is
+            more often than this (64 marginals of three columns), there are fewer passes, so that
+            the cost does not grow with the workload.
         block_records: Pairs are drawn within blocks of about this many records. Owners with far
             fewer are taken together, so that nearly every record finds a partner; owners with
             more are cut, so that a sample of the blocks is a sample of the records.
@@ -65,6 +70,8 @@ class ExchangeSettings:
     sample: float = 1 / 8
     accept: float = 1 / 4
     passes: int = 48
+    least_passes: int = 12
+    usual_looks: int = 192
     block_records: int = 32
     exchange_records: int = 1 << 17
     chunk_records: int = 1 << 19
@@ -213,7 +220,10 @@ class _Exchange:
 
     def run(self) -> None:
         """Make all passes."""
-        passes = self._settings.passes
+        settings = self._settings
+        looks = max(1, sum(len(tables) for tables in self._of_column.values()))
+        fewer = settings.passes * settings.usual_looks // looks
+        passes = min(settings.passes, max(settings.least_passes, fewer))
         for number in range(passes):
             accept = self._settings.accept * (1.0 if 2 * number < passes else 0.25)
             for position in self._rng.permutation(sorted(self._of_column)):

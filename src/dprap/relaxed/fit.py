@@ -16,7 +16,7 @@ from jaxtyping import Float32
 
 from dprap.array_types import Relaxed
 from dprap.errors import SettingsError
-from dprap.queries import Partition
+from dprap.queries import Marginal
 from dprap.relaxed.marginals import Axis, Blocks, axes_of
 from dprap.relaxed.rows import RelaxedDataset, normalise_logits
 
@@ -59,7 +59,7 @@ class Target:
     chi-square.
     """
 
-    marginal: Partition
+    marginal: Marginal
     shares: Float32[np.ndarray, " cells"]
     weights: Float32[np.ndarray, " cells"]
 

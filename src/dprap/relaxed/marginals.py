@@ -25,8 +25,8 @@ from jaxtyping import Float32
 
 from dprap.array_types import Answers, Relaxed
 from dprap.domain import Domain
-from dprap.queries import Coarse, Custom, Family, Partition
-from dprap.queries.coarse import Starts
+from dprap.queries import Custom, Family, Marginal
+from dprap.queries.code_groups import Starts
 from dprap.relaxed.rows import RelaxedDataset, column_slices
 
 MEMORY_BYTES = 2**30
@@ -37,7 +37,7 @@ Axis: TypeAlias = tuple[str, Starts]
 
 
 def answers(
-    relaxed: RelaxedDataset, families: Iterable[Family | Coarse], *, memory_bytes: int = MEMORY_BYTES
+    relaxed: RelaxedDataset, families: Iterable[Family], *, memory_bytes: int = MEMORY_BYTES
 ) -> Iterator[Answers]:
     """Yield the answers of each family as fractions, flat, in C order of its cells.
 
@@ -57,7 +57,7 @@ def answers(
 
             yield mean_values(relaxed, family, memory_bytes=memory_bytes)
         else:
-            if isinstance(family, Coarse):
+            if isinstance(family, Marginal):
                 family.shape(relaxed.domain)  # refuses groups that the domain does not have
             yield family.answers(cell_table(relaxed, family.columns, memory_bytes=memory_bytes)).reshape(-1)
 
@@ -168,7 +168,7 @@ class Blocks:
         cut = min(range(1, len(axes)), key=lambda i: math.prod(sizes[:i]) + math.prod(sizes[i:]))
         return axes[:cut], axes[cut:]
 
-    def shares(self, marginal: Partition) -> Float32[np.ndarray, " cells"]:
+    def shares(self, marginal: Marginal) -> Float32[np.ndarray, " cells"]:
         """Shares of all cells of a marginal, as a fit sees them."""
         axes = axes_of(marginal)
         if len(axes) == 1:
@@ -178,7 +178,6 @@ class Blocks:
         return np.ravel(self.product(left) @ self.product(right).T) / np.float32(self.probabilities.shape[1])
 
 
-def axes_of(marginal: Partition) -> tuple[Axis, ...]:
+def axes_of(marginal: Marginal) -> tuple[Axis, ...]:
     """The columns of a marginal, each by code or by group."""
-    starts = marginal.neighbouring() if isinstance(marginal, Coarse) else (None,) * len(marginal.columns)
-    return tuple(zip(marginal.columns, starts, strict=True))
+    return marginal.starts_by_column()

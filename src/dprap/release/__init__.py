@@ -1,4 +1,20 @@
-"""What a run publishes, in memory and on disk."""
+"""What a run publishes, in memory and on disk.
+
+release            the noun: everything a run publishes
+statement          the privacy statement, exactly and in plain words
+files              the release directory, written whole or not at all
+measurements       measurements.parquet: every noisy measurement
+archive            arrays on disk, read within limits
+output_checks      what can be known of the output before it is paid for
+draw               synthetic records from relaxed rows
+table_answers      answers of a workload on a synthetic table
+certified          what the accuracy certificate says of which answers
+expected           the error to expect from the noise that was paid for
+conditions         conditions as Python values, and rows given that they hold
+question_language  questions in text, parsed into disjoint boxes of values
+breakdown          the numbers behind an answer, for all groups at once
+answer_question    the answer to a question, and how sure it is
+"""
 
 from dprap.release.files import ReleaseError, load
 from dprap.release.release import Release, RunFacts

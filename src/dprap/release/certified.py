@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dprap.encoding import Codes
+from dprap.queries.custom import NamedCustom
 from dprap.relaxed import RelaxedDataset, answers
-from dprap.release.stored import NamedCustom
 from dprap.release.table_answers import table_answers
 
 if TYPE_CHECKING:

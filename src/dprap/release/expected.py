@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dprap.accounting.measurement import Measurement
+from dprap.errors import WorkloadError
 from dprap.queries import Marginal
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ def expected_stddev(release: Release, marginal: Marginal) -> float:
     certificate's bound for its workload, times r where r cells are summed: not a standard error but more than one, with the
     certificate's confidence. Infinite where neither covers the marginal.
     """
+    if marginal.groups is not None:
+        raise WorkloadError(f"the expected error is known of single codes; {marginal} has groups. Leave them out.")
     domain = release.schema.domain
     asked = set(marginal.columns)
     domain.shape_of(marginal.columns)  # refuses unknown columns

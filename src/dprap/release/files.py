@@ -35,12 +35,12 @@ from dprap.release.archive import read_arrays
 from dprap.release.certified import TableBound, table_bound
 from dprap.release.conditions import decoded_where
 from dprap.release.measurements import measurement_table, read_measurements
-from dprap.release.output import check_output
+from dprap.release.output_checks import check_output
 from dprap.release.release import Release, RunFacts
 from dprap.release.statement import PrivacyStatement
-from dprap.release.stored import entry_of, family_of
 from dprap.schema import Schema
 from dprap.workload import MAX_CELLS, Workload, weighted
+from dprap.workload.files import weighted_family, workload_entries
 
 FORMAT_VERSION: Literal[1] = 1
 
@@ -205,7 +205,7 @@ def _contradiction(described: ReleaseFile) -> str | None:
 
 
 def _workload(described: ReleaseFile, schema: Schema) -> Workload:
-    entries = [family_of(entry, schema.domain) for entry in described.workload]
+    entries = [weighted_family(entry, schema.domain) for entry in described.workload]
     for family, _ in entries:
         if family.size(schema.domain) > MAX_FAMILY_CELLS:
             raise ValueError(f"{family} has more than {MAX_FAMILY_CELLS:,} queries")
@@ -228,10 +228,7 @@ def _described(release: Release) -> ReleaseFile:
         synthetic_bound_counts=None if saved is None else saved.bound_counts,
         accuracy=release.accuracy,
         queries=workload.queries,
-        workload=[
-            entry_of(family, workload.domain) | ({"weight": weight} if weight != 1.0 else {})
-            for family, weight in zip(workload.families, workload.weights, strict=True)
-        ],
+        workload=workload_entries(workload),
         certificate=certificate,
         # under add-remove neighbours the number of records is noisy: the certificate is stated in counts alone
         certificate_share=None

@@ -14,15 +14,16 @@ import pyarrow.parquet
 from dprap.accounting.measurement import Measurement, QueryMeasurement
 from dprap.domain import Domain
 from dprap.limits import MAX_ARCHIVE_BYTES, MAX_MEASURED_COUNTS, MAX_MEASUREMENTS, MAX_RECORDS
-from dprap.queries import Coarse, Family, Marginal, Query
-from dprap.release.stored import entry_of, family_of
+from dprap.queries import Family, Marginal, Query
+from dprap.queries.plain import as_plain
+from dprap.workload.files import weighted_family
 
 # Nothing is free or without noise. Above it, the weight of a measurement, 1/σ², is finite.
 _LEAST_AMOUNT = 1e-30
 _AMOUNTS = ("stddev_counts", "rho")
 SCHEMA = pa.schema(
     {
-        "family": pa.string(),  # JSON: {"columns": [...]}, with at_least, cumulative, custom or groups (first codes, or all codes, of each) where it is no marginal
+        "family": pa.string(),  # JSON, the plain form of `dprap.queries.plain`
         "query": pa.int64(),  # position of the query in its family; null where all cells were measured
         "counts": pa.list_(pa.float64()),  # noisy counts, in C order of the columns
         "stddev_counts": pa.float64(),  # standard deviation of the noise on each of them
@@ -33,16 +34,16 @@ SCHEMA = pa.schema(
 
 def measurement_table(measurements: tuple[Measurement | QueryMeasurement, ...], domain: Domain) -> pa.Table:
     """Measurements as a table."""
-    entries: dict[Family | Coarse, str] = {}
+    entries: dict[Family, str] = {}
     rows: list[dict[str, Any]] = []
     for item in measurements:
-        family: Family | Coarse
+        family: Family
         if isinstance(item, Measurement):
             family, index, counts = item.marginal, None, item.counts.astype(np.float64)
         else:
             family, index, counts = item.query.family, item.query.index, np.array([item.count])
         if family not in entries:
-            entries[family] = json.dumps(_entry(family, domain), ensure_ascii=False)
+            entries[family] = json.dumps(as_plain(family, domain), ensure_ascii=False)
         noise = {"stddev_counts": item.stddev_counts, "rho": item.rho}
         rows.append({"family": entries[family], "query": index, "counts": counts, **noise})
     return pa.Table.from_pylist(rows, schema=SCHEMA)
@@ -51,12 +52,12 @@ def measurement_table(measurements: tuple[Measurement | QueryMeasurement, ...], 
 def read_measurements(path: Path, domain: Domain) -> tuple[Measurement | QueryMeasurement, ...]:
     """Read measurements back; raises ValueError where they do not fit the domain or the limits."""
     table = _read_table(path)
-    families: dict[str, Family | Coarse] = {}
+    families: dict[str, Family] = {}
     found: list[Measurement | QueryMeasurement] = []
     for row in table.to_pylist():
         text = row["family"]
         if text not in families:
-            families[text] = _family(json.loads(text), domain)
+            families[text] = weighted_family(json.loads(text), domain)[0]
         family, counts = families[text], np.array(row["counts"], dtype=np.float64)
         size = family.size(domain)
         expected = size if row["query"] is None else 1
@@ -64,10 +65,8 @@ def read_measurements(path: Path, domain: Domain) -> tuple[Measurement | QueryMe
             raise ValueError(f"{path.name} has a measurement of {family} that does not fit it")
         if not (np.abs(counts) <= MAX_RECORDS).all() or not all(_is_amount(row[key]) for key in _AMOUNTS):
             raise ValueError(f"{path.name} has a measurement of {family} with an impossible number")
-        if row["query"] is None and isinstance(family, Marginal | Coarse):
+        if row["query"] is None and isinstance(family, Marginal):
             found.append(Measurement(family, np.rint(counts).astype(np.int64), row["stddev_counts"], row["rho"]))
-        elif isinstance(family, Coarse):
-            raise ValueError(f"{path.name} has a single query of {family}")
         else:
             query = Query(family, int(row["query"]))
             found.append(QueryMeasurement(query, float(counts[0]), row["stddev_counts"], row["rho"]))
@@ -94,20 +93,3 @@ def _read_table(path: Path) -> pa.Table:
 
 def _is_amount(value: float | None) -> bool:
     return value is not None and _LEAST_AMOUNT <= value < math.inf
-
-
-def _entry(family: Family | Coarse, domain: Domain) -> dict[str, Any]:
-    if isinstance(family, Coarse):
-        return {"columns": list(family.columns), "groups": [starts and list(starts) for starts in family.starts]}
-    return entry_of(family, domain)
-
-
-def _family(entry: dict[str, Any], domain: Domain) -> Family | Coarse:
-    if "groups" not in entry:
-        return family_of(entry, domain)[0]
-    if set(entry) != {"columns", "groups"} or not all(isinstance(entry[key], list) for key in entry):
-        raise ValueError("a coarse marginal has columns and groups")
-    domain.shape_of(tuple(entry["columns"]))
-    coarse = Coarse(tuple(entry["columns"]), tuple(entry["groups"]))
-    coarse.shape(domain)
-    return coarse

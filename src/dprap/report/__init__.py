@@ -1,4 +1,13 @@
-"""The release as a page: one self-contained HTML file that shows only what the release contains."""
+"""The release as a page: one self-contained HTML file that shows only what the release contains.
+
+write         the public report, and the one against the private table, which is NOT PRIVATE
+page          the page: sections, style sheet, no script
+content       what a report shows, as numbers
+columns       a card for each column
+plots         plots as inline SVG
+explanations  what the guarantee means, what it does not promise, how to ask for more
+html          elements whose text is escaped
+"""
 
 from dprap.report.write import evaluate_report, write_report
 

@@ -12,9 +12,9 @@ from jaxtyping import Float
 
 from dprap.accounting.measurement import Measurement
 from dprap.errors import WorkloadError
-from dprap.queries import Coarse, Custom, Family, Marginal
+from dprap.queries import Custom, Family, Marginal
 from dprap.relaxed import RelaxedDataset
-from dprap.release import Release, tally
+from dprap.release import Release, breakdown
 from dprap.schema import Column
 
 Shares = Float[np.ndarray, " codes"]
@@ -71,12 +71,12 @@ class ColumnView:
 def column_view(release: Release, name: str, truth: Shares | None) -> ColumnView | None:
     """The view of a column; None where the release cannot say anything about it by itself."""
     column = release.schema.columns[name]
-    asked = tally.Asked(release.schema, ({},), (name,))
+    asked = breakdown.Asked(release.schema, ({},), (name,))
     try:
-        synthetic = tally.shares(release, asked)
+        synthetic = breakdown.shares(release, asked)
     except WorkloadError:
         return None
-    measured = tally.measured(release, asked)
+    measured = breakdown.measured(release, asked)
     ordered = column.is_ordered
     bars = []
     for group in _groups(column, synthetic, ordered=ordered):
@@ -182,10 +182,10 @@ class MeasuredFamily:
 def measured_families(release: Release) -> tuple[list[MeasuredFamily], Float[np.ndarray, " cells"]]:
     """Measurements by family, dearest first, and all residuals (synthetic minus measured) in standard deviations."""
     domain = release.schema.domain
-    by_family: dict[Family | Coarse, list[tuple[np.ndarray, np.ndarray, float, float]]] = {}
+    by_family: dict[Family, list[tuple[np.ndarray, np.ndarray, float, float]]] = {}
     for item in release.measurements:
         if isinstance(item, Measurement):
-            family: Family | Coarse = item.marginal
+            family: Family = item.marginal
             entry = np.arange(item.counts.size), item.counts.ravel().astype(np.float64)
         else:
             family = item.query.family

@@ -6,7 +6,7 @@ from importlib import resources
 
 from dprap.release import Release
 from dprap.release.certified import rounded_up
-from dprap.report import content, plots, words
+from dprap.report import content, explanations, plots
 from dprap.report.columns import columns_section
 from dprap.report.content import Truth
 from dprap.report.html import Html, el, table
@@ -26,15 +26,15 @@ def page(release: Release, *, directory: str, truth: Truth | None) -> str:
         else f"{plots.WARNING}: release" + (" against the private table" if truth else "")
     )
     sections = [
-        ("guarantee", "Guarantee", words.guarantee(release)),
+        ("guarantee", "Guarantee", explanations.guarantee(release)),
         *([("errors", "True errors", _errors(truth))] if truth is not None else []),
-        ("accuracy", "Accuracy certificate", words.certificate(release)),
+        ("accuracy", "Accuracy certificate", explanations.certificate(release)),
         ("budget", "Budget by step", _budget(release, private=private)),
         ("columns", "Columns", columns_section(release, truth, private=private)),
         ("association", "Association of columns", _association(release, truth, private=private)),
         ("measurements", "What was measured", _measurements(release, private=private)),
-        ("more", "Ask for more", words.more_answers(directory, next(iter(release.schema.columns)))),
-        ("limits", "Limits", words.limits(release)),
+        ("more", "Ask for more", explanations.more_answers(directory, next(iter(release.schema.columns)))),
+        ("limits", "Limits", explanations.limits(release)),
         ("run", "The run", _run(release)),
     ]
     style = resources.files("dprap.report").joinpath("style.css").read_text(encoding="utf-8")

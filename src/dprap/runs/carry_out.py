@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from dprap.errors import DprapError, SettingsError
 from dprap.mechanisms.result import ProgressCallback, silent
 from dprap.privacy import Excess, Ledger, PersonColumn, open_bounded
-from dprap.release.output import check_output
+from dprap.release.output_checks import check_output
 from dprap.release.release import Release
 from dprap.runs.execute import execute
 from dprap.runs.job import Job, forget, refuse_if_begun, save_job, with_ledger
@@ -88,7 +88,7 @@ def open_table(table: Any, schema: Schema, options: RunOptions, progress: PassPr
         neighbors=neighbors_of(options),
         person=person,
         engine=engine,
-        table=options.database_table,
+        database_table=options.database_table,
         progress=progress,
     )
 

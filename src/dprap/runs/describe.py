@@ -11,7 +11,7 @@ from dprap.privacy import Ledger, LedgerState, balance_lines, caution_lines
 from dprap.release import Release
 from dprap.release.certified import published_table
 from dprap.runs.forecast import Forecast
-from dprap.runs.memory import peak_memory_mb
+from dprap.runs.peak_memory import peak_memory_mb
 from dprap.runs.plan import Plan
 
 # What fits on a screen of each event of a ledger; `ledger_data` gives all.

@@ -22,11 +22,11 @@ from dprap.privacy import Curator, Ledger
 from dprap.relaxed import answers
 from dprap.release.certified import table_digest
 from dprap.release.draw import draw_table, matched_marginals
-from dprap.release.output import check_rows
+from dprap.release.output_checks import check_rows
 from dprap.release.release import Release, RunFacts
 from dprap.release.statement import PrivacyStatement
 from dprap.release.table_answers import table_answers
-from dprap.runs.memory import peak_memory_mb
+from dprap.runs.peak_memory import peak_memory_mb
 from dprap.runs.plan import Plan
 from dprap.sources import CountSource
 from dprap.version import __version__
@@ -75,7 +75,7 @@ def execute(
     result = plan.method.run(curator, plan.workload, plan.settings, seed=plan.seed, progress=progress, **start)
     rows = _rows(curator, plan, result)
     curator.set_aside(0)
-    certificate = None
+    certificate, codes = None, None
     if certificate_rho:
         codes = _drawn(plan, result, rows, table_rows)
         certificate = _certify(curator, plan, result, rows, codes, certificate_rho)
@@ -99,6 +99,7 @@ def execute(
         measurements=result.measurements,
         certificate=certificate,
         public=None if plan.public is None else plan.public.facts,
+        drawn=codes,
     )
 
 

@@ -1,7 +1,7 @@
 """A run on disk: what it was asked to do, kept beside its output so that it can be resumed.
 
 For an output directory OUT, the folder OUT.private holds job.json. It stays on the private side: it is needed to resume,
-and it must not be published. The ledger stands elsewhere, with the data set (`dprap.privacy.ledger.place`).
+and it must not be published. The ledger stands elsewhere, with the data set (`dprap.privacy.ledger.default_location`).
 
 Paths in job.json are relative to OUT.private, so that a folder which holds table, ledger and output may be moved. A table
 in memory is not kept: whoever resumes hands it over again, and the ledger knows whether it is the same one.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import types
 import typing
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dprap.accounting import Accounting, Budget, Neighbors, Relation, default_delta
+from dprap.domain import Domain
 from dprap.errors import BudgetError, SettingsError
 from dprap.limits import MAX_ARCHIVE_BYTES, MAX_SEED
 from dprap.mechanisms import DEFAULT_METHOD
@@ -184,8 +186,13 @@ def _check_size(settings: Any, schema: Schema) -> None:
         )
 
 
+def _fits(domain: Domain, k: int, limit: int) -> bool:
+    """Whether at least one k-way marginal has at most `limit` cells."""
+    return math.prod(sorted(domain.sizes)[:k]) <= limit
+
+
 def _workload(schema: Schema, options: RunOptions, records: int | None, notes: list[str]) -> Workload:
-    """The workload given, by default all 3-way marginals that fit."""
+    """The workload given; by default all 3-way marginals that fit, or 2-way if none does."""
     domain = schema.domain
     given = options.workload
     if given is not None:
@@ -200,6 +207,8 @@ def _workload(schema: Schema, options: RunOptions, records: int | None, notes: l
     k = options.kway if options.kway is not None else min(3, len(domain))
     if options.marginals is not None:
         return random_kway(domain, k, options.marginals, rows=limit, seed=options.workload_seed)
+    if options.kway is None:
+        k = next((each for each in range(k, 1, -1) if _fits(domain, each, limit)), 1)
     workload = all_kway(domain, k, max_cells=limit)
     too_many = len(workload) > MANY_MARGINALS or workload.queries > MANY_QUERIES
     if options.kway is None and k == 3 and too_many:

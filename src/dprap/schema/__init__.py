@@ -1,4 +1,17 @@
-"""What is publicly known about a table: columns, types, domains, bins, null policy and constraints."""
+"""What is publicly known about a table: columns, types, domains, bins, null policy and constraints.
+
+schema       the noun: columns, CSV settings, constraints
+columns/     the column types: one class a file
+constraints  what cannot occur, declared on values and used on codes
+values       what one value is, whichever library brought it
+texts        one text, read strictly
+digits       arrays of plain texts, read by whole-array operations
+arrays       whole Arrow arrays as NumPy values
+bins         edges of bins
+value_sets   sets of raw values of one column
+files        schema files, read strictly
+messages     one-line messages from the errors of pydantic
+"""
 
 from dprap.schema.columns import Boolean, Categorical, Column, Date, Datetime, Integer, Number
 from dprap.schema.constraints import CodeConstraint, DeterminedCodes, Determines, Forbid, ForbiddenCodes

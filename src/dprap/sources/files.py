@@ -14,7 +14,7 @@ import pyarrow.parquet
 from dprap.array_types import CodeColumn
 from dprap.domain import Domain
 from dprap.encoding import check_columns, code_dtype, open_table
-from dprap.encoding.place import encode_column, encode_text
+from dprap.encoding.column_codes import encode_column, encode_text
 from dprap.encoding.tables import TableBatches
 from dprap.errors import DataError, DprapError
 from dprap.queries.marginal import Marginal

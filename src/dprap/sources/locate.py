@@ -15,7 +15,7 @@ _HIVE = re.compile(r"([^=/]+)=([^/]*)")
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 LEDGER_SUFFIX = ".dprap"
-"""Folders of this ending hold ledgers (`dprap.privacy.ledger.place`) and are never read as data."""
+"""Folders of this ending hold ledgers (`dprap.privacy.ledger.default_location`) and are never read as data."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ def open_source(
     schema: Schema,
     *,
     engine: Engine | None = None,
-    table: str | None = None,
+    database_table: str | None = None,
     memory_limit: int = MEMORY_LIMIT,
     progress: PassProgress = no_progress,
 ) -> CountSource:
@@ -33,18 +33,18 @@ def open_source(
 
     - a table in memory (Arrow, pandas, polars), or one file whose codes fit well into `memory_limit` bytes: in memory;
     - a larger file, a folder or a glob: out of core;
-    - a `postgresql://` address with `table`: counted by the server;
+    - a `postgresql://` address with `database_table`: counted by the server;
     - a Spark data frame, or a path with `engine="spark"`: counted by Spark.
     """
     chosen = engine or engine_for(data, schema, memory_limit)
     if chosen in ("memory", "files") and isinstance(data, str | Path) and looks_like_address(str(data)):
         raise SettingsError("an address is read where it begins with postgresql://. Check how it is written.")
-    if (table is not None) != (chosen == "postgres"):
+    if (database_table is not None) != (chosen == "postgres"):
         raise SettingsError("a database address and a table name go together. Give both: postgresql://… and --table.")
     if chosen == "postgres":
         from dprap.sources.postgres import PostgresSource
 
-        return PostgresSource.open(str(data), str(table), schema)
+        return PostgresSource.open(str(data), str(database_table), schema)
     if chosen == "spark":
         from dprap.sources.spark import SparkSource
 

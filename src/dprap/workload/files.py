@@ -13,11 +13,10 @@ from dprap.documents import DocumentError, parse, read_text
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
 from dprap.queries import Family
-from dprap.queries.marginal import Marginal
-from dprap.queries.prefix import Prefix
-from dprap.queries.threshold import Threshold
+from dprap.queries.plain import as_plain, from_plain
 from dprap.workload.workload import MAX_CELLS, Workload, weighted
 
+# Custom queries are functions, which no file holds; groups of codes are chosen by methods, not by users.
 _KEYS = {"columns", "weight", "at_least", "cumulative"}
 
 
@@ -32,49 +31,34 @@ def read_workload(path: Path | str, domain: Domain, *, max_cells: int = MAX_CELL
         entries = entries["marginals"]
     if not isinstance(entries, list) or not entries:
         raise WorkloadError(f"workload {path} must be a list of marginals, each a list of columns.")
-    return weighted(domain, [family_from_entry(path, domain, entry) for entry in entries], max_cells=max_cells)
+    return weighted(domain, [_from_entry(path, domain, entry) for entry in entries], max_cells=max_cells)
 
 
-def family_from_entry(path: Path, domain: Domain, entry: Any) -> tuple[Family, float]:
-    """The family and weight that one entry of a workload file describes."""
+def _from_entry(path: Path, domain: Domain, entry: Any) -> tuple[Family, float]:
     if isinstance(entry, list):
         entry = {"columns": entry}
     if not isinstance(entry, dict) or not isinstance(entry.get("columns"), list) or set(entry) - _KEYS:
         raise WorkloadError(f"workload {path}: each entry is a list of columns, or a mapping with {sorted(_KEYS)}.")
-    columns = tuple(str(name) for name in entry["columns"])
-    domain.shape_of(columns)
     try:
-        weight = float(entry.get("weight", 1.0))
+        return weighted_family(entry, domain)
+    except WorkloadError as error:
+        raise WorkloadError(f"workload {path}: {error}") from None
+
+
+def weighted_family(entry: Any, domain: Domain) -> tuple[Family, float]:
+    """The family and weight of an entry: the family's plain form, and its weight unless that is 1."""
+    if not isinstance(entry, dict):
+        raise WorkloadError("a query family with its weight is a mapping.")
+    family = from_plain({key: value for key, value in entry.items() if key != "weight"}, domain)
+    try:
+        return family, float(entry.get("weight", 1.0))
     except (TypeError, ValueError):
-        raise WorkloadError(f"workload {path}: the weight of {'×'.join(columns)} is not a number.") from None
-    if "at_least" in entry and "cumulative" in entry:
-        raise WorkloadError(f"workload {path}: {'×'.join(columns)} is a threshold or a prefix family, not both.")
-    if "at_least" in entry and type(entry["at_least"]) is not int:
-        raise WorkloadError(f"workload {path}: at_least of {'×'.join(columns)} is not a whole number.")
-    if "cumulative" in entry and not isinstance(entry["cumulative"], list):
-        raise WorkloadError(f"workload {path}: cumulative of {'×'.join(columns)} is not a list of columns.")
-    if "at_least" in entry:
-        return Threshold(columns, entry["at_least"]), weight
-    if "cumulative" in entry:
-        return Prefix(columns, tuple(entry["cumulative"])), weight
-    return Marginal(columns), weight
+        raise WorkloadError(f"the weight of {family} is not a number.") from None
 
 
 def workload_entries(workload: Workload) -> list[dict[str, Any]]:
-    """Entries of a workload in the file's form; the inverse of `read_workload`."""
+    """The entries of a workload, which `weighted_family` reads, in a workload file and in a release."""
     return [
-        family_entry(family) | ({"weight": weight} if weight != 1.0 else {})
+        as_plain(family, workload.domain) | ({"weight": weight} if weight != 1.0 else {})
         for family, weight in zip(workload.families, workload.weights, strict=True)
     ]
-
-
-def family_entry(family: Family) -> dict[str, Any]:
-    """A family in the file's form."""
-    entry: dict[str, Any] = {"columns": list(family.columns)}
-    if isinstance(family, Threshold):
-        return entry | {"at_least": family.at_least}
-    if isinstance(family, Prefix):
-        return entry | {"cumulative": list(family.cumulative)}
-    if isinstance(family, Marginal):
-        return entry
-    raise WorkloadError(f"{family} cannot be written to a workload file.")

@@ -17,7 +17,7 @@ MAX_CELLS = 10_000_000
 
 @dataclass(frozen=True)
 class Workload:
-    """Query families over one domain, each with a weight.
+    """Query families over one domain, each with a weight. Marginals have no groups: methods choose these.
 
     >>> workload = Workload(Domain.of({"sex": 2, "region": 3}), (Marginal(("sex", "region")),))
     >>> len(workload), workload.queries
@@ -39,6 +39,8 @@ class Workload:
         for family, weight in zip(self.families, self.weights, strict=True):
             if not 0 < weight < float("inf"):
                 raise WorkloadError(f"the weight of {family} must be a positive number.")
+            if isinstance(family, Marginal) and family.groups is not None:
+                raise WorkloadError(f"a workload has marginals of single codes; {family} has groups. Bin its columns.")
             cells = self.domain.size_of(family.columns)
             if not isinstance(family, Custom) and cells > self.max_cells:
                 raise WorkloadError(

@@ -14,7 +14,7 @@ from dprap.mechanisms.adaptive.choosing import choose
 from dprap.mechanisms.adaptive.groups import group_starts, is_broad, with_groups
 from dprap.mechanisms.adaptive.spending import Choose, Pool
 from dprap.privacy import Curator
-from dprap.queries import Coarse, Marginal, Partition
+from dprap.queries import Marginal
 from dprap.sources import MemorySource
 from dprap.workload import all_kway
 
@@ -37,7 +37,7 @@ def test_codes_are_merged_until_a_group_is_large_enough_and_large_codes_stay_alo
     assert group_starts(np.array(shares), least) == starts
 
 
-def candidates(domain: Domain, shares: list[np.ndarray], pick_resolution: float) -> tuple[Partition, ...]:
+def candidates(domain: Domain, shares: list[np.ndarray], pick_resolution: float) -> tuple[Marginal, ...]:
     """Of a workload with one marginal over all columns; only pairs are candidates over single codes."""
     workload = all_kway(domain, len(domain))
     plain = tuple(all_kway(domain, 2))
@@ -51,9 +51,9 @@ def test_candidates_are_the_plain_ones_and_those_that_groups_make_coarse_enough(
     found = candidates(domain, shares, 64.0)
     assert found[:3] == tuple(all_kway(domain, 2))
     assert set(found[3:]) == {
-        Coarse(("x", "sex"), (eighths, None)),
-        Coarse(("x", "ill"), (eighths, None)),
-        Coarse(("x", "sex", "ill"), (eighths, None, None)),
+        Marginal(("x", "sex"), (eighths, None)),
+        Marginal(("x", "ill"), (eighths, None)),
+        Marginal(("x", "sex", "ill"), (eighths, None, None)),
     }
     assert len(candidates(domain, shares, 9.0)) == 5, "12 cells of three columns are too many"
     assert len(candidates(domain, shares, 64.0**2)) == 3, "nothing is merged"
@@ -71,7 +71,7 @@ def test_the_workloads_own_marginals_of_four_columns_take_part_in_few_groups_a_c
     shares = [even, np.array([0.65, *[0.05] * 7]), np.array([0.3, 0.3, 0.4]), np.array([0.1, 0.9])]
     # Twice 40.5 is 81, the fourth power of 3: groups have a third of the records, or what is left.
     (broad,) = [found for found in candidates(domain, shares, 40.5) if is_broad(found, RULES)]
-    assert broad == Coarse(("a", "b", "c", "d"), ((0, 3, 6), (0, 1), (0, 2), None))
+    assert broad == Marginal(("a", "b", "c", "d"), ((0, 3, 6), (0, 1), (0, 2), None))
     assert not any(is_broad(found, RULES) for found in candidates(domain, shares, 6.0)), "16 cells are more than 12"
     three = Domain.of({"a": 8, "b": 8, "c": 3})
     assert not any(is_broad(found, RULES) for found in candidates(three, shares[:3], 40.5)), (
@@ -81,7 +81,7 @@ def test_the_workloads_own_marginals_of_four_columns_take_part_in_few_groups_a_c
 
 def test_broad_marginals_take_part_in_the_first_half_of_a_round():
     domain = Domain.of({"a": 8, "b": 8, "c": 8, "d": 8, "e": 2, "f": 2})
-    halves = Coarse(("a", "b", "c", "d"), ((0, 4),) * 4)
+    halves = Marginal(("a", "b", "c", "d"), ((0, 4),) * 4)
     others = [Marginal(("a", "e")), Marginal(("b", "f"))]
     offered = []
 
@@ -96,7 +96,7 @@ def test_broad_marginals_take_part_in_the_first_half_of_a_round():
             offered.append(halves in left)
             return [len(left) - 1]
 
-    def offers(picks: int, *, of: list[Partition]) -> list[bool]:
+    def offers(picks: int, *, of: list[Marginal]) -> list[bool]:
         offered.clear()
         estimates = [np.zeros(found.size(domain)) for found in of]
         step = Choose(Pool((), (), 1.0), picks, Fraction(1), Fraction(1))

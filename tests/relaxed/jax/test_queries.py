@@ -9,7 +9,8 @@ import pytest
 from tests.reference import relaxed as reference
 from tests.relaxed.cases import DOMAIN, all_queries, onehot_rows, relaxed_rows
 
-from dprap.queries import Custom, Query
+from dprap.errors import WorkloadError
+from dprap.queries import Custom, Marginal, Query
 from dprap.relaxed import RelaxedDataset
 from dprap.relaxed.jax.queries import QueryBatch, compile_queries, padded_size, product_means, threshold_means
 
@@ -95,6 +96,12 @@ def test_custom_queries_go_along() -> None:
     answered = answer(batch, relaxed)[places]
     assert answered[0] == pytest.approx(float(b[2] @ relaxed.weights), abs=1e-6)
     assert answered[2] == pytest.approx(float((a[0] * b[1]) @ relaxed.weights), abs=1e-6)
+
+
+def test_queries_of_groups_are_refused_not_taken_for_codes() -> None:
+    name = DOMAIN.names[0]
+    with pytest.raises(WorkloadError, match="has groups"):
+        compile_queries(DOMAIN, [Query(Marginal((name,), ((0, 1),)), 0)])
 
 
 def test_few_padded_sizes() -> None:

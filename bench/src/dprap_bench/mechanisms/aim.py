@@ -26,7 +26,7 @@ from dprap.privacy import Curator, Score
 from dprap.queries import Marginal
 from dprap.workload import Workload
 from dprap_bench.mechanisms.graphical import fit_model, model_megabytes
-from dprap_bench.mechanisms.modelled import modelled_result
+from dprap_bench.mechanisms.graphical_result import modelled_result
 
 _MEASURING = Fraction(9, 10)
 _ROUNDS_PER_COLUMN = 16

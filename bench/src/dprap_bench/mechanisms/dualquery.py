@@ -25,7 +25,7 @@ from dprap.privacy import Curator
 from dprap.queries import Marginal, Query
 from dprap.workload import Workload
 from dprap_bench.mechanisms.oracle import Oracle
-from dprap_bench.mechanisms.signed import SignedQuery, as_relaxed, select_signed
+from dprap_bench.mechanisms.signed_selection import SignedQuery, as_relaxed, select_signed
 
 
 @dataclass(frozen=True)

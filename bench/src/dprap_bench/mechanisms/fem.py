@@ -25,7 +25,7 @@ from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback,
 from dprap.privacy import Curator
 from dprap.workload import Workload
 from dprap_bench.mechanisms.oracle import Oracle
-from dprap_bench.mechanisms.signed import SignedQuery, as_relaxed, select_signed
+from dprap_bench.mechanisms.signed_selection import SignedQuery, as_relaxed, select_signed
 
 
 @dataclass(frozen=True)

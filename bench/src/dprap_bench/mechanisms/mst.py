@@ -24,10 +24,10 @@ from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.privacy import Curator, Score
-from dprap.queries import Coarse, Groups, Marginal, Partition
+from dprap.queries import Groups, Marginal
 from dprap.workload import Workload
 from dprap_bench.mechanisms.graphical import NoisyTable, fit_model
-from dprap_bench.mechanisms.modelled import CodeMap, MergedModel, modelled_result
+from dprap_bench.mechanisms.graphical_result import CodeMap, MergedModel, modelled_result
 
 RARE = 3.0
 """A code is rare if its noisy count is below this many standard deviations of its noise."""
@@ -149,10 +149,9 @@ def _groups(codes: CodeMap) -> Groups:
     return tuple(tuple(np.flatnonzero(codes == group).tolist()) for group in range(int(codes.max()) + 1))
 
 
-def _coarse(pair: Marginal, groups: Mapping[str, Groups]) -> Partition:
+def _coarse(pair: Marginal, groups: Mapping[str, Groups]) -> Marginal:
     """The pair over merged codes."""
-    of_pair = tuple(groups[name] for name in pair.columns)
-    return Coarse(pair.columns, of_pair) if any(each is not None for each in of_pair) else pair
+    return Marginal(pair.columns, tuple(groups[name] for name in pair.columns))
 
 
 def _merged_column(column: Measurement, codes: CodeMap) -> NoisyTable:

@@ -19,7 +19,7 @@ import numpy as np
 from dprap.accounting import Neighbors, Relation
 from dprap.encoding import Codes
 from dprap.evaluate import exact_answers, published_answers
-from dprap.privacy import gaussian
+from dprap.privacy import discrete_gaussian
 from dprap.release import Release
 from dprap.runs.execute import execute
 from dprap.runs.options import RunOptions
@@ -103,7 +103,7 @@ def largest_errors_counts(release: Release, source: MemorySource, exact: list[np
 def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:  # noqa: ARG001 - the tables are made up
     """Coverage over the runs of one cell."""
     # Shares of the budget are fixed above and tables of noise kept here: making one takes longer than the rest of a run.
-    gaussian._cumulative_table = lru_cache(maxsize=64)(gaussian._cumulative_table.__wrapped__)  # noqa: SLF001
+    discrete_gaussian._cumulative_table = lru_cache(maxsize=64)(discrete_gaussian._cumulative_table.__wrapped__)  # noqa: SLF001
     schema = Schema.from_domain(SIZES)
     source = table(facts["records"])
     plan = make_plan(

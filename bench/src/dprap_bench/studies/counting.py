@@ -138,5 +138,5 @@ def _open(engine: str, rows: int, place: Any) -> Any:
         columns = tuple(np.concatenate(column) for column in zip(*(part.columns for part in parts), strict=True))
         return MemorySource(Codes(schema.domain, columns))
     if engine == "postgres":
-        return open_source(place, schema, table=f"example_{rows}")
+        return open_source(place, schema, database_table=f"example_{rows}")
     return open_source(place, schema, engine="files" if engine == "csv" else engine)  # type: ignore[arg-type]

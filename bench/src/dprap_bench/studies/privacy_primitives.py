@@ -16,8 +16,8 @@ import opendp.prelude as dp
 
 from dprap.domain import Domain
 from dprap.encoding import Codes, code_dtype
+from dprap.privacy.discrete_gaussian import sample_by_table
 from dprap.privacy.entropy import OsEntropy
-from dprap.privacy.gaussian import sample_by_table
 from dprap.privacy.selection import pick_top
 from dprap.sources import MemorySource
 from dprap.workload import random_kway

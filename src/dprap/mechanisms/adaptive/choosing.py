@@ -14,12 +14,12 @@ from dprap.mechanisms.adaptive.groups import is_broad
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
 from dprap.mechanisms.adaptive.spending import Choose
 from dprap.privacy import Curator, Score
-from dprap.queries import Partition
+from dprap.queries import Marginal
 
 
 def choose(
     curator: Curator,
-    candidates: Sequence[Partition],
+    candidates: Sequence[Marginal],
     estimates_counts: Sequence[Answers],
     step: Choose,
     settings: AdaptiveSettings,
@@ -52,9 +52,7 @@ def choose(
     return chosen
 
 
-def score_of(
-    candidates: Sequence[Partition], domain: Domain, stddev_counts: float, settings: AdaptiveSettings
-) -> Score:
+def score_of(candidates: Sequence[Marginal], domain: Domain, stddev_counts: float, settings: AdaptiveSettings) -> Score:
     """What makes a marginal worth measuring, by the objective.
 
     A relation of two columns shows in four cells at least, two with too many records and two with

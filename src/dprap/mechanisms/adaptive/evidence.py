@@ -23,7 +23,7 @@ from jaxtyping import Float64, Int64
 from dprap.accounting import Measurement
 from dprap.array_types import Answers
 from dprap.mechanisms.adaptive.shrinkage import fit_shares, posterior
-from dprap.queries import Partition
+from dprap.queries import Marginal
 from dprap.relaxed.fit import Target
 
 # In counts. An empty cell may turn out not to be empty.
@@ -61,7 +61,7 @@ class Evidence:
     `mixtures` are the shares of cells with each of the dispersions, in each band.
     """
 
-    marginal: Partition
+    marginal: Marginal
     counts: Answers
     stddev_counts: float
     expected_counts: Answers

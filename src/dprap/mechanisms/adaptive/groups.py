@@ -29,20 +29,20 @@ import numpy as np
 from dprap.domain import Domain
 from dprap.mechanisms.adaptive.rules import Rules
 from dprap.mechanisms.adaptive.spending import Pool, own_marginals
-from dprap.queries import Coarse, Partition
-from dprap.queries.coarse import Starts
+from dprap.queries import Marginal
+from dprap.queries.code_groups import Starts
 from dprap.workload import Workload
 
 
 def with_groups(
     pool: Pool, workload: Workload, rules: Rules, one_way_shares: Sequence[np.ndarray]
-) -> tuple[Partition, ...]:
+) -> tuple[Marginal, ...]:
     """The candidates of a pool, and what groups make coarse enough to be one."""
     coarse = _coarsened(pool, workload, rules, dict(zip(workload.domain, one_way_shares, strict=True)))
     return tuple(dict.fromkeys((*pool.candidates, *coarse)))
 
 
-def _coarsened(pool: Pool, workload: Workload, rules: Rules, shares_of: dict[str, np.ndarray]) -> Iterator[Coarse]:
+def _coarsened(pool: Pool, workload: Workload, rules: Rules, shares_of: dict[str, np.ndarray]) -> Iterator[Marginal]:
     """Candidates of both kinds that have few enough cells, the long ones first."""
     domain, resolution = workload.domain, pool.pick_resolution
     if rules.group_from_codes is not None:
@@ -53,7 +53,7 @@ def _coarsened(pool: Pool, workload: Workload, rules: Rules, shares_of: dict[str
             if len(shares) >= rules.group_from_codes
         }
         for columns in (marginal.columns for marginal in pool.closure):
-            coarse = Coarse(columns, tuple(starts.get(name) for name in columns))
+            coarse = Marginal(columns, tuple(starts.get(name) for name in columns))
             most = rules.most_cells if len(columns) == 2 else rules.cells_per_resolution * resolution
             if _is_worth_it(coarse, domain, rules, most):
                 yield coarse
@@ -62,15 +62,15 @@ def _coarsened(pool: Pool, workload: Workload, rules: Rules, shares_of: dict[str
         for columns in (marginal.columns for marginal in own_marginals(workload, rules)):
             if len(columns) >= rules.broad_from_columns:
                 least = math.pow(most, -1 / len(columns))
-                coarse = Coarse(columns, tuple(group_starts(shares_of[name], least) for name in columns))
+                coarse = Marginal(columns, tuple(group_starts(shares_of[name], least) for name in columns))
                 if _is_worth_it(coarse, domain, rules, most):
                     yield coarse
 
 
-def is_broad(candidate: Partition, rules: Rules) -> bool:
+def is_broad(candidate: Marginal, rules: Rules) -> bool:
     """Whether it shows how several columns are related, but only in groups of codes."""
     several = rules.broad_from_columns
-    return several is not None and isinstance(candidate, Coarse) and len(candidate.columns) >= several
+    return several is not None and candidate.groups is not None and len(candidate.columns) >= several
 
 
 def group_starts(shares: np.ndarray, least: float) -> Starts:
@@ -89,12 +89,12 @@ def group_starts(shares: np.ndarray, least: float) -> Starts:
     return tuple(starts) if len(starts) < len(shares) else None
 
 
-def _is_worth_it(marginal: Coarse, domain: Domain, rules: Rules, most_cells: float) -> bool:
+def _is_worth_it(marginal: Marginal, domain: Domain, rules: Rules, most_cells: float) -> bool:
     """Whether it has groups, more than one for each grouped column, and few enough cells.
 
     Exact counts go over single codes first, so there must not be too many of these either.
     """
-    grouped = [starts for starts in marginal.neighbouring() if starts is not None]
+    grouped = [starts for _, starts in marginal.starts_by_column() if starts is not None]
     if not grouped or min(map(len, grouped)) < 2 or domain.size_of(marginal.columns) > rules.most_cells:
         return False
     return marginal.size(domain) <= most_cells

@@ -34,7 +34,7 @@ from dprap.mechanisms.records import estimate_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.privacy import Curator
 from dprap.public import PublicTable
-from dprap.queries import Marginal, Partition
+from dprap.queries import Marginal
 from dprap.relaxed.fit import FitSettings, Target, fit
 from dprap.relaxed.marginals import Blocks
 from dprap.relaxed.rows import RelaxedDataset
@@ -89,10 +89,10 @@ class _Run:
         self._records = 0.0
         self._measurements: list[Measurement] = []
         self._fit_steps = 0
-        self._candidates: Sequence[Partition] = ()
+        self._candidates: Sequence[Marginal] = ()
         # What was chosen and not yet measured, with what the rows said of each.
-        self._chosen: list[tuple[Partition, Answers]] = []
-        self._evidence: dict[Partition, Evidence] = {}
+        self._chosen: list[tuple[Marginal, Answers]] = []
+        self._evidence: dict[Marginal, Evidence] = {}
 
     def take(self, step: Step) -> float:
         """Carry a step out, and return what is known of n after it."""
@@ -209,7 +209,7 @@ class _Run:
         self._rows, self._prior, self._origin, self._first_targets, self._column_departures = followed
         return expected
 
-    def _estimates(self, marginals: Sequence[Partition]) -> list[Answers]:
+    def _estimates(self, marginals: Sequence[Marginal]) -> list[Answers]:
         """What the rows say of marginals, in counts."""
         blocks = Blocks(self._workload.domain, self._rows.probabilities)
         return [blocks.shares(marginal) * self._records for marginal in marginals]

@@ -2,20 +2,21 @@
 
 * `ledger`: a ledger open for spending; the order of events that makes a run survive a crash.
 * `chain`: an append-only file of lines, each of which seals all before it.
-* `books`: what the records mean, and which record may follow which.
-* `records`: what a record must hold before anybody acts on it.
+* `state`: what the records mean, and which record may follow which.
+* `record_checks`: what a record must hold before anybody acts on it.
 * `results`: the noisy arrays beside the lines.
 * `anchor`: a place outside the folder that remembers the last line.
-* `place`: where the ledger of a data set is kept when nobody says.
+* `default_location`: where the ledger of a data set is kept when nobody says.
+* `table_digest`: a digest of a table in memory, by which its ledger is found again.
 * `balance`: what was spent before and what the sum will be, in words.
 * `journal`: what the curator needs of a bookkeeper, and one in memory.
 """
 
 from dprap.privacy.ledger.balance import balance_lines, caution_lines
-from dprap.privacy.ledger.books import LedgerState, RunState
+from dprap.privacy.ledger.default_location import default_ledger, named_ledger
 from dprap.privacy.ledger.ledger import Ledger, read_ledger
-from dprap.privacy.ledger.place import default_ledger, named_ledger
 from dprap.privacy.ledger.results import Arrays
+from dprap.privacy.ledger.state import LedgerState, RunState
 
 __all__ = [
     "Arrays",

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dprap.accounting.budget import Budget
 from dprap.accounting.zcdp import epsilon_from_rho
-from dprap.privacy.ledger.books import LedgerState
+from dprap.privacy.ledger.state import LedgerState
 
 # Above it a release may depend on one record so much that "differentially private" says little: e^10 is about 22,000.
 LARGE_EPSILON = 10.0

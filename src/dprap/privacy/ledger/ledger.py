@@ -33,9 +33,8 @@ from typing import Any, Self
 from dprap.accounting.neighbors import Neighbors
 from dprap.errors import BudgetError, DprapError, LedgerError
 from dprap.privacy.ledger.anchor import Anchor
-from dprap.privacy.ledger.books import LedgerState, RunState, result_name
 from dprap.privacy.ledger.chain import RESTORE, ChainedFile, Head, read_chain, write_durably
-from dprap.privacy.ledger.records import LARGEST_RHO, VERSION, check_run_name
+from dprap.privacy.ledger.record_checks import LARGEST_RHO, VERSION, check_run_name
 from dprap.privacy.ledger.results import (
     Arrays,
     check_results,
@@ -45,6 +44,7 @@ from dprap.privacy.ledger.results import (
     unpacked,
     write_result,
 )
+from dprap.privacy.ledger.state import LedgerState, RunState, result_name
 
 
 def read_ledger(path: Path | str) -> LedgerState:

@@ -15,8 +15,8 @@ from zipfile import BadZipFile
 import numpy as np
 
 from dprap.errors import LedgerError
-from dprap.privacy.ledger.books import LedgerState
 from dprap.privacy.ledger.chain import RESTORE, write_durably
+from dprap.privacy.ledger.state import LedgerState
 
 Arrays = dict[str, np.ndarray]
 

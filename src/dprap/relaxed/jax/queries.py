@@ -19,7 +19,8 @@ import numpy as np
 from jaxtyping import Float, Float32, Int, Int32
 
 from dprap.domain import Domain
-from dprap.queries import Custom, Prefix, Query, Threshold
+from dprap.errors import WorkloadError
+from dprap.queries import Custom, Marginal, Prefix, Query, Threshold
 
 Literals = Float[jax.Array, "literals rows"]
 LiteralIndex = Int[jax.Array, "queries columns"]
@@ -94,6 +95,8 @@ def compile_queries(
             kinds.append((2, len(custom_index)))
             custom_index.append(int(starts[family]) + query.index)
             continue
+        if isinstance(family, Marginal) and family.groups is not None:
+            raise WorkloadError(f"a batch takes queries of single codes; {family} has groups.")
         codes = np.unravel_index(query.index, domain.shape_of(family.columns)) if family.columns else ()
         literals = []
         for name, code in zip(family.columns, codes, strict=True):

@@ -17,7 +17,7 @@ from dprap.mechanisms.result import MechanismResult
 from dprap.queries import Marginal
 from dprap.workload import Workload
 from dprap_bench.mechanisms.graphical import GraphicalModel
-from dprap_bench.mechanisms.signed import as_relaxed
+from dprap_bench.mechanisms.signed_selection import as_relaxed
 
 CodeMap = Int[np.ndarray, "codes"]
 """The merged code of each code of a column."""

@@ -2,13 +2,17 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from tests.release.made import SCHEMA, brute_force_share, made_release
 
+from dprap.accounting import QueryMeasurement
 from dprap.errors import DprapError, WorkloadError
-from dprap.queries import Marginal
-from dprap.release.ask import ask
+from dprap.queries import Marginal, Query
+from dprap.release.answer_question import ask
+from dprap.release.files import load
 
 QUESTIONS = {
     "": lambda _: True,
@@ -84,6 +88,17 @@ def test_the_standard_error_sums_the_cells_and_the_least_noisy_measurement_wins(
     assert cut is not None
     assert (cut.count, cut.standard_error) == (pytest.approx(125), pytest.approx(2.5))
     assert ask(release, "age in 0..1").cut == ("age",)
+
+
+def test_a_single_query_of_groups_is_stored_and_not_taken_for_one_of_codes(tmp_path: Path) -> None:
+    plain = made_release()
+    query = Query(Marginal(("age", "smoker"), ((0, 2), None)), 0)  # age in 0..7 and not smoker
+    release = replace(plain, measurements=(QueryMeasurement(query, 600.0, 0.1, 0.001),))
+    release.save(tmp_path / "out")
+    for each in (release, load(tmp_path / "out")):
+        assert each.measurements[0].query == query  # type: ignore[union-attr]
+        for question in ("age in 0..3 and smoker = false", "age in 0..7 and smoker = false"):
+            assert ask(each, question).groups[0].measured is None
 
 
 def test_a_coarse_measurement_speaks_of_the_columns_that_were_not_merged() -> None:

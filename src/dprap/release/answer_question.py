@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from dprap.errors import WorkloadError
-from dprap.release import tally
+from dprap.release import breakdown
 from dprap.release.certified import TableBound, published_table, rounded_up
-from dprap.release.question import parse
+from dprap.release.question_language import parse
 from dprap.release.release import Release
 
 MAX_GROUPS = 10_000
@@ -135,8 +135,8 @@ def ask(release: Release, question: str, by: Sequence[str] = ()) -> Answered:
         raise WorkloadError(
             f"a breakdown by {'×'.join(by)} has {lines:,} lines; the limit is {MAX_GROUPS:,}. Use fewer columns."
         )
-    asked = tally.Asked(release.schema, tuple(parse(question, release.schema)), by)
-    shares = tally.shares(release, asked)
+    asked = breakdown.Asked(release.schema, tuple(parse(question, release.schema)), by)
+    shares = breakdown.shares(release, asked)
     groups = _groups(release, asked, shares)
     share = float(shares.sum())
     return Answered(
@@ -152,9 +152,9 @@ def ask(release: Release, question: str, by: Sequence[str] = ()) -> Answered:
     )
 
 
-def _groups(release: Release, asked: tally.Asked, shares: tally.Table) -> list[Group]:
-    measured = tally.measured(release, asked)
-    certified = tally.certified(release, asked)
+def _groups(release: Release, asked: breakdown.Asked, shares: breakdown.Table) -> list[Group]:
+    measured = breakdown.measured(release, asked)
+    certified = breakdown.certified(release, asked)
     wanted = asked.part_of_cells(asked.by) > 0
     bound = None if release.certificate is None else release.certificate.upper_bound_counts
     found = []

@@ -14,9 +14,9 @@ from scipy import stats
 
 from dprap.accounting.stddev import stddev_for
 from dprap.errors import BudgetError
-from dprap.privacy import gaussian
+from dprap.privacy import discrete_gaussian
+from dprap.privacy.discrete_gaussian import OPENDP_CELLS, add_discrete_gaussian, sample_by_table
 from dprap.privacy.entropy import InsecureSeededEntropy, OsEntropy
-from dprap.privacy.gaussian import OPENDP_CELLS, add_discrete_gaussian, sample_by_table
 
 ALARM = 1e-9
 
@@ -82,7 +82,7 @@ def test_table_agrees_with_opendp():
 @pytest.mark.parametrize("stddev", [0.01, 0.05, 0.3, 1.0, 17.3, 1000.0])
 def test_table_holds_the_exact_probabilities(stddev):
     """Entries against exact rational arithmetic: e^(−x²/2σ²) from its series, with 400 bits."""
-    cumulative, leading = gaussian._cumulative_table(stddev)
+    cumulative, leading = discrete_gaussian._cumulative_table(stddev)
     bits = 420
 
     def weight(x):
@@ -139,7 +139,7 @@ class ScriptedEntropy:
 @pytest.mark.parametrize("stddev", [0.02, 0.3, 2.0, 50.0])
 def test_ties_in_the_leading_words(stddev):
     """Words that equal a table entry's leading bits are settled by the remaining 192, exactly as the full U would."""
-    cumulative, leading = gaussian._cumulative_table(stddev)
+    cumulative, leading = discrete_gaussian._cumulative_table(stddev)
     words, rest, uniforms = [], [], []
     for entry, lead in zip(cumulative, leading.tolist(), strict=True):
         tail = entry & ((1 << 192) - 1)
@@ -152,7 +152,7 @@ def test_ties_in_the_leading_words(stddev):
 
 
 def test_words_between_entries_need_no_more_bits():
-    _, leading = gaussian._cumulative_table(2.0)
+    _, leading = discrete_gaussian._cumulative_table(2.0)
     drawn = sample_by_table(2, 2.0, ScriptedEntropy([0, int(leading[0]) + 1], []))
     assert drawn.tolist() == [0, 1]
 
@@ -166,7 +166,7 @@ def test_signs_are_independent_of_magnitudes():
 
 
 def test_draws_are_independent_across_chunks(monkeypatch):
-    monkeypatch.setattr(gaussian, "_CHUNK", 64)
+    monkeypatch.setattr(discrete_gaussian, "_CHUNK", 64)
     draws = draw_by_table(64 * 100, 50.0).reshape(100, 64)
     assert len({row.tobytes() for row in draws}) == 100, "a repeated chunk would mean reused entropy"
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from dprap.errors import BudgetError, LedgerError
-from dprap.privacy.ledger.records import check_record
+from dprap.privacy.ledger.record_checks import check_record
 
 
 @dataclass

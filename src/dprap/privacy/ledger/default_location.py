@@ -26,7 +26,7 @@ from typing import Any
 
 from dprap.errors import LedgerError
 from dprap.privacy.ledger.chain import write_durably
-from dprap.privacy.ledger.content import content_digest
+from dprap.privacy.ledger.table_digest import content_digest
 from dprap.sources.locate import LEDGER_SUFFIX, table_root
 
 _NAME = "ledger.jsonl"
@@ -68,7 +68,11 @@ def ledger_beside(table: str | Path) -> Path:
 def named_ledger(file: str | Path) -> Path:
     """A ledger that a user names: by its own file, or by the table beside which it stands."""
     beside = ledger_beside(file)
-    return beside if beside.exists() else Path(file)
+    if beside.exists():
+        return beside
+    if Path(file).suffix.lower() in (".csv", ".tsv", ".parquet", ".pq") and Path(file).exists():
+        raise LedgerError(f"{file} is a table without a ledger: there is none at {beside}. No run has charged it.")
+    return Path(file)
 
 
 def _in_state_folder(digest: bytes) -> Path:

@@ -14,7 +14,7 @@ from dprap.accounting.measurement import Measurement, QueryMeasurement
 from dprap.errors import WorkloadError
 from dprap.queries import Marginal, Prefix
 from dprap.relaxed import RelaxedDataset
-from dprap.release.question import Box
+from dprap.release.question_language import Box
 from dprap.release.release import Release
 from dprap.schema import Schema
 from dprap.schema.value_sets import CodeWeights
@@ -157,7 +157,7 @@ def _single_query(item: QueryMeasurement, asked: Asked) -> tuple[Table, Table]:
     """A single query speaks of a group that asks for exactly its cell."""
     counts, errors = np.zeros(asked.shape), np.full(asked.shape, np.inf)
     family = item.query.family
-    if isinstance(family, Marginal):
+    if isinstance(family, Marginal) and family.groups is None:
         domain = asked.schema.domain
         codes = dict(zip(family.columns, family.codes(domain, np.array([item.query.index]))[0].tolist(), strict=True))
         group = tuple(codes[name] for name in asked.by)
