@@ -1,6 +1,7 @@
 """Raw tables to small integer codes and back, exactly by the schema.
 
 tables        tables of any kind as a stream of Arrow batches
+csv_quotes    quotes in CSV files that would join records
 frames        columns of pandas and polars frames as Arrow arrays
 objects       columns without a type, placed value by value
 column_codes  codes of a whole column, for every kind of Arrow array

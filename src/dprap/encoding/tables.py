@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from dprap.encoding.csv_quotes import check_quotes
 from dprap.encoding.frames import Arrow, Convert, from_pandas, from_polars, guessed
 from dprap.encoding.objects import id_texts, place_objects, placed_array
 from dprap.errors import DataError
@@ -126,6 +127,7 @@ def _open_csv(path: Path, delimiter: str) -> TableBatches:
 
     def read() -> Iterator[pa.RecordBatch]:
         try:
+            check_quotes(path, delimiter)
             with pa.csv.open_csv(
                 path,
                 pa.csv.ReadOptions(block_size=_CSV_BLOCK_BYTES, column_names=names, skip_rows_after_names=1),

@@ -32,8 +32,8 @@ TableFormat = Literal["pandas", "polars", "arrow"]
 class RunFacts:
     """How a release came about: public, and enough to make it again from the same ledger.
 
-    `seconds` are those of the public side: time on the private side depends on the exact data. `peak_memory_mb` is rounded up
-    coarsely, and missing where the number of records is private.
+    `seconds` are those of the public side: time on the private side depends on the exact data. `peak_memory_mb` does too
+    and is None; releases of earlier versions have it.
     """
 
     method: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
@@ -26,13 +25,9 @@ from dprap.release.output_checks import check_rows
 from dprap.release.release import Release, RunFacts
 from dprap.release.statement import PrivacyStatement
 from dprap.release.table_answers import table_answers
-from dprap.runs.peak_memory import peak_memory_mb
 from dprap.runs.plan import Plan
 from dprap.sources import CountSource
 from dprap.version import __version__
-
-MEMORY_GRAIN_MB = 256
-"""Peak memory is published rounded up to a multiple of this, because it depends on the private table."""
 
 # A table of 15 columns takes 68 bytes a row while it is drawn, 0.7 GB for this many. A longer one is
 # not drawn unasked: then the fitted answers alone are certified, and a table drawn later has a bound
@@ -89,7 +84,7 @@ def execute(
             settings=_plain(asdict(plan.settings)),
             seed=plan.seed,
             seconds=round(max(0.0, time.monotonic() - started - curator.private_seconds), 1),
-            peak_memory_mb=_coarse_peak_memory() if plan.neighbors.rows_are_public else None,
+            peak_memory_mb=None,
             version=__version__,
             created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         ),
@@ -101,10 +96,6 @@ def execute(
         public=None if plan.public is None else plan.public.facts,
         drawn=codes,
     )
-
-
-def _coarse_peak_memory() -> float:
-    return float(math.ceil(peak_memory_mb() / MEMORY_GRAIN_MB) * MEMORY_GRAIN_MB)
 
 
 def _rows(curator: Curator, plan: Plan, result: MechanismResult) -> int:
