@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 INSTALL := install --quiet --disable-pip-version-check --require-hashes
 COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --quiet
 
-.PHONY: demo docs fuzz test test-audit test-engines lint format setup hooks lock sbom clean
+.PHONY: demo dist docs fuzz test test-audit test-engines test-studio lint format setup hooks lock sbom clean
 
 demo: $(STAMP)  ## the whole job on the embedded example
 	$(BIN)/dprap demo --out demo-release
@@ -22,6 +22,10 @@ test-engines: $(STAMP)  ## the tests that need PostgreSQL and Spark; installs wh
 	tests/engines/install
 	DPRAP_REQUIRE_ENGINES=1 $(BIN)/python -m pytest tests/engines
 
+test-studio: $(STAMP)  ## the studio in a real browser; installs Chromium where it is missing
+	tests/studio/install
+	DPRAP_REQUIRE_BROWSER=1 $(BIN)/python -m pytest -m 'slow or not slow' tests/studio
+
 fuzz: $(STAMP)  ## more than twenty thousand damaged inputs, through every parser; minutes
 	DPRAP_FUZZ=1 $(BIN)/python -m pytest -n 2 -rP tests/fuzz
 
@@ -29,7 +33,11 @@ docs: $(STAMP)  ## the documentation site, in site/; warnings are errors
 	test -x $(VENV)/docs/bin/python || $(PYTHON) -m venv $(VENV)/docs
 	$(VENV)/docs/bin/python -m pip $(INSTALL) -r requirements-docs.lock
 	$(BIN)/python docs/make_commands.py
-	NO_MKDOCS_2_WARNING=1 $(VENV)/docs/bin/mkdocs build --strict
+	$(BIN)/python docs/make_notebooks.py
+	$(VENV)/docs/bin/zensical build --strict --clean
+
+dist: $(STAMP)  ## a wheel in dist/
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 lint: $(STAMP)  ## style, types and layers
 	$(BIN)/ruff check .
@@ -54,7 +62,7 @@ $(STAMP): requirements-dev.lock pyproject.toml bench/pyproject.toml
 	touch $@
 
 lock:  ## re-make the lock files; needs uv
-	$(COMPILE) pyproject.toml --group dev --extra polars --output-file requirements-dev.lock
+	$(COMPILE) pyproject.toml --group dev --extra duckdb --extra evaluate --extra excel --extra labels --extra polars --extra postgres --extra studio --output-file requirements-dev.lock
 	$(COMPILE) pyproject.toml --constraints requirements-dev.lock --output-file requirements.lock
 	$(COMPILE) pyproject.toml --extra postgres --extra spark --constraints requirements-dev.lock --output-file requirements-engines.lock
 	$(COMPILE) requirements-docs.in --output-file requirements-docs.lock

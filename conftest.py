@@ -1,4 +1,8 @@
-"""Tests and examples keep the ledgers of tables in memory in a folder of their own, not in the user's."""
+"""What all tests and examples share: a folder for ledgers, and one for programs that JAX has compiled.
+
+Ledgers of tables in memory go to a folder of their own, not to the user's. A program is compiled
+once for all tests, workers and child processes, which is most of what tests of `rap` would cost.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,18 @@ import os
 import tempfile
 
 import pytest
+
+_COMPILED = "JAX_COMPILATION_CACHE_DIR"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the folder of compiled programs before anything imports JAX; workers inherit it."""
+    if _COMPILED not in os.environ:
+        folder = tempfile.TemporaryDirectory()
+        config.add_cleanup(folder.cleanup)
+        os.environ[_COMPILED] = folder.name
+        os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+        os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,25 +10,37 @@ import typer
 
 from dprap.cli.app import app
 
+EXIT_CODES = """## Exit codes
+
+| code | meaning |
+|---|---|
+| 0 | done |
+| 1 | unexpected failure |
+| 2 | wrong usage |
+| 3 | schema, data, workload or settings refused, or a file that cannot be used; nothing was spent unless the message says so |
+| 4 | budget or ledger refused |
+| 130 | stopped by you or by a signal; a run that had begun can be resumed |
+
+Results go to stdout, everything else to stderr. `--json` prints results for machines, `--quiet` says only what went
+wrong, `--yes` does not ask, and `NO_COLOR` is respected.
+"""
+
+
+def commands(command: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Every command below a command line with the words that call it, at any depth; itself where nothing is below."""
+    if not hasattr(command, "list_commands"):
+        yield path, command
+        return
+    for name in command.list_commands(None):
+        yield from commands(command.get_command(None, name), f"{path} {name}")
+
 
 def reference() -> str:
     """The reference as Markdown; raises if a command has no help."""
-    parts = [
-        "# Commands",
-        "",
-        "Made from the command line's own help. Exit codes are on the [first page](index.md#exit-codes).",
-        "",
-    ]
-    root: Any = typer.main.get_command(app)
-    for name in root.list_commands(None):
-        command = root.get_command(None, name)
-        below = getattr(command, "commands", None)
-        if below is None:
-            parts += section(f"dprap {name}", command)
-        else:
-            for inner, child in below.items():
-                parts += section(f"dprap {name} {inner}", child)
-    return "\n".join(parts)
+    parts = ["# Commands", "", "Made from the command line's own help.", ""]
+    for path, command in commands(typer.main.get_command(app), "dprap"):
+        parts += section(path, command)
+    return "\n".join([*parts, EXIT_CODES])
 
 
 def section(path: str, command: Any) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,11 +14,12 @@ from tests.mechanisms.small import DOMAIN, small_codes
 from typer.testing import CliRunner
 
 import dprap
-from dprap.datasets.benchmark import save_benchmark
-from dprap.domain import Domain
+from dprap.datasets.adult import ADULT_DOMAIN
+from dprap.datasets.benchmark import load_benchmark, save_benchmark
 from dprap.errors import SettingsError, WorkloadError
-from dprap.queries import Marginal, Prefix, Threshold
+from dprap.queries import Prefix, Threshold
 from dprap_bench import command, experiments
+from dprap_bench import data as data_sets
 from dprap_bench.cell import Cell
 from dprap_bench.measure import measure_cell
 from dprap_bench.methods import BENCH_METHODS, fem_settings
@@ -35,25 +37,26 @@ def data_dir(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def test_named_workloads(tmp_path: Path) -> None:
-    triples = named_workload("3way:2", DOMAIN, rows=500, data_dir=tmp_path)
+def test_named_workloads() -> None:
+    triples = named_workload("3way:2", DOMAIN, rows=500)
     assert len(triples) == 2
-    assert len(named_workload("3way:all", DOMAIN, rows=500, data_dir=tmp_path)) == 4
-    thresholds = named_workload("1of3:2", DOMAIN, rows=500, data_dir=tmp_path)
+    assert len(named_workload("3way:all", DOMAIN, rows=500)) == 4
+    thresholds = named_workload("1of3:2", DOMAIN, rows=500)
     assert thresholds.families == tuple(Threshold(family.columns, 1) for family in triples.families)
     others = unseen_marginals(triples, rows=500)
     assert len(others) == 2
     assert not {m.columns for m in others.families} & {m.columns for m in triples.families}
     with pytest.raises(WorkloadError, match="no benchmark workload"):
-        named_workload("everything", DOMAIN, rows=500, data_dir=tmp_path)
+        named_workload("everything", DOMAIN, rows=500)
 
 
-def test_hdmm_workload_has_prefixes_along_ordered_columns(tmp_path: Path) -> None:
-    (tmp_path / "adult-hdmm15-workload.json").write_text(json.dumps([["sex", "age"], ["sex", "race"]]))
-    domain = Domain.of({"age": 5, "sex": 2, "race": 3})
-    assert named_workload("hdmm15", domain, rows=9, data_dir=tmp_path).families[0] == Marginal(("sex", "age"))
-    prefixes = named_workload("hdmm15:prefix", domain, rows=9, data_dir=tmp_path).families
-    assert prefixes == (Prefix(("sex", "age"), ("age",)), Prefix(("sex", "race"), ()))
+def test_hdmm_workload_has_prefixes_along_ordered_columns() -> None:
+    domain = ADULT_DOMAIN
+    workload = named_workload("hdmm15", domain, rows=48842)
+    assert (len(workload), workload.queries) == (15, 62876)
+    prefixes = named_workload("hdmm15:prefix", domain, rows=48842).families
+    assert prefixes[3] == Prefix(("age", "education-num", "sex"), ("age",))
+    assert prefixes[6] == Prefix(("race", "native-country", "income>50K"), ())
 
 
 def test_every_experiment_names_known_methods_and_distinct_cells() -> None:
@@ -66,6 +69,52 @@ def test_every_experiment_names_known_methods_and_distinct_cells() -> None:
     assert fem_settings(0.1, 48842)["rounds"] == 36
 
 
+def test_the_whole_grid_of_the_paper_can_be_asked_for() -> None:
+    cells = experiments.PAPER["1"].cells("loans")
+    whole = experiments.with_whole_grid(cells)
+    assert {cell.key for cell in cells} < {cell.key for cell in whole}
+    assert len({cell.key for cell in whole}) == len(whole)
+    for epsilon in experiments.EPSILONS:
+        ours = [c for c in whole if c.method == "rap" and c.workload == "3way:64" and c.epsilon == epsilon]
+        pairs = {(cell.settings["rounds"], cell.settings["queries_per_round"]) for cell in ours}
+        assert len(ours) == len(pairs) == 25
+        assert {rounds for rounds, _ in pairs} == {2, 5, 10, 25, 50}
+    assert [c for c in whole if c.method != "rap"] == [c for c in cells if c.method != "rap"]
+
+
+def test_data_sets_are_prepared_from_published_files_and_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Made-up files in the place of the published ones: another digest is refused, the expected one is taken."""
+    downloads, out = tmp_path / "downloads", tmp_path / "data"
+    missing = CliRunner().invoke(command.app, ["data", str(downloads), "--out", str(out)])
+    assert missing.exit_code == 1
+    assert "adult.data and adult.test missing" in missing.output
+    assert "archive.ics.uci.edu" in missing.output
+    assert "github.com/giusevtr/fem" in missing.output
+    codes = small_codes(50)
+    save_benchmark(codes, "loans", downloads)
+    refused = CliRunner().invoke(command.app, ["data", str(downloads), "--out", str(out)])
+    assert "loans: the files are not those of the papers" in refused.output
+    assert not out.exists()
+    loans = replace(data_sets.DATA_SETS[1], digest=data_sets.digest_of(codes))
+    monkeypatch.setattr(data_sets, "DATA_SETS", (loans,))
+    done = CliRunner().invoke(command.app, ["data", str(downloads), "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    assert load_benchmark("loans", out).rows == 50
+
+
+RAW_ADULT = Path(os.environ.get("DPRAP_RAW_ADULT", "/nowhere"))
+
+
+@pytest.mark.skipif(
+    not RAW_ADULT.exists(), reason="DPRAP_RAW_ADULT names no folder with UCI's adult.data and adult.test"
+)
+def test_adult_has_the_digest_of_the_papers() -> None:
+    adult = data_sets.DATA_SETS[0]
+    assert data_sets.digest_of(adult.prepare(RAW_ADULT)) == adult.digest
+
+
 def test_a_cell_is_measured(data_dir: Path) -> None:
     cell = Cell(
         "x", "small", "3way:2", "rap", 1.0, settings={"rounds": 2, "queries_per_round": 3, "synthetic_rows": 20}
@@ -76,7 +125,9 @@ def test_a_cell_is_measured(data_dir: Path) -> None:
     assert metrics["max_rounded_48"] > 0
     assert metrics["unseen_max"] > 0
     assert metrics["steps"] > 0
-    again = measure_cell(replace(cell, extras=()), data_dir)
+    again = measure_cell(replace(cell, extras=("compilation",)), data_dir)
+    assert again["compiled_cpu_seconds"] > 0
+    assert again["compilation_cpu_seconds"] >= 0
     assert again["max"] == metrics["max"]  # seeded throughout
 
 
@@ -272,13 +323,19 @@ def test_every_study_has_distinct_cells_in_plain_values(name: str) -> None:
 KEPT = Path(__file__).parents[1] / "results"
 
 
+# Studies whose results are still to be measured.
+NOT_RUN_YET = {"regimes", "regression_coverage", "studio_pages"}
+
+
 @pytest.mark.skipif(not KEPT.exists(), reason="the kept results are in the repository alone")
 def test_kept_results_are_those_of_present_cells() -> None:
     """What was measured once is found again: a run on the kept results would repeat none of it."""
     present = {
         (cell.experiment, replace(cell, seed=seed).key)
         for data in ("adult", "loans")
-        for cell in [*experiments.peers(data), *(c for e in experiments.PAPER.values() for c in e.cells(data))]
+        for cell in experiments.with_whole_grid(
+            [*experiments.peers(data), *(c for e in experiments.PAPER.values() for c in e.cells(data))]
+        )
         for seed in range(3)
     }
     kept = list(Results(KEPT).records(experiments.COMPARISONS))
@@ -286,6 +343,8 @@ def test_kept_results_are_those_of_present_cells() -> None:
     assert {(record.experiment, record.key) for record in kept} <= present
     for name in STUDIES:
         records = list(Results(KEPT).records([name]))
-        assert records
+        assert (not records) == (name in NOT_RUN_YET)
+        if not records:
+            continue
         assert len({record.key for record in records}) == len(records)
         assert set(study_named(name).cells(None)[0].facts) <= set(records[0].cell)

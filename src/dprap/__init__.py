@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from dprap.api import Synthesizer, marginals, plan, resume, synthesize
     from dprap.encoding import draft_schema
     from dprap.privacy import Curator, Ledger
-    from dprap.queries import Marginal
+    from dprap.queries import Custom, Marginal
     from dprap.release import Release, load
+    from dprap.release.intervals.combine import combine
     from dprap.schema import Schema
     from dprap.workload import Workload
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Budget": "dprap.accounting",
     "Curator": "dprap.privacy",
+    "Custom": "dprap.queries",
     "Ledger": "dprap.privacy",
     "Marginal": "dprap.queries",
     "Neighbors": "dprap.accounting",
@@ -36,6 +38,7 @@ _HOMES = {
     "Schema": "dprap.schema",
     "Synthesizer": "dprap.api",
     "Workload": "dprap.workload",
+    "combine": "dprap.release.intervals.combine",
     "draft_schema": "dprap.encoding",
     "load": "dprap.release",
     "marginals": "dprap.api",
@@ -47,6 +50,7 @@ _HOMES = {
 __all__ = [
     "Budget",
     "Curator",
+    "Custom",
     "Ledger",
     "Marginal",
     "Neighbors",
@@ -55,6 +59,7 @@ __all__ = [
     "Synthesizer",
     "Workload",
     "__version__",
+    "combine",
     "datasets",
     "draft_schema",
     "load",
@@ -72,3 +77,7 @@ def __getattr__(name: str) -> Any:
     if name in ("datasets", "queries"):
         return importlib.import_module(f"dprap.{name}")
     raise AttributeError(f"module 'dprap' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -5,19 +5,21 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
+from dprap.accounting import Budget
 from dprap.domain import Domain
-from dprap.mechanisms.result import ProgressCallback, silent
+from dprap.errors import NotFittedError
 from dprap.privacy import Ledger, balance_lines, caution_lines
 from dprap.release import load
 from dprap.release.release import Release, TableFormat
 from dprap.runs.carry_out import Observer, Running, carry_out
+from dprap.runs.discover import Discovery
 from dprap.runs.job import is_complete, job_to_resume, new_job
 from dprap.runs.options import ABOUT, DEFAULTS, RunOptions
 from dprap.runs.plan import Plan, check_records, make_plan
+from dprap.runs.progress_bar import ShownProgress, check_progress, shown
 from dprap.runs.wording import in_python, worded_for_python
 from dprap.schema import Schema
 from dprap.workload import MAX_CELLS, Workload, all_kway
@@ -53,17 +55,25 @@ def _takes_run_options(made: _Made) -> _Made:
 class _Logging(Observer):
     """Says on the log what a run means and what was spent before; hands progress to the caller."""
 
-    def __init__(self, progress: ProgressCallback) -> None:
+    def __init__(self, progress: ShownProgress) -> None:
+        check_progress(progress)
         self._progress = progress
 
     def running(self) -> Running:
-        return nullcontext(self._progress)
+        return shown(self._progress)
 
     def planned(self, plan: Plan, ledger: Ledger | None, run: str | None) -> None:
-        for line in caution_lines(plan.budget):
+        if not plan.budget.other_rho:  # what paid discovery goes before was said before it
+            self._warn(plan.budget, ledger, run)
+
+    def discovering(self, wanted: Discovery, ledger: Ledger | None, run: str | None) -> None:
+        self._warn(wanted.budget, ledger, run)
+
+    def _warn(self, budget: Budget, ledger: Ledger | None, run: str | None) -> None:
+        for line in caution_lines(budget):
             _log.warning(line)
         if ledger is not None and ledger.state.runs and run not in ledger.state.runs:
-            for line in balance_lines(ledger.state, plan.budget):
+            for line in balance_lines(ledger.state, budget):
                 _log.warning("%s (ledger %s)", line, ledger.path)
 
 
@@ -74,7 +84,7 @@ def synthesize(  # noqa: D417 - the decorator explains epsilon with the other op
     *,
     epsilon: float,
     out: Path | str | None = None,
-    progress: ProgressCallback = silent,
+    progress: ShownProgress = None,
     **options: Any,
 ) -> Release:
     """Publish a private table under (epsilon, delta)-differential privacy.
@@ -95,7 +105,8 @@ def synthesize(  # noqa: D417 - the decorator explains epsilon with the other op
         **options: The options of a run.
         out: A directory for the release, which must not exist. The run is then kept beside it, and `resume` goes on with
             it if it stops.
-        progress: Called with every step.
+        progress: True or False for a bar or none, or a function that is called with every step. By
+            default there is a bar in terminals and notebooks.
 
     Returns:
         The release.
@@ -118,10 +129,10 @@ def _synthesize(
     schema: Schema | str | Path | Mapping[str, Any],
     options: RunOptions,
     out: Path | str | None,
-    progress: ProgressCallback,
+    progress: ShownProgress,
 ) -> Release:
     checked = as_schema(schema)
-    checked.require_reviewed()
+    checked.refuse_draft()
     job = new_job(table, checked, options, out=None if out is None else Path(out))
     return carry_out(job, _Logging(progress))
 
@@ -169,7 +180,7 @@ def resume(
     table_format: str | None = None,
     ledger: Path | str | None = None,
     anchor: Path | str | None = None,
-    progress: ProgressCallback = silent,
+    progress: ShownProgress = None,
 ) -> Release:
     """Go on with a run that was stopped, spending nothing twice: of `synthesize(..., out=DIR)` or `dprap synth`.
 
@@ -180,7 +191,8 @@ def resume(
         table_format: Another format: parquet or csv.
         ledger: Where the run's ledger is now, if it was moved.
         anchor: Outside memory of the ledger's last line; a command must be named again.
-        progress: Called with every step.
+        progress: True or False for a bar or none, or a function that is called with every step. By
+            default there is a bar in terminals and notebooks.
 
     Returns:
         The release, written to `out`; if it was complete, as it is there.
@@ -211,9 +223,10 @@ def as_schema(schema: Schema | str | Path | Mapping[str, Any]) -> Schema:
 
 
 class Synthesizer:
-    """`fit` and `sample`, for those who know other libraries.
+    """`fit` and `sample`, for those who know scikit-learn and SDV.
 
-    The constructor checks its options and stores them; it reads nothing.
+    The constructor stores its arguments and refuses names that it does not know; values are checked
+    when `fit` is called. `get_params`, `set_params` and `sklearn.clone` work as for any estimator.
 
     >>> from dprap.datasets import example, example_schema
     >>> model = Synthesizer(example_schema(), epsilon=1.0, kway=1, method="independent")
@@ -227,7 +240,7 @@ class Synthesizer:
         schema: Schema | str | Path | Mapping[str, Any],
         *,
         epsilon: float,
-        progress: ProgressCallback = silent,
+        progress: ShownProgress = None,
         **options: Any,
     ) -> None:
         """Store what a fit needs.
@@ -235,29 +248,59 @@ class Synthesizer:
         Args:
             schema: What is publicly known of the table.
             **options: The options of a run.
-            progress: Called with every step.
+            progress: True or False for a bar or none, or a function called with every step.
 
         """
-        self.schema = schema
-        self.progress = progress
         with worded_for_python():
-            self.options = RunOptions.of(epsilon=epsilon, **options)
+            RunOptions.check_names(options)
+        self._params: dict[str, Any] = {"schema": schema, "epsilon": epsilon, "progress": progress, **options}
 
-    def fit(self, table: Any) -> Synthesizer:
-        """Spend the budget on a table; `release_` holds the result. A second fit spends the budget again, and says so."""
-        if hasattr(self, "release_"):
-            _log.warning(
-                "this Synthesizer was fitted before: fitting it again spends ε = %g again, and on the same people the two "
-                "add up. To draw more rows from the first fit, use sample.",
-                self.options.epsilon,
-            )
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - nothing is nested
+        """What the constructor was given."""
+        return dict(self._params)
+
+    def set_params(self, **params: Any) -> Synthesizer:
+        """Change what the constructor was given."""
         with worded_for_python():
-            self.release_ = _synthesize(table, self.schema, self.options, None, self.progress)
+            RunOptions.check_names({name: None for name in params if name not in ("schema", "progress")})
+        self._params.update(params)
         return self
 
-    def sample(self, rows: int, *, format: TableFormat = "pandas", seed: int | None = None) -> Any:  # noqa: A002
-        """A synthetic table; costs nothing."""
-        return self.release_.table(rows, format=format, seed=seed)
+    def fit(self, table: Any, y: object = None) -> Synthesizer:  # noqa: ARG002 - scikit-learn hands a target over
+        """Spend the budget on a table; `release_` holds the result.
+
+        A second fit spends the budget again, and says so before it does.
+
+        Raises:
+            DprapError: If the table, the schema or an option is refused.
+
+        """
+        options = {name: value for name, value in self._params.items() if name not in ("schema", "progress")}
+        with worded_for_python():
+            checked = RunOptions.of(**options)
+            if hasattr(self, "release_"):
+                _log.warning(
+                    "this Synthesizer was fitted before: fitting it again spends ε = %g again, and on the same people "
+                    "the two add up. To draw more rows from the first fit, use sample.",
+                    checked.epsilon,
+                )
+            self.release_ = _synthesize(table, self._params["schema"], checked, None, self._params["progress"])
+        return self
+
+    def sample(self, num_rows: int, *, format: TableFormat = "pandas", seed: int | None = None) -> Any:  # noqa: A002
+        """A synthetic table; costs nothing.
+
+        Raises:
+            NotFittedError: If `fit` was not called.
+
+        """
+        if not hasattr(self, "release_"):
+            raise NotFittedError("this Synthesizer is not fitted yet. Call fit with a table before sample.")
+        return self.release_.table(num_rows, format=format, seed=seed)
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self._params.items() if name != "schema")
+        return f"Synthesizer(<schema>, {given})"
 
 
 __all__ = ["Plan", "Synthesizer", "as_schema", "marginals", "plan", "resume", "synthesize"]

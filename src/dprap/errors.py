@@ -44,3 +44,7 @@ class LedgerError(DprapError):
 
 class SettingsError(DprapError):
     """A setting of a mechanism or of the command line that cannot be carried out."""
+
+
+class NotFittedError(DprapError, ValueError, AttributeError):
+    """A Synthesizer was asked for rows before it was fitted; a ValueError too, as scikit-learn's is."""

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from dprap.array_types import CodeColumn
-from dprap.domain import Domain
+from dprap.counting import cell_numbers
 from dprap.encoding import encode_batches
 from dprap.errors import DataError, DprapError, SettingsError
 from dprap.queries import Marginal
@@ -76,7 +76,9 @@ def count_public(batches: Iterable[tuple[CodeColumn, ...]], workload: Workload, 
         rows += len(batch[0])
         digest.update(_record_bytes(batch))
         for marginal, counted in zip(marginals, counts, strict=True):
-            counted += np.bincount(_cell_numbers(marginal, domain, batch), minlength=len(counted))
+            codes = [batch[domain.position(name)] for name in marginal.columns]
+            cells = cell_numbers(codes, domain.shape_of(marginal.columns), len(batch[0]))
+            counted += np.bincount(cells, minlength=len(counted))
     if rows == 0:
         raise DataError("has no records. Leave it out.")
     shares = {marginal: counted / rows for marginal, counted in zip(marginals, counts, strict=True)}
@@ -110,11 +112,3 @@ def _record_bytes(batch: tuple[CodeColumn, ...]) -> bytes:
     """Codes record by record, so that a digest does not depend on how a table is cut into batches."""
     parts = [np.ascontiguousarray(column).view(np.uint8).reshape(len(column), column.itemsize) for column in batch]
     return np.concatenate(parts, axis=1).tobytes()
-
-
-def _cell_numbers(marginal: Marginal, domain: Domain, batch: tuple[CodeColumn, ...]) -> np.ndarray:
-    numbers = np.zeros(len(batch[0]), np.int64)
-    for name in marginal.columns:
-        numbers *= domain.size(name)
-        numbers += batch[domain.position(name)]
-    return numbers

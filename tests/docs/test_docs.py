@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import re
 import sys
 import types
-from pathlib import Path
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
+import typer
 import yaml
+from tests.docs.pages import DOCS, docs_script
 from tests.mechanisms.small import DOMAIN, curator_on, exact_fractions, small_codes
 
 import dprap
+from dprap.cli.app import app
+from dprap.datasets import example, example_schema
+from dprap.encoding import encode
 from dprap.queries import Marginal
 from dprap.relaxed import answers
+from dprap.release.table_answers import table_answers
 from dprap.workload import all_kway
 
-DOCS = Path(__file__).parents[2] / "docs"
 SOURCE = DOCS.parent / "src" / "dprap"
 MADE_BY_A_RUN = ("release/",)
 
@@ -47,30 +51,121 @@ def test_the_mechanism_of_the_guide_works(monkeypatch: pytest.MonkeyPatch) -> No
     np.testing.assert_allclose(found, exact_fractions(codes, ("a", "b")), atol=0.05)
 
 
+@pytest.fixture(scope="module")
+def own_queries() -> types.ModuleType:
+    """The code of the guide to custom queries, as a module."""
+    module = types.ModuleType("my_queries")
+    for block in python_blocks("custom-queries.md"):
+        assert len(block.splitlines()) <= 15
+        exec(block, module.__dict__)  # noqa: S102 - our own page
+    return module
+
+
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [
+        ("rap", {"rounds": 2, "queries_per_round": 9, "synthetic_rows": 30}),
+        ("adaptive", {"synthetic_rows": 50, "steps": 30, "final_steps": 60}),
+    ],
+)
+def test_the_queries_of_the_guide_are_answered(
+    own_queries: types.ModuleType, method: str, settings: dict[str, int]
+) -> None:
+    """Each class of the tutorial, with the paper's method and with the default, against the exact answers."""
+    schema, table = example_schema(), example(4000, seed=3)
+    names = ("two_risks", "parity", "hours_by_region", "halfspaces")
+    families = [getattr(own_queries, name)(schema) for name in names]
+    release = dprap.synthesize(
+        table,
+        schema,
+        epsilon=20.0,
+        delta=1e-9,
+        workload=dprap.Workload(schema.domain, families),
+        method=method,
+        settings=settings,
+        certificate_share=0.0,
+        insecure_noise_seed=1,
+    )
+    exact = table_answers(encode(table, schema), families)
+    for found, truth in zip(release.answer(families), exact, strict=True):
+        assert 0 < truth.max() <= 1
+        np.testing.assert_allclose(found, truth, atol=0.05)
+
+
 def test_python_blocks_are_python() -> None:
-    for page in sorted(DOCS.glob("*.md")):
-        for block in python_blocks(page.name):
+    for page in sorted(DOCS.rglob("*.md")):
+        for block in python_blocks(str(page.relative_to(DOCS))):
             compile(block, page.name, "exec")
 
 
-def test_the_command_reference_names_every_command() -> None:
-    spec = importlib.util.spec_from_file_location("make_commands", DOCS / "make_commands.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    made = module.reference()
-    for command in ("demo", "schema draft", "schema check", "plan", "synth", "resume", "answer", "report", "evaluate"):
-        assert f"## dprap {command}\n" in made
+def registered(line: typer.Typer, path: str) -> Iterator[str]:
+    """The words that call each command of a command line, read from what was registered with it."""
+    for command in line.registered_commands:
+        assert command.callback is not None
+        yield f"{path} {command.name or command.callback.__name__.replace('_', '-')}"
+    for group in line.registered_groups:
+        assert group.typer_instance is not None
+        name = group.name or group.typer_instance.info.name
+        yield from registered(group.typer_instance, f"{path} {name}")
+
+
+def test_the_command_reference_has_every_command_and_option() -> None:
+    made = docs_script("make_commands").reference()
+    headings = re.findall(r"^## (dprap .+)$", made, re.MULTILINE)
+    assert len(headings) == len(set(headings))
+    own = set(registered(app, "dprap"))
+    assert {"dprap statement", "dprap schema review", "dprap ledger verify"} <= own
+    assert {heading for heading in headings if not heading.startswith("dprap bench ")} == own
     assert "None" not in made
+    parts = dict(zip(headings, re.split(r"^## dprap .+$", made, flags=re.MULTILINE)[1:], strict=True))
+    assert {"`--epsilon` `-e`", "`--schema`", "`--out`"} <= set(re.findall(r"^\| (.+?) \|", parts["dprap synth"], re.M))
 
 
 def test_every_page_is_in_the_navigation_and_exists() -> None:
-    listed = set(
-        re.findall(r"(\S+\.md)", yaml.safe_dump(yaml.safe_load((DOCS.parent / "mkdocs.yml").read_text())["nav"]))
-    )
-    there = {page.name for page in DOCS.glob("*.md")} | {"commands.md"}
-    assert listed == there
+    site = yaml.safe_load((DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8"))
+    listed = re.findall(r"(\S+\.md)", yaml.safe_dump(site["nav"]))
+    hidden = {name.lstrip("/") for name in site["not_in_nav"].split()}
+    there = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")} | {"commands.md"}
+    assert sorted(listed) == sorted(there - hidden)  # each once
+    kinds = ["Start here", "Tutorials", "How-to guides", "Explanation", "Reference"]
+    assert [next(iter(entry)) for entry in site["nav"]] == kinds
+
+
+def test_a_linked_page_or_picture_exists() -> None:
+    made = {"commands.md", *(f"tutorials/{path.stem}.ipynb" for path in (DOCS / "tutorials").glob("*.md"))}
+    for page in (*DOCS.rglob("*.md"), DOCS.parent / "README.md"):
+        prose = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[\w-]*)?\)", prose):
+            if "://" not in target:
+                path = (page.parent / target).resolve()
+                assert path.exists() or str(path.relative_to(DOCS)) in made, (page.name, target)
+
+
+def rows_of(text: str) -> list[list[str]]:
+    """The cells of every row of the tables in a text, without marks of emphasis."""
+    return [
+        [cell.strip("*` ") for cell in line.strip("|").split(" | ")] for line in text.splitlines() if line[:1] == "|"
+    ]
+
+
+def test_figures_are_those_of_the_kept_results() -> None:
+    """README and benchmarks repeat the tables that `dprap bench figures` makes; a figure never differs between pages."""
+    summary = {
+        row[0]: [cell.replace("*", "") for cell in row] for row in rows_of((DOCS / "figures/summary.md").read_text())
+    }
+    names = {"dprap's default, `adaptive": "adaptive", "AIM": "aim", "MST": "mst", "RAP, the paper's algorithm": "rap"}
+    names["Gaussian noise on every marginal, answers only"] = "gaussian"
+    readme = {row[0]: row[1:] for row in rows_of((DOCS.parent / "README.md").read_text(encoding="utf-8"))}
+    for written, kept in names.items():
+        assert readme[written] == summary[kept][1:5], written
+    page = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    assert (DOCS / "figures/summary.md").read_text(encoding="utf-8").split("\n\n")[0] in page
+    kept_rows = {
+        tuple(re.sub(r" \(.*?\)", "", cell) for cell in row)
+        for row in rows_of((DOCS / "figures/tables.md").read_text())
+    }
+    adult = page[page.index("### ADULT") : page.index("### Number of marginals\n")]
+    assert {tuple(row) for row in rows_of(adult)} <= kept_rows
 
 
 def test_the_architecture_names_every_module_and_no_other() -> None:
@@ -102,13 +197,20 @@ def test_long_packages_give_each_module_a_line() -> None:
     assert long >= 10
 
 
-def test_every_public_name_is_there() -> None:
+def test_every_public_name_is_there_and_in_the_reference() -> None:
+    documented = set(re.findall(r"^::: [\w.]*?(\w+)$", (DOCS / "api.md").read_text(encoding="utf-8"), re.MULTILINE))
     for name in dprap.__all__:
-        assert getattr(dprap, name) is not None
+        if callable(getattr(dprap, name)):
+            assert name in documented
+    assert {"synthesize", "combine", "Release", "example"} <= documented
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/privacy.md", "docs/how-it-works.md"]
+    "page",
+    [
+        *("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/index.md"),
+        *("docs/privacy.md", "docs/how-it-works.md", "docs/adaptive.md"),
+    ],
 )
 def test_files_that_a_page_names_exist(page: str) -> None:
     root = DOCS.parent

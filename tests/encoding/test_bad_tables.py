@@ -172,7 +172,10 @@ class TestFiles:
             ("empty.csv", "", "is empty"),
             ("header.csv", "x,y\n", "no records"),
             ("truncated.parquet", b"PAR1" + PRIVATE.encode(), "cannot be read as Parquet"),
-            ("table.xlsx", "x", "unknown kind of file"),
+            ("table.docx", "x", "unknown kind of file"),
+            ("table.xlsx", "x", "cannot be read as an Excel file"),
+            ("table.arrow", "x", "cannot be read as Arrow"),
+            ("table.jsonl", "x", "no JSON object"),
             ("broken.csv.gz", b"\x1f\x8b" + b"junk", "cannot be read"),
         ],
     )

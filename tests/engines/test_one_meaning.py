@@ -127,16 +127,20 @@ def test_spark(kind: pa.DataType, values: list[Any], spark: Any, tmp_path: Path)
 
 @pytest.mark.filterwarnings("ignore")
 def test_spark_reads_csv_like_files(spark: Any, tmp_path: Path) -> None:
-    # a carriage return and a NUL are what Spark's own reader changes
-    texts = [text for text in TEXTS if not {"\r", "\x00", "\n"} & set(text)]
+    # the lines of an address have no line ends in them; the same file by its path may have
+    texts = [text for text in TEXTS if not {"\r", "\n"} & set(text)]
     path = tmp_path / "table.csv"
     pa.csv.write_csv(pa.table(dict.fromkeys(TOTAL_SCHEMA.columns, texts)), path)
-    sources = SparkSource.open(str(path), TOTAL_SCHEMA), FileSource.open(path, TOTAL_SCHEMA)
+    sources = (
+        SparkSource.open(str(path), TOTAL_SCHEMA),
+        SparkSource.open(path.as_uri(), TOTAL_SCHEMA),
+        FileSource.open(path, TOTAL_SCHEMA),
+    )
     marginals = [Marginal((name,)) for name in TOTAL_SCHEMA.columns]
     for column, *counted in zip(
         TOTAL_SCHEMA.columns.values(), *(each.count(marginals) for each in sources), strict=True
     ):
-        assert [_dense(each, column) for each in counted] == [counts_of(column, texts)] * 2
+        assert [_dense(each, column) for each in counted] == [counts_of(column, texts)] * 3
 
 
 def _dense(counted: Any, column: Column) -> list[int]:

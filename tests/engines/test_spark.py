@@ -101,7 +101,7 @@ def test_ragged_csv_and_missing_path(spark: Any, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,b\n1,2\n4242\n")
     for location in (path, tmp_path / "none.parquet"):
-        with pytest.raises(DataError, match="failed") as caught:
+        with pytest.raises(DataError) as caught:
             open_source(location, Schema.from_domain({"a": 5, "b": 5}), engine="spark")
         assert "4242" not in str(caught.value)
 

@@ -9,6 +9,8 @@ from tests.mechanisms.small import DOMAIN, curator_on, exact_fractions, small_co
 from dprap.accounting import Relation
 from dprap.errors import SettingsError, WorkloadError
 from dprap.mechanisms import rap
+from dprap.mechanisms.projection_theorem import theorem_bound, theorem_line
+from dprap.mechanisms.registry import method_named
 from dprap.mechanisms.result import Progress
 from dprap.queries import Custom, Marginal, Prefix, Threshold
 from dprap.relaxed import answers
@@ -44,16 +46,32 @@ def test_rounds_select_measure_and_fit() -> None:
 
 
 def test_the_settings_of_the_paper_can_be_had() -> None:
-    settings = rap.RapSettings(
-        rounds=3,
-        queries_per_round=3,
-        synthetic_rows=20,
-        projection=ProjectionSettings(optimizer=optax.adam(1e-3), max_steps=50),
-        noise_floor=0.0,
-        initial_spread=1.0,
+    given = {"rounds": 3, "queries_per_round": 3, "synthetic_rows": 20}
+    settings = method_named("rap").settings(given, preset="paper")
+    assert settings.projection == ProjectionSettings(
+        optimizer="adam", learning_rate=1e-3, max_steps=5000, window=1, tolerance=1e-7, halvings=0, keep="last"
     )
+    assert (settings.noise_floor, settings.initial_spread, settings.synthetic_rows) == (0.0, 1.0, 20)
     curator = curator_on(small_codes(), epsilon=10.0)
     assert len(rap.run(curator, WORKLOAD, settings, seed=0).measurements) == 9
+    with pytest.raises(SettingsError, match="no preset 'papers'"):
+        method_named("rap").settings({}, preset="papers")
+
+
+def test_the_accuracy_theorem_is_told_where_it_applies() -> None:
+    """The formula of the paper with the figures of ADULT, worked out by hand: 8.30/221 + 1.05/31.6 at ε = 1."""
+    facts = {"epsilon": 1.0, "delta": 1e-9, "records": 48842}
+    assert theorem_bound(onehot_size=588, k=3, synthetic_rows=1000, **facts) == pytest.approx(0.0707, abs=2e-4)
+    one = {"rounds": 1, "synthetic_rows": 1000}
+    assert "root mean square error at most" in (theorem_line("rap", one, WORKLOAD, **facts) or "")
+    thresholds = Workload(DOMAIN, (Threshold(("a", "b"), 1),))
+    for method, settings, workload, records in (
+        ("adaptive", one, WORKLOAD, 9),
+        ("rap", one | {"rounds": 2}, WORKLOAD, 9),
+        ("rap", one, thresholds, 9),
+        ("rap", one, WORKLOAD, None),
+    ):
+        assert theorem_line(method, settings, workload, epsilon=1.0, delta=1e-9, records=records) is None
 
 
 @pytest.mark.parametrize(("families", "spread"), [(all_kway(DOMAIN, 2), 1.0), (all_kway(DOMAIN, 4), 0.125)])

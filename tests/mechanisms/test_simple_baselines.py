@@ -65,9 +65,14 @@ def test_gaussian_answers_every_family(relation: Relation, per: str) -> None:
     assert measured == total + (["a×b", "b×c"] if per == "marginal" else [])
 
 
-def test_gaussian_refuses_what_it_cannot_do() -> None:
+def test_gaussian_refuses_what_it_cannot_do(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError, match="per must be"):
         gaussian.GaussianSettings(per="cell")  # type: ignore[arg-type]
     workload = Workload(DOMAIN, (Custom("first", ("a",), lambda row: row["a"][0]),))
+    (first,) = gaussian.run(
+        curator_on(small_codes(), epsilon=10.0), workload, gaussian.GaussianSettings(), seed=0
+    ).answers
+    assert abs(float(first[0]) - float(np.mean(small_codes().column("a") == 0))) < 0.05
+    monkeypatch.setattr("dprap.queries.custom.MAX_TABLE_CELLS", 1)
     with pytest.raises(WorkloadError, match="custom"):
         gaussian.run(curator_on(small_codes(50)), workload, gaussian.GaussianSettings(), seed=0)

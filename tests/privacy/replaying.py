@@ -150,6 +150,9 @@ class WatchedSource(MemorySource):
         self._tape.events.append(("count", [str(marginal) for marginal in marginals]))  # type: ignore[attr-defined]
         return super().count(marginals)
 
+    def recoded(self, recoding: Any) -> WatchedSource:
+        return WatchedSource(super().recoded(recoding).codes).watch(self._tape)  # type: ignore[attr-defined]
+
 
 def taped_run(plan: Plan, source: WatchedSource, folder: Path, capture: Capture, *, forced: Tape | None = None) -> Tape:
     """Carry out a plan, save its release, and return all that left the run."""

@@ -99,7 +99,7 @@ FILES = {
     "ragged": ("bad.csv", b"age,price,city\n30,1,Rome\n8675309\n", "more or fewer fields"),
     "not text": ("bad.csv", b"age,price,city\n30,1,\xff\xfe\n", "UTF-8"),
     "not parquet": ("bad.parquet", b"8675309" * 20, "cannot be read"),
-    "unknown kind": ("bad.xlsx", b"8675309", "unknown kind of file"),
+    "unknown kind": ("bad.sas", b"8675309", "unknown kind of file"),
 }
 
 

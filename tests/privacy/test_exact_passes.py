@@ -8,10 +8,11 @@ from itertools import permutations
 import numpy as np
 from tests.privacy.tables import codes_of, random_rows
 
+from dprap.counting import CellCounts
 from dprap.domain import Domain
 from dprap.privacy.exact_counts import ExactAnswers
 from dprap.queries import Marginal
-from dprap.sources import CellCounts, MemorySource
+from dprap.sources import MemorySource
 
 
 class Counted:

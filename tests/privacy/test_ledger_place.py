@@ -240,7 +240,7 @@ def test_a_large_epsilon_and_a_second_fit_say_what_they_mean(caplog):
 
 
 def test_rows_that_no_machine_holds_are_refused_before_anything_is_spent(state):
-    for rows, message in ((10**12, "Ask for fewer rows"), (0, "^rows must be at least 1, not 0")):
+    for rows, message in ((10**12, "Ask for at most"), (0, "^rows must be at least 1, not 0")):
         with pytest.raises(dprap.errors.SettingsError, match=message):
             dprap.synthesize(example(200, seed=1), example_schema(), rows=rows, **QUICK)
     assert not list(state.glob("tables/*"))

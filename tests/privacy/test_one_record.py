@@ -6,7 +6,9 @@ Two tables that differ in one record must have codes that differ in that record 
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Callable
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -186,13 +189,32 @@ CONTAINERS: dict[str, Callable[[pa.Array, Path], Any]] = {
     "pandas": lambda array, _: pa.table({"x": array}).to_pandas(types_mapper=pd.ArrowDtype),
     "pandas objects": lambda array, _: pd.DataFrame({"x": pd.Series(list(array), dtype=object)}),
     "polars": lambda array, _: pl.from_arrow(pa.table({"x": array})),
+    "arrow file": lambda array, folder: _ipc(array, folder / "table.arrow"),
+    "arrow stream": lambda array, _: Streams(pa.table({"x": array})),
 }
+
+
+class Streams:
+    """A table of which nothing is known but that Arrow can stream from it, as from those of DuckDB or Ibis."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.table.__arrow_c_stream__(requested_schema)
 
 
 SECONDS = [
     str(pa.timestamp("s", zone)) for zone in (None, "UTC", "Asia/Kolkata")
 ]  # written as milliseconds, up to their end
 NOT_CARRIED = {"parquet": ["decimal128(5, -3)", *SECONDS], "polars": ["decimal128(5, -3)", "decimal256(76, 22)"]}
+
+
+def _ipc(array: pa.Array, path: Path) -> Path:
+    table = pa.table({"x": array})
+    with pa.ipc.new_file(str(path), table.schema) as writer:
+        writer.write_table(table, max_chunksize=3)
+    return path
 
 
 def _written(array: pa.Array, path: Path) -> Path:
@@ -238,6 +260,42 @@ def test_csv_records(texts: list[str], column: tuple[str, Column], data: st.Data
 
     before, after = codes(texts), codes([*texts[:changed], other, *texts[changed + 1 :]])
     assert [*before[:changed], *before[changed + 1 :]] == [*after[:changed], *after[changed + 1 :]]
+
+
+def in_json() -> list[Any]:
+    """Those of the hostile values that JSON carries as they are."""
+    found = []
+    for value in HOSTILE:
+        if type(value) in (str, int, float, bool, type(None), list, dict):
+            with suppress(ValueError, TypeError):
+                again = json.loads(json.dumps(value, allow_nan=False))
+                found += [value] if type(again) is type(value) and again == value else []
+    return found
+
+
+def test_json_lines_agree(tmp_path: Path) -> None:
+    values = in_json()
+    assert len(values) > 120
+    path = tmp_path / "table.jsonl"
+    for order in (values, values[::-1]):
+        path.write_text("".join(json.dumps({"x": value}) + "\n" for value in order))
+        for _, column in COLUMNS:
+            codes = encode(path, alone("x", column)).columns[0]
+            assert codes.tolist() == [code_alone("x", column, value) for value in order]
+
+
+def test_csv_in_other_forms_agrees(tmp_path: Path) -> None:
+    """Encoding, quotes and blanks are declared: the same texts have the same codes as in plain UTF-8."""
+    texts = [text.strip() for text in TEXTS if not set(text) & set("\r\n\x00") and text.isascii()]
+    path = tmp_path / "table.csv"
+    for _, column in COLUMNS:
+        form = {"delimiter": ";", "encoding": "utf-16", "quote": "'", "strip": True, "skip_lines": 2}
+        schema = Schema(columns={"x": column, "y": column}, null_values=("<null>",), csv=form)
+        quoted = ["'" + text.replace("'", "''") + "'" for text in texts]
+        lines = ["a report", "", "x;y ", *(f"{text} ;{text}" if not text else f"{text};{text}" for text in quoted)]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-16")
+        for codes in encode(path, schema).columns:
+            assert codes.tolist() == [code_alone("x", column, text) for text in texts]
 
 
 @pytest.mark.parametrize(("name", "column"), COLUMNS, ids=[name for name, _ in COLUMNS])

@@ -41,7 +41,8 @@ def command(folder, monkeypatch, capfd, records, *options, forced=None):
     with on(tape, forced=forced, folder=folder, capture=capfd):
         done = in_process(
             monkeypatch, capfd, "synth", f"{INPUTS}/table.csv", "--schema", f"{INPUTS}/schema.yaml", "--epsilon", "1",
-            "--delta", "1e-5", "--kway", "2", "--seed", "3", "--out", "out", "--ledger", "ledger.jsonl", "--yes", *options,
+            "--delta", "1e-5", "--kway", "2", "--seed", "3", "--out", "out", "--ledger", "ledger.jsonl", "--yes",
+            "--no-check", *options,
         )  # fmt: skip
         assert done.code == 0, done.err
         sys.stdout.write(done.out)

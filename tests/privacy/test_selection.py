@@ -12,7 +12,7 @@ from scipy import stats
 
 from dprap.errors import BudgetError, SettingsError
 from dprap.privacy.entropy import InsecureSeededEntropy, OsEntropy
-from dprap.privacy.selection import _level_weights, inverse_temperature, pick_top
+from dprap.privacy.selection import _level_weights, inverse_temperature, pick_in_turn, pick_top
 
 ALARM = 1e-9
 
@@ -113,6 +113,58 @@ def test_weights_are_exact():
             assert abs(exact - weight) < 2**20
 
 
+def test_weights_of_far_levels_keep_the_stated_bound():
+    """2^13 units of 2^-320 for any distance below 2^64, whose bytes are all in use here."""
+    eta = 1e-17
+    levels = [2**63 - 1, 2**63 - 1 - 0x0102030405060708, 2**63 - 1 - 0x7F00FF00FF00FFFF, -(2**63)]
+    with localcontext() as context:
+        context.prec = 150
+        for level, weight in zip(levels, _level_weights(levels, eta), strict=True):
+            exact = (Decimal(eta) * (level - levels[0])).exp() * 2**320
+            assert abs(exact - weight) < 2**13
+
+
+def test_picks_in_turn_choose_among_what_is_open():
+    """The second pick is never next to the first: an exponential mechanism over the rest, far below the top or not."""
+    scores, eta, draws = np.array([2_000, 0, 3, 2_000], dtype=np.int64), 0.5, 2_500
+
+    def open_after(picked):
+        closed = {near for pick in picked for near in (pick - 1, pick, pick + 1)}
+        return np.array([place for place in range(4) if place not in closed])
+
+    observed = Counter(
+        tuple(pick_in_turn(scores, k=2, eta=eta, entropy=OsEntropy(), open_after=open_after)) for _ in range(draws)
+    )
+    # First 0 or 3 with equal odds; after 0 the 3 is all but certain; after 3 it is the 0 again.
+    check_frequencies(observed, {(0, 3): 0.5, (3, 0): 0.5}, draws)
+    second = Counter(
+        tuple(
+            pick_in_turn(
+                scores[:3],
+                k=2,
+                eta=eta,
+                entropy=OsEntropy(),
+                open_after=lambda picked: np.array([1, 2] if picked else [0]),
+            )
+        )
+        for _ in range(draws)
+    )
+    check_frequencies(second, {(0, 2): 1 / (1 + math.exp(-1.5)), (0, 1): 1 / (1 + math.exp(1.5))}, draws)
+
+
+def test_candidates_that_are_open_again_count_in_full():
+    """First only the lowest is open, far below the others; then all but it are."""
+    scores, draws = np.array([10**7, 10**7 - 2, 0], dtype=np.int64), 2_000
+
+    def open_after(picked):
+        return np.array([0, 1] if picked else [2])
+
+    observed = Counter(
+        tuple(pick_in_turn(scores, k=2, eta=0.5, entropy=OsEntropy(), open_after=open_after)) for _ in range(draws)
+    )
+    check_frequencies(observed, {(2, 0): 1 / (1 + math.exp(-1)), (2, 1): 1 / (1 + math.e)}, draws)
+
+
 @pytest.mark.parametrize("sensitivity", [1, 3, 256 * 256 * 4096])
 def test_inverse_temperature_is_rounded_down(sensitivity):
     generator = np.random.default_rng(5)
@@ -139,3 +191,13 @@ def test_bad_k(k):
 def test_bad_rho(rho):
     with pytest.raises(BudgetError):
         inverse_temperature(1, rho)
+
+
+def test_a_high_score_that_was_closed_may_be_picked_after_far_lower_ones():
+    """While it is closed, weights are made anew from a lower score on, and must be made again."""
+    scores = np.array([0, 10**12])
+
+    def open_after(picked):
+        return np.array([1]) if picked else np.array([0])
+
+    assert pick_in_turn(scores, k=2, eta=1.0, entropy=InsecureSeededEntropy(0), open_after=open_after) == [0, 1]

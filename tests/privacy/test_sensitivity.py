@@ -8,7 +8,6 @@ from tests.privacy.tables import DOMAIN, codes_of, neighbor_of, random_rows
 from dprap.accounting import Neighbors, Relation
 from dprap.errors import BudgetError, SettingsError
 from dprap.privacy import Score
-from dprap.privacy import exact_counts as exact_module
 from dprap.privacy.exact_counts import ExactAnswers
 from dprap.privacy.scores import MAX_COUNT, grid_estimates
 from dprap.queries import GRID, Custom, Marginal, Prefix, Threshold
@@ -27,13 +26,18 @@ def weird(row):
     return jnp.stack([100.0 * row["a"][1] - 50.0 * row["c"][0], row["b"][2] * 0.3, row["a"][0] * row["c"][3]])
 
 
+def hard(row):
+    """Plain Python without a slope, whose values fill the whole range."""
+    return [row["a"][1] != row["c"][0], 0.3 if row["b"][2] else 0.0]
+
+
 FAMILIES = [
     *PARTITIONS,
     Threshold(COLUMNS, 1),
     Threshold(COLUMNS, 2),
     Prefix(("a", "c"), ("c",)),
     Prefix(COLUMNS, COLUMNS),
-    Custom("weird", COLUMNS, weird),
+    Custom("hard", COLUMNS, hard),
 ]
 
 
@@ -166,14 +170,23 @@ def test_bad_scores_are_refused(score):
         score.on_grid(1)
 
 
-def test_custom_queries_by_cell_and_by_record_agree(monkeypatch):
+def test_custom_sums_by_cell_are_those_by_record(monkeypatch):
     rows = random_rows(np.random.default_rng(3), DOMAIN, 500)
-    family = FAMILIES[-1]
-    by_cell, _ = exact_of(rows).family(family)
-    monkeypatch.setattr(exact_module, "_CUSTOM_CELLS", 0)
-    by_record, _ = exact_of(rows).family(family)
-    assert by_cell.tolist() == by_record.tolist()
-    assert by_cell.max() <= 500 * GRID
+    mild = Custom("mild", COLUMNS, lambda row: jnp.clip(weird(row), 0, 1))
+    by_cell, _ = exact_of(rows).family(mild)
+    assert 0 < by_cell.max() <= 500 * GRID
+    monkeypatch.setattr("dprap.queries.custom.MAX_TABLE_CELLS", 0)
+    for family in (mild, Custom("weird", COLUMNS, weird)):  # beyond tables, values out of range are clipped
+        by_record, _ = exact_of(rows).family(family)
+        assert by_cell.tolist() == by_record.tolist()
+
+
+def test_a_record_moves_a_sum_by_one_whatever_table_a_function_claims(monkeypatch):
+    """Should a table ever hold other values than it may, the sums still move by at most GRID."""
+    monkeypatch.setattr(Custom, "table", lambda *_: np.full((DOMAIN.size_of(COLUMNS), 1), 1000 * GRID))
+    rows = random_rows(np.random.default_rng(3), DOMAIN, 50)
+    (sums, _) = exact_of(rows).family(Custom("lies", COLUMNS, hard))
+    assert sums.tolist() == [50 * GRID]
 
 
 @pytest.mark.parametrize("rows", [0, -1])

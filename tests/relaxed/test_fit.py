@@ -10,7 +10,7 @@ from dprap.domain import Domain
 from dprap.errors import SettingsError
 from dprap.queries import Marginal
 from dprap.relaxed import FitSettings, RelaxedDataset, Target, answers, fit
-from dprap.relaxed.fit import Descent
+from dprap.relaxed.gradient import Gradient
 from dprap.relaxed.marginals import Blocks
 
 DOMAIN = Domain.of({"a": 3, "b": 2, "c": 4, "d": 2})
@@ -59,29 +59,40 @@ def test_marginals_agree_with_brute_force_and_with_the_relaxed_data_set(marginal
     np.testing.assert_allclose(shares(rows, marginal), evaluated, atol=1e-6)
 
 
-@pytest.mark.parametrize("marginal", [*PLAIN, *COARSE], ids=str)
-def test_gradient_agrees_with_finite_differences(marginal):
+@pytest.mark.parametrize("marginals", [*([each] for each in (*PLAIN, *COARSE)), [*PLAIN, *COARSE]], ids=str)
+@pytest.mark.parametrize("small_cells", [0, 4096], ids=["one by one", "together"])
+def test_gradient_agrees_with_finite_differences(marginals, small_cells, monkeypatch):
+    monkeypatch.setattr("dprap.relaxed.gradient._SMALL_CELLS", small_cells)
     rows = some_rows()
-    moving = Descent(rows)
     generator = np.random.default_rng(1)
-    size = marginal.size(DOMAIN)
-    target = Target(marginal, generator.random(size).astype(np.float32), generator.random(size).astype(np.float32))
+    sizes = [marginal.size(DOMAIN) for marginal in marginals]
+    targets = [
+        Target(marginal, generator.random(size).astype(np.float32), generator.random(size).astype(np.float32))
+        for marginal, size in zip(marginals, sizes, strict=True)
+    ]
     gradient = np.zeros_like(rows.probabilities)
-    loss = moving.add_gradient(target, gradient)
+    loss = Gradient(Blocks(DOMAIN, rows.probabilities), targets).add(gradient)
 
     def loss_at(probabilities: np.ndarray) -> float:
         moved = Blocks(DOMAIN, probabilities)
-        return float(np.sum(target.weights * (moved.shares(marginal) - target.shares) ** 2))
+        return sum(float(np.sum(t.weights * (moved.shares(t.marginal) - t.shares) ** 2)) for t in targets)
 
     assert loss == pytest.approx(loss_at(rows.probabilities), rel=1e-5)
-    moving.add_grouped(gradient)
     step = 1e-3  # losses are polynomials of low degree: central differences in float64 are nearly exact
     for coordinate, row in [(0, 0), (4, 3), (6, 2), (10, 6)]:
         up, down = rows.probabilities.astype(np.float64), rows.probabilities.astype(np.float64)
         up[coordinate, row] += step
         down[coordinate, row] -= step
         slope = (loss_at(up) - loss_at(down)) / (2 * step)
-        assert gradient[coordinate, row] / rows.rows == pytest.approx(slope / 2, abs=1e-4)
+        assert gradient[coordinate, row] / rows.rows == pytest.approx(slope / 2, abs=2e-4)
+
+
+def test_pairs_answered_together_are_those_answered_alone():
+    rows = some_rows()
+    blocks = Blocks(DOMAIN, rows.probabilities)
+    marginals = [Marginal(("a", "b")), Marginal(("a", "c")), COARSE[1], Marginal(("a", "d")), PLAIN[2], PLAIN[0]]
+    for marginal, together in zip(marginals, blocks.all_shares(marginals), strict=True):
+        np.testing.assert_allclose(together, blocks.shares(marginal), rtol=1e-5)
 
 
 @pytest.mark.parametrize("marginal", [PLAIN[1], COARSE[1]], ids=str)

@@ -5,6 +5,9 @@ import sys
 
 import pytest
 
+from dprap import synthesize
+from dprap.datasets import example, example_schema
+
 HEAVY = ("jax", "jaxlib", "optax")
 
 RUN = """
@@ -35,9 +38,9 @@ with TemporaryDirectory() as folder:
 # Not with an insecure seed: the noise that counts, and the ledger, are in it.
 
 
-def loaded_by(code: str) -> list[str]:
+def loaded_by(code: str, heavy: tuple[str, ...] = HEAVY) -> list[str]:
     """Which heavy libraries a fresh process has loaded after some code."""
-    report = f"\nimport sys\nprint('LOADED', *(name for name in {HEAVY!r} if name in sys.modules))"
+    report = f"\nimport sys\nprint('LOADED', *(name for name in {heavy!r} if name in sys.modules))"
     done = subprocess.run([sys.executable, "-c", code + report], capture_output=True, text=True, check=True)
     return done.stdout.splitlines()[-1].split()[1:]
 
@@ -53,6 +56,25 @@ def loaded_by(code: str) -> list[str]:
 )
 def test_jax_is_not_loaded(code):
     assert loaded_by(code) == []
+
+
+def test_a_question_loads_what_it_needs_alone(tmp_path):
+    """Asking a release reads two small files: no data frames, no noise, no readers of tables that are not there."""
+    release = synthesize(
+        example(50, seed=1), example_schema(), epsilon=1.0, kway=1, method="independent", insecure_noise_seed=1
+    )
+    release.save(tmp_path / "out", rows=5)
+    ask = f"from dprap.cli.app import app\napp(['answer', {str(tmp_path / 'out')!r}, 'sex = female'], standalone_mode=False)"
+    unwanted = (
+        "pandas",
+        "polars",
+        "opendp",
+        "scipy",
+        "pyarrow.dataset",
+        "dprap.sources",
+        "dprap.privacy",
+    )
+    assert loaded_by(ask, (*HEAVY, *unwanted)) == []
 
 
 def test_the_test_sees_jax_where_it_is_used():

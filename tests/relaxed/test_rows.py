@@ -7,43 +7,59 @@ import sys
 
 import numpy as np
 import pytest
+from tests.mechanisms.small import DOMAIN as SMALL
+from tests.mechanisms.small import curator_on, small_codes
 from tests.relaxed.cases import DOMAIN
 
-from dprap.domain import Domain
 from dprap.errors import SettingsError
-from dprap.queries import Marginal, Query
+from dprap.mechanisms import rap
+from dprap.queries import Custom, Marginal
 from dprap.relaxed import RelaxedDataset, answers
-from dprap.relaxed.jax.projection import ProjectionSettings, QueryTargets, fit_queries
-from dprap.relaxed.jax.start import initialise, on_devices
+from dprap.relaxed.jax.projection import ProjectionSettings
+from dprap.relaxed.jax.start import devices_named, initialise, on_devices
+from dprap.workload import Workload
 
-TWO_DEVICES = """
+FOUR_DEVICES = """
 import json
 from tests.relaxed.test_rows import fitted
 print(json.dumps(fitted()))
 """
 
 
-def fitted() -> tuple[int, list[float]]:
-    """How many devices a fit uses, and what it gives."""
-    domain = Domain.of({"a": 2, "b": 3, "c": 4})
-    family = Marginal(("a", "b", "c"))
-    relaxed = initialise(domain, 12, 0)
-    targets = QueryTargets.of(domain, [Query(family, index) for index in (0, 5, 7)], [0.3, 0.1, 0.2])
-    result = fit_queries(relaxed, targets, ProjectionSettings(learning_rate=0.02, max_steps=40, window=20))
-    (answered,) = answers(result.rows, [family])
-    probabilities, _ = on_devices(relaxed)
-    return len(probabilities.sharding.device_set), answered.tolist()
+def fitted() -> tuple[int, list[list[float]]]:
+    """How many devices a fit uses, and what whole runs of the paper's algorithm give, with selection and without."""
+    families = (
+        Marginal(("a", "b", "c")),
+        Custom("even", ("b", "d"), lambda row: row["b"].argmax() == row["d"].argmax()),
+    )
+    workload = Workload(SMALL, families)
+    projection = ProjectionSettings(max_steps=10, window=5)
+    found = []
+    for rounds in (2, 1):
+        settings = rap.RapSettings(rounds, 3, 12, projection, device="cpu")
+        relaxed = rap.run(curator_on(small_codes(), epsilon=10.0), workload, settings, seed=0).relaxed
+        assert relaxed is not None
+        found += [shares.tolist() for shares in answers(relaxed, families)]
+    probabilities, _ = on_devices(initialise(SMALL, 12, 0), devices_named("cpu"))
+    return len(probabilities.sharding.device_set), found
 
 
 def test_results_do_not_depend_on_the_number_of_devices() -> None:
-    devices = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"}
+    devices = {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(
-        [sys.executable, "-c", TWO_DEVICES], env={**os.environ, **devices}, capture_output=True, text=True, check=True
+        [sys.executable, "-c", FOUR_DEVICES], env={**os.environ, **devices}, capture_output=True, text=True, check=True
     )
-    two, fitted_on_two = json.loads(done.stdout)
+    four, fitted_on_four = json.loads(done.stdout)
     one, fitted_on_one = fitted()
-    assert (one, two) == (1, 2)
-    np.testing.assert_allclose(fitted_on_two, fitted_on_one, atol=1e-5)
+    assert (one, four) == (1, 4)
+    for these, those in zip(fitted_on_four, fitted_on_one, strict=True):
+        np.testing.assert_allclose(these, those, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["gpu", "cpu:7", "cpu:-1", "cpu:x", "abacus"])
+def test_a_device_that_is_not_there_is_refused(name: str) -> None:
+    with pytest.raises(SettingsError, match="JAX shows cpu:0"):
+        rap.RapSettings(device=name).check(Workload(SMALL, (Marginal(("a",)),)))
 
 
 def test_initial_rows_are_distributions_and_differ_by_seed() -> None:

@@ -179,16 +179,31 @@ def test_a_resumed_run_speaks_of_the_table_that_was_certified(tmp_path: Path, mo
 
 
 def test_a_table_too_long_to_draw_unasked_is_not_certified(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dprap.runs.execute.MOST_ROWS_DRAWN", ROWS - 1)
+    monkeypatch.setattr("dprap.runs.execute.MOST_ROWS_HELD", ROWS - 1)
     release = execute(plan_of(), MemorySource(related_codes()), insecure_noise_seed=1)
     assert release.certificate is not None
     assert release.certificate.table_rows is None
     assert release.table_rows == ROWS
     assert (release.accuracy or "").endswith("by the fitted answers; this does not cover the synthetic table")
     assert (release.table_bound() or 0) > release.certificate.upper_bound_counts
-    asked = execute(plan_of(), MemorySource(related_codes()), insecure_noise_seed=1, table_rows=ROWS)
+    asked = execute(plan_of(), MemorySource(related_codes()), insecure_noise_seed=1, table_rows=ROWS - 1)
     assert asked.certificate is not None
-    assert asked.certificate.table_rows == ROWS
+    assert asked.certificate.table_rows == ROWS - 1
+
+
+@pytest.mark.parametrize("table_format", ["parquet", "csv"])
+def test_a_table_that_is_not_held_has_the_records_and_the_bound_of_one_that_is(
+    table_format: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = replace(
+        execute(plan_of(), MemorySource(related_codes()), insecure_noise_seed=1, table_rows=50), drawn=None
+    )
+    whole = release.save(tmp_path / "whole", rows=ROWS, format=table_format)
+    monkeypatch.setattr("dprap.release.files.MOST_ROWS_HELD", ROWS - 1)
+    streamed = release.save(tmp_path / "streamed", rows=ROWS, format=table_format)
+    assert streamed.saved == whole.saved
+    tables = [(tmp_path / name / f"synthetic.{table_format}").read_bytes() for name in ("whole", "streamed")]
+    assert tables[0] == tables[1]
 
 
 def test_constraints_that_leave_no_record_do_not_lose_what_was_paid_for() -> None:

@@ -59,7 +59,7 @@ def test_plots_are_there_and_nothing_sticks_out(tmp_path: Path, columns: int) ->
     write_report(release, page)
     for size in ("1280,900", "500,900"):
         plots, visible, bars, wide, _ = probed(tmp_path, page, f"--window-size={size}")
-        assert int(plots) == int(visible) == columns + 3
+        assert int(plots) == int(visible) == columns + 3 + 6  # the six strongest pairs
         assert int(bars) > columns * 2
         assert wide == "false"
     done = run_browser(tmp_path, page, f"--screenshot={tmp_path / 'page.png'}", "--window-size=1280,2000")

@@ -11,7 +11,7 @@ from tests.release.made import made_release
 from tests.report.many import related_release
 
 from dprap.errors import SettingsError
-from dprap.evaluate import Errors
+from dprap.evaluate import Errors, Evaluation
 from dprap.release import Release
 from dprap.report import evaluate_report, write_report
 from dprap.report.content import association, budget_parts, column_view, cramers_v
@@ -80,7 +80,7 @@ def test_every_plot_has_a_name_a_description_and_a_table_beside_it(tmp_path: Pat
     release, _ = related_release(6, relaxed_rows=50)
     text = written(release, tmp_path).read_text()
     plots = re.findall(r"<svg[^>]*role=\"img\".*?</svg>", text)
-    assert len(plots) == 6 + 3  # columns, budget, association, residuals
+    assert len(plots) == 6 + 3 + 6  # columns; budget, association, residuals; the strongest pairs
     for plot in plots:
         assert re.search(r"<title id=\"[^\"]+\">[^<]+</title><desc id=\"[^\"]+\">[^<]+</desc>", plot)
     assert text.count("<table>") >= 6 + 4
@@ -92,7 +92,7 @@ def test_the_public_page_never_says_not_private_and_the_other_one_on_every_plot(
     public = written(release, tmp_path).read_text()
     assert "NOT PRIVATE" not in public
     errors = {"relaxed": Errors(10, 0.1, 0.01, 0.02, 0.05)}
-    evaluate_report(release, MemorySource(truth), tmp_path / "truth.html", errors=errors)
+    evaluate_report(release, MemorySource(truth), tmp_path / "truth.html", Evaluation(errors, (), None))
     text = (tmp_path / "truth.html").read_text()
     checked(tmp_path / "truth.html")
     assert "NOT PRIVATE" in text.splitlines()[0]

@@ -33,7 +33,7 @@ def stopped(monkeypatch):
             raise DataError("the disk is full.")
 
         with monkeypatch.context() as patch:
-            patch.setattr(files, "write_table", full)
+            patch.setattr(files, "write_chunks", full)
             with pytest.raises(
                 DataError, match="paid for and kept: `dprap resume out`, with other rows or table_format"
             ):
@@ -113,12 +113,13 @@ def test_every_other_job_file_is_refused_in_a_line(folder, stopped):
 
     for version in (None, 1, 4, "3"):
         refused(kept | {"version": version}, "another version")
-    refused(kept | {"options": kept["options"] | {"version": 2}}, "another version")
+    refused(kept | {"options": kept["options"] | {"version": 3}}, "another version")
     for name in kept:
         refused({key: value for key, value in kept.items() if key != name}, "another version|damaged")
     for name in kept["options"]:
         refused(kept | {"options": {k: v for k, v in kept["options"].items() if k != name}}, "another version|damaged")
-        refused(kept | {"options": kept["options"] | {name: ["odd"]}}, "another version|damaged")
+        odd = 3 if name == "target" else ["odd"]  # targets are a list
+        refused(kept | {"options": kept["options"] | {name: odd}}, "another version|damaged")
     refused(kept | {"options": kept["options"] | {"insecure_noise_seed": 1}}, "damaged")
     refused(kept | {"options": kept["options"] | {"anchor": "command:touch owned"}}, "damaged")
     refused(kept | {"version": 2}, "damaged")
@@ -129,7 +130,7 @@ def test_every_other_job_file_is_refused_in_a_line(folder, stopped):
 def test_python_reads_what_the_command_line_reads(folder):
     with pytest.raises(LedgerError, match="ledger=FILE"):
         dprap.synthesize("postgresql://u@127.0.0.1:1/db", "schema.yaml", database_table="public.t", **QUICK)
-    with pytest.raises(SettingsError, match="database address and a table name go together"):
+    with pytest.raises(SettingsError, match="database and a table name go together"):
         dprap.synthesize("table.csv", "schema.yaml", database_table="public.t", **QUICK)
     release = dprap.synthesize("table.*v", "schema.yaml", engine="files", ledger="l.jsonl", **QUICK)
     assert release.rows == 400

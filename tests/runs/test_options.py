@@ -1,6 +1,7 @@
 """Options of a run are declared once, and read alike by the command line, Python and job files."""
 
 import inspect
+import json
 import subprocess
 import sys
 from fractions import Fraction
@@ -124,7 +125,7 @@ def test_objects_in_memory_are_not_kept():
 )
 def test_wrong_values_are_refused_at_once_in_the_words_of_python(given, message):
     with pytest.raises(SettingsError, match=message) as refused:
-        dprap.Synthesizer(example_schema(), **({"epsilon": 1.0} | given))
+        dprap.plan(example_schema(), records=100, **({"epsilon": 1.0} | given))
     assert "\n" not in str(refused.value)
 
 
@@ -142,3 +143,14 @@ def test_every_flag_has_a_name_in_python():
     assert in_python("a file my--rows or --rowsize") == "a file my--rows or --rowsize"
     with pytest.raises(SettingsError, match=r"Use settings.*=10"), worded_for_python():
         raise SettingsError("Use --synthetic-rows 10.")
+
+
+def test_targets_are_names_given_once_and_kept_in_a_job(tmp_path):
+    options = RunOptions(epsilon=1.0, target=["income", "sex", "income"])
+    assert options.target == ("income", "sex")
+    assert RunOptions(epsilon=1.0, target="income").target == ("income",)
+    assert RunOptions(epsilon=1.0, target=[]).target is None
+    plain = json.loads(json.dumps(options.as_plain(tmp_path)))
+    assert RunOptions.from_plain(plain, tmp_path) == options
+    with pytest.raises(SettingsError, match="--target must be the name of a column"):
+        RunOptions(epsilon=1.0, target=3)

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import dprap
 from dprap.encoding import check
 from dprap.errors import SchemaError
 from dprap.schema import DeterminedCodes, Schema
@@ -100,3 +101,44 @@ def test_check_finds_records_that_break_a_constraint() -> None:
     assert check(schema, pa.table({"school": ["low"], "years": [9]})).is_ready
     (problem,) = check(schema, pa.table({"school": ["low"], "years": [8]})).problems
     assert problem.startswith("constraint 1 on school, years: ")
+
+
+def test_conditional_nulls() -> None:
+    never = {"type": "null_when", "column": "married", "where": {"age": {"max": 14}, "school": ["none"]}}
+    (constraint,) = schema_with(never).code_constraints
+    assert constraint.columns == ("age", "school", "married")
+    table = constraint.forbidden()
+    assert table.sum() == 3 * 2
+    assert table[:3, 2, :2].all()
+    (exactly,) = schema_with({**never, "only": True}).code_constraints
+    assert exactly.forbidden().sum() == 3 * 2 + (20 * 3 - 3)
+    assert exactly.forbidden()[5, 0].tolist() == [False, False, True]
+    assert Schema.of(schema_with(never).as_mapping()) == schema_with(never)
+    for wrong, message in (
+        ({"column": "years"}, "not nullable"),
+        ({"column": "age"}, "depend on itself"),
+        ({"column": "nobody"}, "which the schema does not have"),
+        ({"where": {"age": {"max": 13}}}, "constraint 1"),
+    ):
+        with pytest.raises(SchemaError, match=message):
+            schema_with({**never, **wrong})
+
+
+def test_synthetic_records_are_missing_where_the_schema_says() -> None:
+    generator = np.random.default_rng(1)
+    worked = generator.random(2000) < 0.6
+    pay = np.where(worked, generator.integers(0, 9000, 2000), None)
+    table = pa.table({"worked": worked, "pay": pa.array(pay.tolist(), pa.int64())})
+    schema = Schema.of(
+        {
+            "columns": {
+                "worked": {"type": "boolean"},
+                "pay": {"type": "integer", "min": 0, "max": 9999, "nullable": True},
+            },
+            "constraints": [{"type": "null_when", "column": "pay", "where": {"worked": [False]}, "only": True}],
+        }
+    )
+    release = dprap.synthesize(table, schema, epsilon=1.0, insecure_noise_seed=1, intervals="no")
+    drawn = release.table(seed=2)
+    assert (drawn["pay"].isna() == ~drawn["worked"]).all()
+    assert 0.5 < drawn["worked"].mean() < 0.7

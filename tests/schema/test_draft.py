@@ -6,14 +6,23 @@ import datetime as dt
 from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
 
 from dprap.datasets import example
 from dprap.encoding import check, decode, draft_schema, encode
+from dprap.encoding.draft import draft
 from dprap.errors import DataError, SchemaError
 from dprap.schema import Schema
+from dprap.schema.review import accept, finish, to_review
+
+
+def reviewed(draft: Schema) -> Schema:
+    for name in to_review(draft):
+        draft = accept(draft, name, by="A. Lee", because="code book", on=dt.date(2026, 1, 1))
+    return finish(draft)
 
 
 @pytest.mark.parametrize("kind", ["arrow", "pandas", "csv"])
@@ -22,18 +31,22 @@ def test_a_draft_is_refused_until_reviewed_and_then_works(tmp_path: Path, kind: 
     path = tmp_path / "table.csv"
     pa.csv.write_csv(arrow, path)
     table = {"arrow": arrow, "pandas": arrow.to_pandas(), "csv": path}[kind]
-    draft = draft_schema(table)
+    drafted = draft_schema(table)
     with pytest.raises(SchemaError, match="draft"):
-        draft.require_reviewed()
-    assert not check(draft, table).is_ready
-    draft.save(tmp_path / "schema.yaml")
+        drafted.require_reviewed()
+    assert not check(drafted, table).is_ready
+    draft(table).save(tmp_path / "schema.yaml")
     text = (tmp_path / "schema.yaml").read_text()
     assert text.startswith("# DRAFT: the bounds and categories below were taken from the data.")
+    # a deleted line is no review
     (tmp_path / "schema.yaml").write_text(text.replace("draft: true\n", ""))
-    reviewed = Schema.load(tmp_path / "schema.yaml")
-    assert check(reviewed, table).is_ready
-    codes = encode(table, reviewed)
-    again = encode(decode(codes, reviewed, seed=0), reviewed)
+    with pytest.raises(SchemaError, match="dprap schema review"):
+        Schema.load(tmp_path / "schema.yaml")
+    (tmp_path / "schema.yaml").write_text(text)
+    accepted = reviewed(Schema.load(tmp_path / "schema.yaml"))
+    assert check(accepted, table).is_ready
+    codes = encode(table, accepted)
+    again = encode(decode(codes, accepted, seed=0), accepted)
     assert all((a == b).all() for a, b in zip(codes.columns, again.columns, strict=True))
 
 
@@ -43,17 +56,17 @@ def test_types_are_recognised() -> None:
             "constant": ["x"] * 120,
             "id": [f"p{i}" for i in range(120)],
             "nothing": pa.nulls(120),
-            "money": pa.array([Decimal("12.34") * i for i in range(120)], pa.decimal128(10, 2)),
+            "money": pa.array([Decimal("12.34") * (i % 60) for i in range(120)], pa.decimal128(10, 2)),
             "day": pa.array([dt.datetime(2020, 1, 1 + i % 28) for i in range(120)], pa.timestamp("ns")),  # noqa: DTZ001
             "zoned": pa.array([i * 10**9 for i in range(120)], pa.timestamp("ms", "Europe/Berlin")),
-            "count": pa.array([None, *range(119)], pa.float64()),
+            "count": pa.array([None, *(i % 70 for i in range(119))], pa.float64()),
             "tail": [0.5 + 1.7**i for i in range(30)] * 4,
             "small": pa.array([i % 3 for i in range(120)], pa.uint8()),
         }
     )
-    draft = draft_schema(table)
-    assert draft.ignore_columns == ("id", "nothing")
-    described = {name: (column.type, column.storage) for name, column in draft.columns.items()}
+    drafted = draft_schema(table)
+    assert drafted.ignore_columns == ("id", "nothing")
+    described = {name: (column.type, column.storage) for name, column in drafted.columns.items()}
     assert described == {
         "constant": ("categorical", None),
         "money": ("number", "decimal128(10, 2)"),
@@ -63,18 +76,79 @@ def test_types_are_recognised() -> None:
         "tail": ("number", None),
         "small": ("integer", "uint8"),
     }
-    assert draft.as_mapping()["columns"]["tail"]["spacing"] == "log"
-    reviewed = draft.model_copy(update={"is_draft": False})
-    table_back = decode(encode(table, reviewed), reviewed, seed=1)
+    assert "round bounds" in drafted.draft_notes["tail"].reason
+    assert repr(0.5 + 1.7**29) not in str(drafted.as_mapping())
+    accepted = reviewed(drafted)
+    table_back = decode(encode(table, accepted), accepted, seed=1)
     assert table_back.schema.types == table.drop_columns(["id", "nothing"]).schema.types
 
 
-def test_csv_texts(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("zip,n,flag\n007,?,true\n013,5,false\n")
-    draft = draft_schema(path)
-    assert [column.type for column in draft.columns.values()] == ["categorical", "integer", "boolean"]
-    assert draft.columns["n"].null_values == ("?",)
+def test_rare_categories_and_exact_extremes_are_not_written(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    income = rng.lognormal(10, 1, 5000).round(2)
+    table = pa.table(
+        {
+            "disease": [*["flu"] * 3000, *["gout"] * 1981, *["Kuru"] * 19],
+            "income": income,
+            "age": pa.array([*rng.integers(18, 90, 4999), 107]),
+        }
+    )
+    drafted = draft_schema(table)
+    assert drafted.columns["disease"].label_texts.keys() == {"flu", "gout", "other"}  # type: ignore[union-attr]
+    text = str(drafted.as_mapping())
+    assert "Kuru" not in text
+    assert "107" not in text
+    assert repr(float(income.max())) not in text
+
+
+def test_ambiguous_dates_are_asked_and_other_columns_decide(tmp_path: Path) -> None:
+    days = [f"{1 + i % 12:02d}/{1 + i % 11:02d}/2024" for i in range(300)]
+    sure = [f"{1 + i % 28:02d}/03/2024" for i in range(300)]
+    pa.csv.write_csv(pa.table({"a": days, "n": ["1"] * 300}), tmp_path / "alone.csv")
+    pa.csv.write_csv(pa.table({"a": days, "b": sure}), tmp_path / "both.csv")
+    assert "01/02" in (draft_schema(tmp_path / "alone.csv").draft_notes["a"].question or "")
+    both = draft_schema(tmp_path / "both.csv")
+    assert both.draft_notes["a"].question is None
+    assert both.as_mapping()["columns"]["a"]["format"] == "%d/%m/%Y"
+
+
+def test_a_header_that_is_a_record_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("39,Private,Male\n" + "39,Private,Male\n50,Private,Female\n" * 30)
+    with pytest.raises(DataError, match="no header"):
+        draft_schema(path)
+
+
+def test_values_beyond_the_sample_get_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dprap.encoding.draft_profile._MAX_SAMPLE_ROWS", 5_000)
+    monkeypatch.setattr("dprap.encoding.draft_profile._MAX_DISTINCT", 50)
+    numbers = [f"{i * 7 % 9973}.5" for i in range(40_000)]
+    odd = [*numbers[:-1], "???"]
+    path = tmp_path / "table.csv"
+    pa.csv.write_csv(pa.table({"x": odd, "y": ["a", "b"] * 20_000}), path)
+    accepted = reviewed(draft_schema(path))
+    assert accepted.columns["x"].nullable
+    assert encode(path, accepted).rows == 40_000
+
+
+def test_constraints_are_suggested_as_comments(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    school = rng.integers(0, 4, 4000)
+    start = rng.integers(0, 300, 4000)
+    table = pa.table(
+        {
+            "school": np.array(["none", "low", "mid", "high"])[school],
+            "years": school * 3 + 1,
+            "first": start,
+            "last": start + rng.integers(0, 40, 4000),
+        }
+    )
+    drafted = draft(table)
+    assert any(line.startswith("- {type: determines, from: school, to: years") for line in drafted.suggestions)
+    assert "first <= last in every record that has both" in drafted.suggestions
+    drafted.save(tmp_path / "schema.yaml")
+    assert "# - {type: determines" in (tmp_path / "schema.yaml").read_text()
+    assert Schema.load(tmp_path / "schema.yaml").constraints == ()
 
 
 def test_nothing_to_draft_from() -> None:

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from dprap.counting import CellCounts
 from dprap.encoding import encode
 from dprap.queries import Marginal
 from dprap.schema import Schema
-from dprap.sources import CellCounts, CountSource, MemorySource
+from dprap.sources import CountSource, MemorySource
 
 ODD_NAMES = (
     "plain",

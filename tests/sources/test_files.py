@@ -21,7 +21,7 @@ from dprap.encoding import encode
 from dprap.errors import DataError, DprapError, SchemaError
 from dprap.queries import Marginal
 from dprap.schema import Schema
-from dprap.sources import MemorySource, RowSource
+from dprap.sources import MemorySource, RowSource, files
 from dprap.sources.files import FileSource
 from dprap.sources.locate import find_files
 
@@ -227,3 +227,30 @@ def test_damaged_files_never_crash(data: st.DataObject, tmp_path_factory: pytest
     path.write_bytes(content)
     with suppress(DprapError):
         FileSource.open(path, SCHEMA).count([Marginal(("region", "age"))])
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_what_is_expected_is_counted_while_records_are_checked(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, schema = example(700, seed=3), example_schema()
+    path = tmp_path / f"t.{suffix}"
+    pyarrow.csv.write_csv(table, path) if suffix == "csv" else pq.write_table(table, path)
+    marginals = all_marginals(schema, k=2)
+    told: list[int | None] = []
+
+    def expect(records: int | None) -> list[Marginal]:
+        told.append(records)
+        return marginals[3:]
+
+    source = FileSource.open(path, schema, expect=expect)
+    assert told == [700]
+    passes = []
+    read = files.read_files
+    monkeypatch.setattr(files, "read_files", lambda *given: passes.append(0) or read(*given))
+    found = source.count(marginals[3:])
+    assert not passes
+    rest = source.count(marginals)
+    assert len(passes) == 1
+    expected = MemorySource(encode(table, schema)).count(marginals)
+    assert all(same(a, b) for a, b in zip([*rest[:3], *found], expected, strict=True))

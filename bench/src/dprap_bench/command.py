@@ -50,6 +50,9 @@ def paper(
     only: Annotated[
         list[str] | None, typer.Option("--only", help="Number of an experiment, 1 to 10; several times for several.")
     ] = None,
+    grid: Annotated[
+        bool, typer.Option("--grid", help="Run RAP at all 25 pairs (T, K) of the paper, not at a few: hours.")
+    ] = False,
     seeds: Seeds = 1,
     seconds: Limit = 3600.0,
     redo: Redo = None,
@@ -57,12 +60,14 @@ def paper(
     method: Methods = None,
 ) -> None:
     """Run the paper's experiments (and one beyond them) and draw their figures."""
-    from dprap_bench.experiments import PAPER
+    from dprap_bench.experiments import PAPER, with_whole_grid
 
     numbers = only or list(PAPER)
     if unknown := [number for number in numbers if number not in PAPER]:
         raise typer.BadParameter(f"there is no experiment {unknown[0]}; they are numbered 1 to {len(PAPER)}.")
     cells = [cell for number in numbers for name in table for cell in PAPER[number].cells(name)]
+    if grid:
+        cells = with_whole_grid(cells)
     _compare(_repeated(cells, seeds, method), data, out, figures, seconds, redo, retry=retry)
 
 
@@ -92,7 +97,7 @@ def quick(
     figures: FiguresDir = None,
     table: Tables = ADULT,
     seeds: Seeds = 1,
-    seconds: Limit = 120.0,
+    seconds: Limit = 600.0,
     redo: Redo = None,
     retry: Retry = False,
     method: Methods = None,
@@ -125,6 +130,46 @@ def study(
     results = Results(out)
     records = _run(cells, results, data, seconds, retry=retry)
     typer.echo("\n".join(study_table(records)))
+    _complain_of_failures(records)
+
+
+@app.command("data")
+def data_sets(
+    downloads: Annotated[
+        Path, typer.Argument(help="Folder with the published files; what is missing is named.", metavar="DOWNLOADS")
+    ],
+    out: Annotated[Path, typer.Option("--out", help="Folder for NAME.csv and NAME-domain.json, as --data takes it.")],
+) -> None:
+    """Say what to download, and prepare ADULT and LOANS from the published files, checked by digest."""
+    from dprap_bench.data import prepare
+
+    lines, ready = prepare(downloads, out)
+    for line in lines:
+        typer.echo(line)
+    if not ready:
+        raise typer.Exit(1)
+
+
+@app.command()
+def scale(
+    data: DataDir,
+    out: OutDir = RESULTS,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", help="Run only cases that have this in their names; may be repeated.")
+    ] = None,
+    seconds: Limit = 3600.0,
+    retry: Retry = False,
+) -> None:
+    """Measure large tables and workloads, and write scale.md: time and memory beside their targets."""
+    from dprap_bench.results import Results
+    from dprap_bench.studies import scale as cases
+
+    results = Results(out)
+    wanted = [cell for cell in cases.cells(None) if not only or any(part in str(cell) for part in only)]
+    records = _run(wanted, results, data, seconds, retry=retry)
+    lines = cases.table([record for record in results.records() if record.experiment == "scale"])
+    (out / "scale.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    typer.echo("\n".join(lines))
     _complain_of_failures(records)
 
 
@@ -202,16 +247,19 @@ def _publish(results: Results, out: Path) -> None:
     from dprap_bench.tables import write_tables
 
     table = results.table(COMPARISONS)
-    if table.empty:
+    regimes = list(results.records(["regimes"]))
+    if table.empty and not regimes:
         typer.echo(f"there are no results in {results.folder}.", err=True)
         return
     out.mkdir(parents=True, exist_ok=True)
-    for path in write_tables(table, out):
+    for path in [] if table.empty else write_tables(table, out):
         typer.echo(str(path))
     try:
         from dprap_bench.plots import draw_all
+        from dprap_bench.regime_map import draw_regimes
     except ImportError:
         typer.echo("figures need matplotlib: install it and run `dprap bench figures`.", err=True)
         return
-    for path in draw_all(table, out):
-        typer.echo(str(path))
+    for drawn in [*([] if table.empty else draw_all(table, out)), draw_regimes(regimes, out)]:
+        if drawn is not None:
+            typer.echo(str(drawn))

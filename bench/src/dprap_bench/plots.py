@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
 
+from dprap_bench.published import FEM
 from dprap_bench.tables import best, synthetic_rows, wide
 
 mpl.use("Agg")
@@ -124,9 +125,15 @@ def _named(table: pd.DataFrame, prefix: str) -> list[str]:
 
 
 def _lines(axis: Any, table: pd.DataFrame, x: str, y: str, by: str = "method") -> None:
+    """A line for every method; a band from the smallest to the largest maximum error of its draws."""
     for name, group in table.groupby(by):
         ordered = group.dropna(subset=[y]).sort_values(x)
-        axis.plot(ordered[x], ordered[y], **_style(str(name)))
+        style = _style(str(name))
+        axis.plot(ordered[x], ordered[y], **style)
+        if y == "max" and (ordered["draws"] > 1).any():
+            axis.fill_between(
+                ordered[x], ordered["max_low"], ordered["max_high"], color=style["color"], alpha=0.15, lw=0
+            )
     axis.grid(alpha=0.3)
 
 
@@ -139,21 +146,45 @@ def _against_epsilon(table: pd.DataFrame) -> Any:
     panels = [(workload, metric) for metric in metrics for workload in workloads]
     for axis, (workload, metric) in zip(axes, panels, strict=True):
         _lines(axis, chosen[chosen["workload"] == workload], "epsilon", metric)
+        if metric == "max":
+            _published(axis, str(chosen["data"].iloc[0]), workload)
         axis.set(title=_title(workload), xlabel="ε", ylabel="maximum error" if metric == "max" else "TV")
-        _logarithmic(axis, x=True, y=True)
+        _logarithmic(axis, y=True)
         axis.set_xticks(sorted(chosen["epsilon"].unique()))
     return figure
 
 
+def _published(axis: Any, data: str, workload: str) -> None:
+    """What FEM's authors report, beside what was measured."""
+    points = sorted((epsilon, error) for (d, w, epsilon), error in FEM.items() if (d, w) == (data, workload))
+    if points:
+        style = _style("fem") | {"ls": "", "mfc": "none", "ms": 7, "label": "fem, authors' figures"}
+        axis.plot(*zip(*points, strict=True), **style)
+
+
+def _marginals(data: str, workload: str) -> float:
+    """How many marginals a workload has."""
+    count = workload.partition(":")[2]
+    return float(count) if count.isdigit() else float(_ALL[data, workload])
+
+
+_ALL = {("adult", "3way:all"): 278, ("adult", "5way:all"): 156}
+"""Marginals of ADULT with at most n cells."""
+
+
 def _against_marginals(table: pd.DataFrame) -> Any:
     chosen = best(table).copy()
+    pairs = zip(chosen["data"], chosen["workload"], strict=True)
+    chosen["marginals"] = [_marginals(data, workload) for data, workload in pairs]
     chosen["width"] = chosen["workload"].str.partition(":")[0]
     panels = sorted(set(zip(chosen["width"], chosen["epsilon"], strict=True)))
     figure, axes = _panels(len(panels))
     for axis, (width, epsilon) in zip(axes, panels, strict=True):
-        _lines(axis, chosen[(chosen["width"] == width) & (chosen["epsilon"] == epsilon)], "queries", "max")
-        axis.set(title=f"{_width(width)}, ε = {epsilon:g}", xlabel="queries", ylabel="maximum error")
+        _lines(axis, chosen[(chosen["width"] == width) & (chosen["epsilon"] == epsilon)], "marginals", "max")
+        axis.set(title=f"{_width(width)}, ε = {epsilon:g}", xlabel="workload (marginals)", ylabel="maximum error")
         _logarithmic(axis, x=True, y=True)
+        axis.set_xticks(sorted(chosen[chosen["width"] == width]["marginals"].unique()))
+        axis.minorticks_off()
     return figure
 
 
@@ -181,17 +212,16 @@ def _against_rows(table: pd.DataFrame) -> Any:
     table["n'"] = synthetic_rows(table)
     table["ε"] = [f"ε = {epsilon:g}" for epsilon in table["epsilon"]]
     figure, axes = _panels(3)
-    for axis, (metric, label) in zip(
-        axes,
-        (
-            ("max", "maximum error"),
-            ("cpu_seconds_per_step", "CPU seconds a step"),
-            ("cpu_seconds", "CPU seconds in all"),
-        ),
-        strict=True,
-    ):
+    compiled = "compiled_" if "compiled_cpu_seconds" in table else ""
+    how = "without compiling" if compiled else "with compiling"
+    metrics = (
+        ("max", "maximum error"),
+        (f"{compiled}cpu_seconds_per_step", f"CPU seconds a step, {how}"),
+        (f"{compiled}cpu_seconds", f"CPU seconds in all, {how}"),
+    )
+    for axis, (metric, label) in zip(axes, metrics, strict=True):
         if metric in table:
-            _lines(axis, table, "n'", metric, by="ε")
+            _lines(axis, table.dropna(subset=[metric]), "n'", metric, by="ε")
         axis.set(xlabel="relaxed rows n'", ylabel=label)
         _logarithmic(axis, x=True)
         axis.set_ylim(bottom=0)
@@ -209,22 +239,33 @@ def _query_counts(table: pd.DataFrame) -> Any:
 
 
 def _error_distribution(table: pd.DataFrame) -> Any:
+    """Box plots of the errors of all queries: quartiles, whiskers to 99%, marks at 99.9% and the maximum."""
     quantiles = _named(table, "error_q")
     chosen = best(table)
     if chosen.empty or not quantiles:
         return None
     figure, axes = _panels(chosen["epsilon"].nunique())
     for axis, (epsilon, group) in zip(axes, chosen.groupby("epsilon"), strict=True):
-        for row in group.to_dict("records"):
-            marks = sorted((float(c.removeprefix("error_q")), row[c]) for c in quantiles)
-            shares = [str(share) for share, _ in marks] + ["max"]
-            errors = [value if value > 0 else float("nan") for value in [*(value for _, value in marks), row["max"]]]
-            axis.plot(shares, errors, **_style(row["method"]))
-        axis.set(title=f"ε = {epsilon:g}", xlabel="share of queries with less error", ylabel="error (none: 0)")
+        rows = sorted(group.to_dict("records"), key=lambda row: list(_STYLES).index(row["method"]))
+        boxes = [_box(row) for row in rows]
+        drawn = axis.bxp(boxes, showfliers=True, patch_artist=True, medianprops={"color": "black"})
+        for box, row in zip(drawn["boxes"], rows, strict=True):
+            box.set_facecolor(_style(row["method"])["color"])
+        axis.set(title=f"ε = {epsilon:g}", ylabel="error of a query (10⁻⁶ or less at the bottom)")
         axis.set_yscale("log")
-        axis.tick_params(axis="x", labelsize=7)
-        axis.grid(alpha=0.3)
+        axis.grid(alpha=0.3, axis="y")
     return figure
+
+
+_SMALLEST_SHOWN = 1e-6
+
+
+def _box(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """The statistics of a box plot, from quantiles that were measured."""
+    shares = {"q1": "0.25", "med": "0.5", "q3": "0.75", "whishi": "0.99"}
+    found = {name: max(row.get(f"error_q{share}", 0.0), _SMALLEST_SHOWN) for name, share in shares.items()}
+    fliers = [max(row.get(name, 0.0), _SMALLEST_SHOWN) for name in ("error_q0.999", "max")]
+    return {**found, "whislo": _SMALLEST_SHOWN, "fliers": fliers, "label": row["method"]}
 
 
 def _unseen(table: pd.DataFrame) -> Any:

@@ -6,10 +6,11 @@ zcdp         from (ε, δ) to ρ and back, by each way of accounting
 exact        the privacy loss of a whole run, followed itself
 stddev       how much noise a charge asks for
 measurement  what a curator returns: noisy counts and the accuracy certificate
+refined      what was paid for the intervals of a column without bins
 """
 
 from dprap.accounting.budget import Budget, default_delta
-from dprap.accounting.measurement import Certificate, DrawnTable, Measurement, QueryMeasurement
+from dprap.accounting.measurement import Certificate, DrawnTable, FoundValues, Measurement, QueryMeasurement
 from dprap.accounting.neighbors import Neighbors, Relation
 from dprap.accounting.stddev import stddev_for
 from dprap.accounting.zcdp import Accounting, Rho, epsilon_from_rho, rho_from_epsilon
@@ -19,6 +20,7 @@ __all__ = [
     "Budget",
     "Certificate",
     "DrawnTable",
+    "FoundValues",
     "Measurement",
     "Neighbors",
     "QueryMeasurement",

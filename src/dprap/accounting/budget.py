@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -22,6 +23,10 @@ from dprap.errors import BudgetError
 class Budget:
     """(ε, δ) and the ρ they allow.
 
+    A promise may cover two runs on the books, paid discovery and what follows it. Each then has a budget with the (ε, δ)
+    of the whole: `rho` is its own part, `other_rho` that of the other run, and `threshold_delta` the part of δ that
+    thresholds of discovery take, so that ρ + `other_rho` is accounted for with the rest of δ.
+
     >>> budget = Budget.of(epsilon=1.0, delta=1e-9)
     >>> round(float(budget.rho), 4)
     0.0162
@@ -31,17 +36,49 @@ class Budget:
     delta: float
     rho: Fraction
     accounting: Accounting
+    other_rho: Fraction = Fraction(0)
+    threshold_delta: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "accounting", Accounting(self.accounting))
         # Whoever writes the four numbers by hand must not promise an ε that the ρ does not keep.
-        check_promise(self.rho, self.epsilon, self.delta, self.accounting)
+        if self.rho <= 0 or self.other_rho < 0 or self.threshold_delta < 0:
+            raise BudgetError("every part of a budget must be positive.")
+        check_promise(self.whole_rho, self.epsilon, self.accounted_delta, self.accounting)
+
+    @property
+    def whole_rho(self) -> Fraction:
+        """What all runs under the promise may spend together."""
+        return self.rho + self.other_rho
+
+    @property
+    def accounted_delta(self) -> float:
+        """The part of δ for the sum of all ρ: what thresholds leave, rounded down."""
+        left = self.delta - self.threshold_delta
+        return left if self.threshold_delta == 0 else math.nextafter(left, 0.0)
 
     @classmethod
     def of(cls, *, epsilon: float, delta: float, accounting: Accounting = Accounting.EXACT) -> Budget:
         """Turn (ε, δ) into the largest ρ that the accounting allows."""
         accounting = Accounting(accounting)
         return cls(epsilon, delta, Fraction(rho_from_epsilon(epsilon, delta, accounting)), accounting)
+
+    def split(self, share: float, *, threshold_delta: float) -> tuple[Budget, Budget]:
+        """Two budgets under the promise of this one: a share of ρ for discovery, and the rest.
+
+        >>> first, rest = Budget.of(epsilon=1.0, delta=1e-9).split(0.05, threshold_delta=1e-10)
+        >>> first.whole_rho == rest.whole_rho, round(float(first.rho / first.whole_rho), 6)
+        (True, 0.05)
+        """
+        if not 0 < share < 1:
+            raise BudgetError(f"the share of discovery must lie strictly between 0 and 1; it is {share}.")
+        if not 0 <= threshold_delta < self.delta:
+            raise BudgetError("the thresholds of discovery must leave some of delta.")
+        left = self.delta if threshold_delta == 0 else math.nextafter(self.delta - threshold_delta, 0.0)
+        whole = Fraction(rho_from_epsilon(self.epsilon, left, self.accounting))
+        part = whole * Fraction(share)
+        first = replace(self, rho=part, other_rho=whole - part, threshold_delta=threshold_delta)
+        return first, replace(first, rho=whole - part, other_rho=part)
 
     @classmethod
     def of_rho(cls, rho: float | Fraction, *, delta: float, accounting: Accounting = Accounting.EXACT) -> Budget:
@@ -55,11 +92,11 @@ class Budget:
     @cached_property
     def proof(self) -> Accounting:
         """The accounting that the promise rests on: `tight` where `exact` has nothing to add to it."""
-        return proof_of(self.rho, self.epsilon, self.delta, self.accounting)
+        return proof_of(self.whole_rho, self.epsilon, self.accounted_delta, self.accounting)
 
     def pick_rho(self, charge: Fraction) -> Fraction:
         """The zCDP cost that a pick may have for a charge: all of it, but for a promise by `exact`, where a pick costs more."""
-        return pick_rho(charge, self.rho) if self.proof is Accounting.EXACT else charge
+        return pick_rho(charge, self.whole_rho) if self.proof is Accounting.EXACT else charge
 
     def check_against_rows(self, rows: int) -> None:
         """Refuse a δ that would allow publishing somebody's record outright. Only for a public number of records."""
@@ -74,3 +111,14 @@ class Budget:
 def default_delta(rows: int) -> float:
     """The paper's δ = 1/n², for a public number of records."""
     return 1.0 / max(rows, 2) ** 2
+
+
+def largest_belief(prior: float, epsilon: float) -> float:
+    """How sure somebody can become about one person who was as sure as `prior` before, leaving δ aside.
+
+    A conclusion is at most e^ε times as likely with the person's record as with another, so the odds grow at most e^ε-fold.
+
+    >>> round(largest_belief(0.5, 1.0), 3), largest_belief(0.5, 5000.0)
+    (0.731, 1.0)
+    """
+    return prior / (prior + (1 - prior) * math.exp(-epsilon))

@@ -43,6 +43,18 @@ class QueryMeasurement:
 
 
 @dataclass(frozen=True)
+class FoundValues:
+    """The values of a column whose noisy counts reached a threshold, sorted."""
+
+    column: str
+    values: tuple[str | int, ...]
+    stddev_counts: float
+    threshold_counts: int
+    rho: float
+    delta: float
+
+
+@dataclass(frozen=True)
 class DrawnTable:
     """A synthetic table to be certified beside the fit: public, like everything made of earlier results.
 

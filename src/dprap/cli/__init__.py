@@ -1,7 +1,8 @@
 """The command line. Modules behind a command are imported when it runs, so that help comes at once.
 
 app        the commands in one application
-demo, schema, plan, synth, resume, answer, report, evaluate, ledger: a command each
+demo, schema, plan, synth, resume, answer, report, statement, evaluate, ledger, studio: a command each
+review     the walk through a draft
 installed  commands that installed packages add
 options    options of commands, made from the fields of `RunOptions`
 output     results on stdout, everything else on stderr
@@ -24,6 +25,8 @@ def main() -> None:
     from dprap.cli.secrets import passwords_taken
     from dprap.errors import DprapError
 
+    # Pydantic would look through every installed package for plug-ins, a tenth of the time that a question takes.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     show_every_sign()
     try:
         with passwords_taken(sys.argv):

@@ -12,17 +12,31 @@ from dprap.cli import options as o
 
 def answer(
     release: Annotated[Path, typer.Argument(help="A release directory.", metavar="DIR")],
-    question: Annotated[str, typer.Argument(help='Such as "age in 30..39 and sex = F".', metavar="QUESTION")],
+    question: Annotated[
+        str,
+        typer.Argument(
+            help='Such as "age in 30..39 and sex = F", or "mean income by region where age >= 65".', metavar="QUESTION"
+        ),
+    ],
     by: Annotated[list[str] | None, typer.Option(help="Break the answer down by a column; may be repeated.")] = None,
+    level: Annotated[float, typer.Option(help="Level of the intervals, from 0.5 to 0.99.")] = 0.95,
+    population: Annotated[
+        bool, typer.Option("--population", help="Intervals for a population of which the records are a sample.")
+    ] = False,
     as_json: o.Json = False,
 ) -> None:
-    """Answer a counting question from a release: count and share, with a standard error where it is known."""
+    """Answer a question from a release, at no cost: how many, or a statistic of a column.
+
+    A condition asks for count and share, each with an interval that says how far it may be off. A question about
+    numbers begins with count, share, sum, mean, variance, stddev, median, quantile LEVEL,
+    correlation or histogram, and may go on with by COLUMNS and where CONDITION.
+    """
     from dprap.cli.output import print_json, results
     from dprap.errors import one_line
-    from dprap.release import load
-    from dprap.release.answer_question import ask
+    from dprap.runs.published import answer as answer_from
+    from dprap.runs.published import load_release
 
-    answered = ask(load(release), question, by=tuple(by or ()))
+    answered = answer_from(load_release(release), question, tuple(by or ()), level=level, population=population)
     if as_json:
         print_json(answered.as_data())
         return

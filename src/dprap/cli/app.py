@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dprap.cli import answer, demo, evaluate, ledger, plan, report, resume, schema, synth
+from dprap.cli import answer, demo, evaluate, ledger, plan, report, resume, schema, statement, studio, synth
 from dprap.cli.installed import WithInstalledCommands
 from dprap.version import __version__
 
@@ -26,8 +26,10 @@ app.command("synth")(synth.synth)
 app.command("resume")(resume.resume)
 app.command("answer")(answer.answer)
 app.command("report")(report.report)
+app.command("statement")(statement.statement)
 app.command("evaluate")(evaluate.evaluate)
 app.add_typer(ledger.app, name="ledger")
+app.command("studio")(studio.studio)
 
 
 def _print_version(asked: bool) -> None:

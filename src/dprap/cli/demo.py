@@ -12,7 +12,15 @@ from dprap.runs.options import ABOUT
 
 # A folder with anything else in it is somebody's own, and is not replaced.
 _FILES_OF_A_DEMO = frozenset(
-    ("release.json", "schema.yaml", "synthetic.parquet", "relaxed.npz", "measurements.parquet", "report.html")
+    (
+        "release.json",
+        "schema.yaml",
+        "synthetic.parquet",
+        "relaxed.npz",
+        "measurements.parquet",
+        "intervals.json",
+        "report.html",
+    )
 )
 
 
@@ -31,7 +39,7 @@ def demo(
     from dprap.cli.output import note, progress_display, results
     from dprap.datasets import example, example_schema
     from dprap.errors import SettingsError
-    from dprap.evaluate import evaluate_release
+    from dprap.evaluate import evaluate
     from dprap.report import write_report
     from dprap.runs.describe import plan_lines, release_lines
     from dprap.runs.execute import execute
@@ -59,7 +67,8 @@ def demo(
     write_report(release, out / "report.html")
     for line in release_lines(release, str(out), time.monotonic() - started):
         results.print(line, markup=False)
-    found = evaluate_release(release, source)["relaxed"]  # the table is invented, so this may be shown
+    # the table is invented, so this may be shown
+    found = evaluate(source, release.workload, release.codes())
     results.print(f"against the invented table: largest error {found.max:.4f}, mean {found.mean:.2e}")
     results.print(f"open {out}/report.html and {out}/synthetic.parquet, or ask:", markup=False)
     results.print(f'  dprap answer {out} "age in 30..39" --by region', markup=False)

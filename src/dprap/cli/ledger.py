@@ -53,7 +53,9 @@ def show(
             results.print(f"  {event_line(event)}", markup=False)
     cap = data["cap_rho"]
     limit = "no cap" if cap is None else f"cap {cap:.6g}"
-    results.print(f"spent in all: {data['spent_rho']:.6g}-zCDP ({limit})")
+    taken = data["threshold_delta"]
+    thresholds = f", and δ = {taken:.3g} for thresholds of discovery" if taken else ""
+    results.print(f"spent in all: {data['spent_rho']:.6g}-zCDP ({limit}){thresholds}")
 
 
 @app.command("verify")
@@ -76,9 +78,10 @@ def abandon(
 ) -> None:
     """Close an unfinished run for good, and give back what it holds but did not charge."""
     from dprap.cli.output import results
-    from dprap.privacy import Ledger, named_ledger
+    from dprap.privacy import named_ledger
+    from dprap.runs.ledgers import abandon as abandon_run
 
-    with Ledger(named_ledger(file), neighbors=None, anchor=anchor) as ledger:
-        given_back = ledger.abandon(run)
-        held = float(ledger.state.held_rho)
-    results.print(f"run {run} is closed; ρ = {float(given_back):.6g} is free again, {held:.6g} stay spent or held.")
+    closed = abandon_run(named_ledger(file), run, anchor=anchor)
+    results.print(
+        f"run {run} is closed; ρ = {closed.given_back_rho:.6g} is free again, {closed.held_rho:.6g} stay spent or held."
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,11 +18,15 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say only what went w
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable result on stdout.")]
 AnchorOption = Annotated[str | None, typer.Option("--anchor", help=ABOUT["anchor"].help)]
 
+_KINDS_OF_SETTINGS: dict[str, Any] = {"device": str}
+
 # The name under which a command takes its options of a run.
 _GIVEN = "given"
 
 
-def takes(names: Iterable[str], *, helps: Mapping[str, str] | None = None) -> Callable[[Callable[..., None]], Any]:
+def takes(
+    names: Iterable[str], *, helps: Mapping[str, str] | None = None, optional: Collection[str] = ()
+) -> Callable[[Callable[..., None]], Any]:
     """Give a command the flags of some options of a run.
 
     The command has a parameter `given`, in whose place the flags stand in help. It is called with the values by name:
@@ -32,13 +36,14 @@ def takes(names: Iterable[str], *, helps: Mapping[str, str] | None = None) -> Ca
     Args:
         names: Fields of `RunOptions`. `settings` stands for `--set` and the flags of single settings.
         helps: Other explanations, by name, for a command that only changes these options.
+        optional: Options without a default that may be left out; their value is then None.
 
     """
     chosen = tuple(names)
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(command, eval_str=True).parameters
-        flags = [parameter for name in chosen for parameter in _parameters(name, helps)]
+        flags = [parameter for name in chosen for parameter in _parameters(name, helps, optional)]
         spread = [
             parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
             for name, held in own.items()
@@ -47,7 +52,7 @@ def takes(names: Iterable[str], *, helps: Mapping[str, str] | None = None) -> Ca
 
         @functools.wraps(command)
         def call(**values: Any) -> None:
-            given = {name: values.pop(name) for name in chosen if name != "settings"}
+            given = {name: _joined(values.pop(name)) for name in chosen if name != "settings"}
             if "settings" in chosen:
                 given["settings"] = _settings(values)
             if helps is not None:
@@ -61,11 +66,16 @@ def takes(names: Iterable[str], *, helps: Mapping[str, str] | None = None) -> Ca
     return decorate
 
 
-def _parameters(name: str, helps: Mapping[str, str] | None) -> list[inspect.Parameter]:
+def _parameters(name: str, helps: Mapping[str, str] | None, optional: Collection[str]) -> list[inspect.Parameter]:
     """The parameters of a command for one option of a run."""
     if name == "settings":
         single = [
-            _parameter(setting, int | None, typer.Option("--" + setting.replace("_", "-"), help=text), None)
+            _parameter(
+                setting,
+                _KINDS_OF_SETTINGS.get(setting, int) | None,
+                typer.Option("--" + setting.replace("_", "-"), help=text),
+                None,
+            )
             for setting, text in SETTING_FLAGS.items()
         ]
         general = typer.Option(
@@ -74,17 +84,26 @@ def _parameters(name: str, helps: Mapping[str, str] | None) -> list[inspect.Para
         return [*single, _parameter("assignments", list[str] | None, general, None)]
     about = ABOUT[name]
     forms = [form for form in (about.flag, about.short) if form is not None]
+    if about.kind is bool:
+        forms[0] = f"{about.flag}/--no-{str(about.flag)[2:]}"
     text = about.help if helps is None else helps[name]
     option = typer.Option(*forms, help=text, metavar=about.metavar)
     if helps is not None:
         return [_parameter(name, about.kind | None, option, None)]
-    default = DEFAULTS.get(name, inspect.Parameter.empty)
+    if about.repeatable:
+        return [_parameter(name, list[str] | None, option, None)]
+    default = DEFAULTS.get(name, None if name in optional else inspect.Parameter.empty)
     return [_parameter(name, about.kind | None if default is None else about.kind, option, default)]
 
 
 def _parameter(name: str, kind: Any, option: Any, default: Any) -> inspect.Parameter:
     annotation: Any = Annotated[kind, option]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _joined(value: Any) -> Any:
+    """The values of a flag that stands several times, as one text."""
+    return ",".join(value) or None if isinstance(value, list) else value
 
 
 def _settings(values: dict[str, Any]) -> dict[str, Any]:

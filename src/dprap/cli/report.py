@@ -11,12 +11,12 @@ import typer
 def report(
     release: Annotated[Path, typer.Argument(help="A release directory.", metavar="DIR")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Default: DIR/report.html.")] = None,
+    language: Annotated[str, typer.Option(help="Language of the guarantee in plain words: en, de, fr or es.")] = "en",
 ) -> None:
     """Write a self-contained HTML page about a release. It shows only what the release contains."""
     from dprap.cli.output import results
-    from dprap.release import load
-    from dprap.report import write_report
+    from dprap.runs.published import load_release, write_report_of
 
     path = output or release / "report.html"
-    write_report(load(release), path)
+    write_report_of(load_release(release), path, language=language)
     results.print(f"written to {path}")

@@ -1,4 +1,4 @@
-"""`dprap schema`: propose one, or check one."""
+"""`dprap schema`: propose one, review it, check it, and bring it from and to other tools."""
 
 from __future__ import annotations
 
@@ -7,27 +7,50 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(help="Propose or check a schema.", no_args_is_help=True)
+from dprap.cli.options import Json
+from dprap.cli.review import review
+
+app = typer.Typer(help="Propose, review, check, import or export a schema.", no_args_is_help=True)
+app.command("review")(review)
+
+_Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
+_Table = Annotated[str | None, typer.Option("--table", help="Table of a .duckdb file: schema.table.")]
 
 
 @app.command("draft")
 def draft(
-    table: Annotated[Path, typer.Argument(help="A CSV or Parquet file.", metavar="TABLE")],
+    table: Annotated[Path, typer.Argument(help="The private table: a file.", metavar="TABLE")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the draft (.yaml or .json).")],
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    known: Annotated[
+        list[Path] | None,
+        typer.Option("--known", help="What is known already: a file that `schema import` reads. Wins over the data."),
+    ] = None,
+    database_table: _Table = None,
+    force: _Force = False,
 ) -> None:
     """Propose a schema from private data, for a person to review."""
     from dprap.cli.output import note
-    from dprap.encoding import draft_schema
-    from dprap.errors import SettingsError
+    from dprap.encoding.draft import draft as draft_table
+    from dprap.schema.imports import import_known
+    from dprap.sources.duckdb import opened
 
-    if output.exists() and not force:
-        raise SettingsError(f"{output} exists already. Use --force to replace it.")
-    drafted = draft_schema(table)
+    _refuse_existing(output, force=force)
+    settings = {name: column for path in known or [] for name, column in import_known(path).items()}
+    drafted = draft_table(opened(table, database_table), known=settings)
     drafted.save(output)
+    schema = drafted.schema
+    for name in schema.ignore_columns:
+        note(f"left out   {name}: {schema.draft_notes[name].reason}")
+    for name, kept in schema.draft_notes.items():
+        if kept.question:
+            note(f"question   {name}: {kept.question}")
+    if drafted.suggestions:
+        note(
+            f"{len(drafted.suggestions)} constraints hold in the data; they stand as comments at the end of the draft."
+        )
     note(
-        f"{output}: a draft of {len(drafted.columns)} columns. Its bounds and categories come from private data: replace them "
-        "by public knowledge, then remove the line `draft: true`. Until then no private operation takes it."
+        f"{output}: a draft of {len(schema.columns)} columns. What it says comes from private data, and is for the steward's eyes "
+        f"alone. Go on with `dprap schema review {output}`. Until then no private operation takes it."
     )
 
 
@@ -35,21 +58,89 @@ def draft(
 def check(
     schema: Annotated[Path, typer.Argument(help="The schema.", metavar="SCHEMA")],
     table: Annotated[Path | None, typer.Argument(help="A table to check against it.", metavar="[TABLE]")] = None,
+    database_table: _Table = None,
+    as_json: Json = False,
 ) -> None:
     """Check a schema, and a table against it. What it says about a table is for the steward only."""
+    from dataclasses import asdict
+
     from dprap.cli.exits import REFUSED_INPUT
-    from dprap.cli.output import complain, note, results
+    from dprap.cli.output import complain, note, print_json, results
     from dprap.encoding import check as check_table
     from dprap.schema import Schema
+    from dprap.sources.duckdb import opened
 
     loaded = Schema.load(schema)
-    found = check_table(loaded, table)
+    found = check_table(loaded, None if table is None else opened(table, database_table))
+    if as_json:
+        print_json(asdict(found))
+        raise typer.Exit(0 if found.is_ready else REFUSED_INPUT)
     results.print(f"{schema}: {len(loaded.domain)} columns, {loaded.domain.onehot_size:,} codes in all")
     for text in found.notes:
         note(text)
-    for text in found.problems:
+    if found.counts:
+        note("Values that the policies touch (exact counts, for the steward's eyes alone):")
+    for text in found.counts:
+        note(f"  {text}")
+    for text in (*found.problems, *found.touched):
         complain(text)
     if not found.is_ready:
         raise typer.Exit(REFUSED_INPUT)
     if table is not None:
         results.print(f"{table}: every value fits the schema")
+
+
+@app.command("import")
+def import_schema(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            help="SDV metadata, Frictionless, JSON Schema or Croissant (.json), pandera (.yaml), SAS, Stata or SPSS, or a code book (.csv).",
+            metavar="SOURCE",
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the schema (.yaml or .json).")],
+    force: _Force = False,
+) -> None:
+    """Make a schema of what another tool or a code book knows."""
+    from dprap.cli.output import results
+    from dprap.schema.imports import import_schema as read
+
+    _refuse_existing(output, force=force)
+    schema = read(source)
+    schema.save(output)
+    results.print(f"{output}: {len(schema.columns)} columns from {source}")
+
+
+@app.command("export")
+def export_schema(
+    schema: Annotated[Path, typer.Argument(help="The schema.", metavar="SCHEMA")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write it (.json).")],
+    to: Annotated[str, typer.Option("--to", help="frictionless or sdv.")] = "frictionless",
+    force: _Force = False,
+) -> None:
+    """Write a schema in the form of another tool."""
+    import json
+
+    from dprap.cli.output import results
+    from dprap.errors import SettingsError
+    from dprap.schema import Schema
+    from dprap.schema.exports import EXPORTS
+
+    _refuse_existing(output, force=force)
+    if to not in EXPORTS:
+        raise SettingsError(f"--to must be one of {', '.join(EXPORTS)}.")
+    loaded = Schema.load(schema)
+    loaded.require_reviewed()
+    try:
+        output.write_text(json.dumps(EXPORTS[to](loaded), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(f"{output}: cannot be written ({error.strerror}).") from None
+    results.print(f"{output}: {len(loaded.columns)} columns for {to}")
+
+
+def _refuse_existing(output: Path, *, force: bool) -> None:
+    from dprap.errors import SettingsError
+
+    if output.exists() and not force:
+        raise SettingsError(f"{output} exists already. Use --force to replace it.")

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import typer
 
+from dprap.accounting import Budget
 from dprap.cli.exits import STOPPED
 from dprap.cli.output import note, print_json, progress_display, reading_display, results
 from dprap.cli.stopping import NOTHING_SPENT, Stop
@@ -17,6 +18,7 @@ from dprap.privacy import Ledger
 from dprap.release import Release
 from dprap.runs.carry_out import Observer
 from dprap.runs.describe import ledger_lines, plan_lines, release_data, release_lines
+from dprap.runs.discover import Discovery
 from dprap.runs.job import Job
 from dprap.runs.plan import Plan
 from dprap.sources.files import PassProgress
@@ -49,7 +51,17 @@ class Watching(Observer):
         """Show the plan and what was spent before; ask."""
         for line in plan_lines(plan):
             note(line, quiet=self.quiet)
-        for line in [] if ledger is None else ledger_lines(ledger, plan):
+        if not plan.budget.other_rho:  # the whole budget was agreed to before discovery
+            self._confirm(plan.budget, ledger)
+
+    def discovering(self, wanted: Discovery, ledger: Ledger | None, run: str | None) -> None:  # noqa: ARG002
+        """Show what discovery is about to pay; ask for the budget of the whole run."""
+        for line in wanted.lines:
+            note(line, quiet=self.quiet)
+        self._confirm(wanted.budget, ledger)
+
+    def _confirm(self, budget: Budget, ledger: Ledger | None) -> None:
+        for line in [] if ledger is None else ledger_lines(ledger, budget):
             note(line, quiet=self.quiet)
         if self.ask and sys.stdin.isatty() and not typer.confirm("Spend this budget?", err=True):
             note("nothing was spent.", quiet=self.quiet)

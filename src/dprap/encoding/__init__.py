@@ -1,6 +1,9 @@
 """Raw tables to small integer codes and back, exactly by the schema.
 
 tables        tables of any kind as a stream of Arrow batches
+csv_files     CSV files, all values as texts
+csv_dialect   the form of a CSV file, recognised for a draft
+untyped_files JSON lines and Excel sheets as rows of values
 csv_quotes    quotes in CSV files that would join records
 frames        columns of pandas and polars frames as Arrow arrays
 objects       columns without a type, placed value by value
@@ -11,17 +14,22 @@ codes         the noun: one compact array of codes per column
 decode        codes back to values in the declared types
 write         synthetic tables to files
 check         all that stands between a table and a release, in one list
+touched       how many values each policy would change, and why
+recognise     what texts look like
 draft         a first schema from data, refused until a person has reviewed it
-quantiles     bins and histograms from a noisy measurement
+draft_profile      one pass over a table for a draft
+draft_columns      what a draft proposes for one column
+draft_bounds         bounds that look public
+draft_constraints  constraints that hold in the data, as suggestions
 """
 
 from dprap.encoding.check import CheckReport, check
 from dprap.encoding.codes import Codes, code_dtype
-from dprap.encoding.decode import decode
+from dprap.encoding.decode import decode, decode_chunks
 from dprap.encoding.draft import draft_schema
 from dprap.encoding.encode import check_columns, encode, encode_batch, encode_batches, encode_with_ids
 from dprap.encoding.tables import open_table
-from dprap.encoding.write import write_table
+from dprap.encoding.write import write_chunks, write_table
 
 __all__ = [
     "CheckReport",
@@ -30,11 +38,13 @@ __all__ = [
     "check_columns",
     "code_dtype",
     "decode",
+    "decode_chunks",
     "draft_schema",
     "encode",
     "encode_batch",
     "encode_batches",
     "encode_with_ids",
     "open_table",
+    "write_chunks",
     "write_table",
 ]

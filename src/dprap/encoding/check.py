@@ -9,41 +9,69 @@ import pyarrow as pa
 
 from dprap.encoding.encode import check_columns, encode_batch
 from dprap.encoding.tables import open_table
+from dprap.encoding.touched import TouchedTable, touched_by
 from dprap.errors import DprapError
 from dprap.schema import Column, Schema
+
+MAX_TOUCHED = 0.01
+"""The share of a column's values that a policy may turn into null or move to a bound before a run stops."""
 
 
 @dataclass(frozen=True)
 class CheckReport:
-    """Problems that make a run fail, and notes worth reading. Problems found in a table depend on private data."""
+    """Problems that make a run fail, and notes worth reading. What is found in a table depends on private data.
+
+    Args:
+        problems: What stands in the way.
+        notes: What follows from the schema.
+        touched: Columns of which a policy changes more than a share of the values, with the likely cause.
+        counts: For each column how many values its policy touches.
+
+    """
 
     problems: tuple[str, ...]
     notes: tuple[str, ...]
+    touched: tuple[str, ...] = ()
+    counts: tuple[str, ...] = ()
+    records: int | None = None
+    """Records of the table, if it was read to its end. Public under replace neighbours alone."""
 
     @property
     def is_ready(self) -> bool:
         """Whether nothing stands in the way."""
-        return not self.problems
+        return not self.problems and not self.touched
 
 
-def check(schema: Schema, table: Any = None) -> CheckReport:
+def check(schema: Schema, table: Any = None, *, share: float = MAX_TOUCHED) -> CheckReport:
     """Check a schema, and a table against it, and list every problem instead of stopping at the first.
+
+    Args:
+        schema: The schema.
+        table: A table in memory or the path of a file.
+        share: The share of values that a policy may turn into null or move to a bound.
 
     >>> check(Schema.from_domain({"age": 10})).problems
     ()
     """
     problems = []
     try:
-        schema.require_reviewed()
+        schema.refuse_draft()
     except DprapError as error:
         problems.append(str(error))
-    if table is not None:
-        problems += _table_problems(schema.model_copy(update={"is_draft": False}), table)
-    return CheckReport(tuple(problems), tuple(_notes(schema)))
+    notes = tuple(_notes(schema))
+    if table is None or not schema.columns:
+        return CheckReport(tuple(problems), notes)
+    unknown = {"discover": {}, "ignore_columns": (*schema.ignore_columns, *schema.discover)}
+    schema = schema.model_copy(update=unknown)
+    found, records = _table_problems(schema.model_copy(update={"is_draft": False}), table)
+    problems += found
+    touched = TouchedTable(schema) if found else touched_by(schema, table)
+    return CheckReport(tuple(problems), notes, tuple(touched.findings(share)), tuple(touched.count_lines()), records)
 
 
 def _notes(schema: Schema) -> list[str]:
     notes = [f"{len(schema.columns)} columns, {schema.domain.onehot_size:,} codes in all"]
+    notes += [f"column {name!r}: a run finds its domain and pays for it" for name in schema.discover]
     for name, column in schema.columns.items():
         if not column.is_total:
             notes.append(f"column {name!r}: a run stops when a value has no code. {_advice(column)}")
@@ -58,7 +86,8 @@ def _advice(column: Column) -> str:
     return "Declare nullable: true and out_of_domain: null or clip to rule that out"
 
 
-def _table_problems(schema: Schema, table: Any) -> list[str]:
+def _table_problems(schema: Schema, table: Any) -> tuple[list[str], int | None]:
+    """The problems of a table, and its number of records if it could be read to its end."""
     problems: dict[str, str] = {}
     rows = 0
     try:
@@ -68,8 +97,8 @@ def _table_problems(schema: Schema, table: Any) -> list[str]:
             rows += batch.num_rows
             _batch_problems(schema, batch, problems, is_text=source.is_text)
     except DprapError as error:
-        return [*problems.values(), str(error)]
-    return list(problems.values()) if rows else ["the table has no records. There is nothing to release."]
+        return [*problems.values(), str(error)], None
+    return list(problems.values()) if rows else ["the table has no records. There is nothing to release."], rows
 
 
 def _batch_problems(schema: Schema, batch: pa.RecordBatch, problems: dict[str, str], *, is_text: bool) -> None:

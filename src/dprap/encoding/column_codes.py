@@ -63,10 +63,11 @@ def positions_of(name: str, column: Column, array: pa.Array, null_texts: tuple[s
             "Convert the column or change its type."
         )
     if is_text_type(kind):
-        return _place_texts(column, array, null_texts or ())
+        return _place_texts(column, array, (column.null_values or ()) if null_texts is None else null_texts)
     if len(array) == 0:
         return _all_missing(0)
-    return with_missing(column.place_array(array), nulls(array))
+    missing = nulls(array) | column.null_mask(array) if column.null_numbers else nulls(array)
+    return with_missing(column.place_array(array), missing)
 
 
 def _all_missing(rows: int) -> Positions:

@@ -2,199 +2,167 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from datetime import UTC, date, datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from dprap.encoding.tables import open_table
+from dprap.encoding.csv_dialect import recognise_csv
+from dprap.encoding.draft_columns import Hints, Proposal, propose
+from dprap.encoding.draft_constraints import suggest_constraints
+from dprap.encoding.draft_profile import Profile, profile_table
+from dprap.encoding.tables import TableBatches, csv_form, is_text_file, open_csv, open_table, require_file
+from dprap.encoding.touched import Touched, touched_by
 from dprap.errors import DataError, SchemaError
-from dprap.schema import Date, Datetime, Integer, Number, Schema
-from dprap.schema.columns.base import INTEGER_STORAGE
-from dprap.schema.columns.binned import BinnedColumn
-from dprap.schema.values import is_text_type
-
-MAX_CATEGORIES = 50
-_NULL_TEXTS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
-_BINS = 32
-_EPOCH = date(1970, 1, 1).toordinal()
-_ANY_NUMBER = Number(type="number", min=0, max=1, bins=1)
-_ANY_INTEGER = Integer(type="integer", min=0, max=1)
-_ANY_DATE = Date(type="date", min=date(1970, 1, 1), max=date(1970, 1, 2))
-_ANY_WALL_TIME = Datetime(type="datetime", min=datetime(1970, 1, 1), max=datetime(1970, 1, 2))  # noqa: DTZ001
-_ANY_INSTANT = Datetime(
-    type="datetime", min=datetime(1970, 1, 1, tzinfo=UTC), max=datetime(1970, 1, 2, tzinfo=UTC), timezone="UTC"
-)
+from dprap.schema import Schema
+from dprap.schema.files import write_mapping
+from dprap.schema.schema import DRAFT_WARNING, Csv
 
 
-def draft_schema(table: Any) -> Schema:
+@dataclass(frozen=True)
+class Draft:
+    """A drafted schema, and constraints that hold in the data, for a reviewer to think about."""
+
+    schema: Schema
+    suggestions: tuple[str, ...] = ()
+
+    def save(self, path: str | Path) -> None:
+        """Write the draft, with the suggestions as comments where the file can hold them."""
+        lines = [
+            "",
+            "Constraints that hold in every record that was looked at. Keep what is known to be so by law or logic:",
+        ]
+        below = "\n".join([*lines, *self.suggestions]) if self.suggestions else None
+        write_mapping(self.schema.as_mapping(), Path(path), comment=DRAFT_WARNING, below=below)
+
+
+def draft_schema(table: Any, *, known: Mapping[str, Mapping[str, Any] | None] | None = None) -> Schema:
     """Propose a schema for a table or file, marked as a draft.
 
-    Columns without values, with a type dprap has no column for, or with text that looks like an identifier are listed
-    in `ignore_columns`; long lists of categories become a top list with a catch-all.
+    Columns that name persons, or that no column type describes, are listed in `ignore_columns`; `draft_notes` has the
+    reason for each column, and for each that was left out.
+
+    Args:
+        table: A table in memory or the path of a file.
+        known: Settings of columns that are known from elsewhere, by the names of the columns. They win over the data.
+
+    Returns:
+        The schema, which every private operation refuses until `dprap schema review` has lifted its mark.
+
+    Raises:
+        DataError: If the table cannot be read or has no records.
+        SchemaError: If no column can be described.
+
     """
-    source = open_table(table)
+    return draft(table, known=known).schema
+
+
+def draft(table: Any, *, known: Mapping[str, Mapping[str, Any] | None] | None = None) -> Draft:
+    """`draft_schema` with suggestions of constraints."""
+    source, form = _open(table)
     if len(set(source.names)) != len(source.names):
         raise SchemaError("the table has a column name more than once. Rename or drop one.")
-    batches = list(source.read())
-    if sum(batch.num_rows for batch in batches) == 0:
+    profile = profile_table(source)
+    if profile.rows == 0:
         raise DataError("the table has no records. A schema cannot be drafted from it.")
-    whole = pa.Table.from_batches(batches)
-    columns: dict[str, Any] = {}
-    ignored = []
-    for name in source.names:
-        array = whole.column(name).combine_chunks()
-        if isinstance(array, pa.ChunkedArray):
-            array = pa.concat_arrays(array.chunks)
-        column = _from_csv(array) if source.is_text else _from_typed(array)
-        if column is None:
-            ignored.append(name)
-        else:
-            columns[name] = column
-    if not columns:
+    proposals = _proposals(source, profile, form)
+    proposals |= {
+        name: _known(proposals.get(name), given) for name, given in (known or {}).items() if name in source.names
+    }
+    if all(proposal.settings is None for proposal in proposals.values()):
         raise SchemaError("no column of the table has values that a schema can describe. Write the schema by hand.")
-    return Schema.of({"draft": True, "columns": columns, "ignore_columns": ignored})
+    schema = _schema(proposals, form)
+    if not profile.is_whole:
+        schema = _widened(proposals, form, schema, table)
+    return Draft(schema, suggest_constraints(schema, profile.sample, is_text=source.is_text))
 
 
-def _from_csv(array: pa.Array) -> dict[str, Any] | None:
-    """A column of texts: those that usually mean null, then the narrowest type that reads all the others."""
-    distinct = pc.unique(array)
-    is_null = pc.is_in(distinct, value_set=pa.array(_NULL_TEXTS))
-    nulls = distinct.filter(is_null).to_pylist()
-    texts = distinct.filter(pc.invert(is_null))
-    if len(texts) == 0:
-        return None
-    common: dict[str, Any] = {"nullable": True, "null_values": nulls} if nulls else {}
-    leading_zeros = pc.any(pc.match_substring_regex(texts, "^[+-]?0[0-9]")).as_py()
-    if set(texts.to_pylist()) <= {"true", "True", "TRUE", "false", "False", "FALSE"}:
-        return {"type": "boolean", **common}
-    attempts: list[tuple[BinnedColumn, Callable[[np.ndarray], dict[str, Any]]]] = [
-        (_ANY_DATE, _dates), (_ANY_WALL_TIME, _instants), (_ANY_INSTANT, lambda v: {**_instants(v), "timezone": "UTC"}),
-    ]  # fmt: skip
-    if not leading_zeros:  # 007 is a label, not a number
-        attempts = [(_ANY_INTEGER, _integers), (_ANY_NUMBER, _numbers), *attempts]
-    for reader, describe in attempts:
-        # a few first: reading a million texts as what they are not is slow
-        if not reader.parse(texts.slice(0, 20))[1].all():
-            continue
-        values, readable = reader.parse(texts)
-        if readable.all():
-            return {**describe(values), **common}
-    found = _texts(array.filter(pc.is_in(array, value_set=texts)))
-    return None if found is None else {**found, **common}
+def _open(table: Any) -> tuple[TableBatches, Csv | None]:
+    if isinstance(table, str | Path):
+        path = Path(table)
+        require_file(path)
+        if is_text_file(path):
+            form = csv_form(path, recognise_csv(path))
+            return open_csv(path, form), form
+    return open_table(table), None
 
 
-def _from_typed(array: pa.Array) -> dict[str, Any] | None:
-    kind = array.type
-    storage = str(kind)
-    if pa.types.is_dictionary(kind):
-        array, storage = array.cast(kind.value_type), "dictionary"
-    values = array.drop_null()
-    if pa.types.is_floating(values.type):
-        values = values.filter(pc.is_finite(values))
-    if len(values) == 0:
-        return None
-    nullable = {"nullable": True} if len(values) < len(array) else {}
-    kind = values.type
-    column: dict[str, Any] | None = None
-    if pa.types.is_boolean(kind):
-        column = {"type": "boolean"}
-    elif pa.types.is_integer(kind):
-        column = _integers(values.to_numpy()) | ({"storage": storage} if storage in INTEGER_STORAGE[:-1] else {})
-    elif pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        column = _floating(values.cast(pa.float64()).to_numpy(), kind)
-    elif pa.types.is_date(kind):
-        column = _dates(values.cast(pa.date32()).cast(pa.int32()).to_numpy())
-    elif pa.types.is_timestamp(kind):
-        column = _timestamps(values)
-    elif is_text_type(kind):
-        column = _texts(values.cast(pa.string()))
-        if column is not None and storage in ("dictionary", "large_string"):
-            column["storage"] = storage
-    return None if column is None else {**column, **nullable}
+def _proposals(source: TableBatches, profile: Profile, form: Csv | None) -> dict[str, Proposal]:
+    """Proposals for all columns; a second look at those for which the other columns decide how they are written."""
+
+    def of(name: str, hints: Hints) -> Proposal:
+        column = profile.columns[name]
+        seen, is_exact = profile.seen(name)
+        rows = profile.rows if is_exact else profile.sample.num_rows
+        return propose(name, column.kind, seen, has_null=column.nulls > 0, rows=rows, hints=hints)
+
+    hints = Hints(decimal_comma=form is not None and form.delimiter == ";")
+    found = {name: of(name, hints) for name in source.names}
+    sure = [
+        str(each.settings["format"])
+        for each in found.values()
+        if _is_dated(each) and each.settings and each.question is None
+    ]
+    orders = {text.startswith("%d") for text in sure if text.startswith(("%d/", "%d-", "%d.", "%m/", "%m-"))}
+    commas = any((each.settings or {}).get("format", None) and "decimal" in (each.settings or {})["format"]
+                 for each in found.values() if not _is_dated(each) and each.question is None)  # fmt: skip
+    better = Hints(decimal_comma=hints.decimal_comma or commas, day_first=orders.pop() if len(orders) == 1 else None)
+    if better != hints:
+        found |= {name: of(name, better) for name, each in found.items() if each.question is not None}
+    return found
 
 
-def _texts(values: pa.Array) -> dict[str, Any] | None:
-    counted = pc.value_counts(values)
-    labels, counts = counted.field(0), counted.field(1).to_numpy()
-    if len(labels) <= MAX_CATEGORIES:
-        return {"type": "categorical", "values": sorted(labels.to_pylist())}
-    if len(labels) > len(values) / 2:
-        return None  # nearly every record has its own: a name or a number of a person
-    top = labels.take(pa.array(np.argsort(-counts, kind="stable")[:MAX_CATEGORIES])).to_pylist()
-    other = "other" if "other" not in top else "any other"
-    return {"type": "categorical", "values": sorted(top), "other": other}
+def _is_dated(proposal: Proposal) -> bool:
+    return isinstance((proposal.settings or {}).get("format"), str)
 
 
-def _integers(values: np.ndarray) -> dict[str, Any]:
-    low, high = int(values.min()), int(values.max())
-    if high - low < 100:
-        return {"type": "integer", "min": low, "max": high}
-    step = 10 ** max(0, math.floor(math.log10(high - low)) - 1)
-    limit = 2**62
-    low, high = max(low // step * step, -limit), min(-(-high // step) * step, limit)
-    return {"type": "integer", "min": low, "max": high, "bins": _BINS, "out_of_domain": "clip"}
+def _known(drafted: Proposal | None, settings: Mapping[str, Any] | None) -> Proposal:
+    """What is known from elsewhere, completed by what was drafted where both are of one type."""
+    if settings is None:
+        return Proposal(None, "is an identifier, or not to be released, as is known from elsewhere")
+    own = dict(settings)
+    if not own and drafted is not None:
+        return drafted
+    same = (
+        drafted is not None
+        and drafted.settings is not None
+        and drafted.settings["type"] == own.get("type", drafted.settings["type"])
+    )
+    if drafted is None or drafted.settings is None or not same:
+        return Proposal(own, "known from elsewhere")
+    bins = ("min", "max", "edges", "width", "bins", "values", "groups", "other", "unit")
+    base = {key: value for key, value in drafted.settings.items() if key not in bins or not set(bins) & set(own)}
+    left = tuple(key for key in drafted.from_data if key in base and key not in own)
+    return Proposal({**base, **own}, "known from elsewhere" + ("; the rest from the data" if left else ""), left)
 
 
-def _numbers(values: np.ndarray) -> dict[str, Any]:
-    low, high = float(values.min()), float(values.max())
-    if not math.isfinite(high - low):
-        low, high = -1e300, 1e300
-    step = 10.0 ** (math.floor(math.log10(high - low)) - 1) if high > low else 1.0
-    wide_low, wide_high = math.floor(low / step) * step, math.ceil(high / step) * step
-    column: dict[str, Any] = {"type": "number", "min": float(f"{wide_low:.6g}"), "max": float(f"{wide_high:.6g}")}
-    column |= {"bins": _BINS if high > low else 1, "out_of_domain": "clip"}
-    if low > 0 and high > 100 * float(np.median(values)):
-        column |= {"min": float(f"{low:.1g}") if float(f"{low:.1g}") <= low else low, "spacing": "log"}
-    for decimals in range(5):
-        scale = 10.0**decimals
-        if abs(wide_high) + abs(wide_low) < 1e9 and (np.round(values * scale) / scale == values).all():
-            return column if (high - low) * scale < 4 * _BINS else {**column, "decimals": decimals}
-    return column
+def _schema(proposals: Mapping[str, Proposal], form: Csv | None) -> Schema:
+    columns = {name: each.settings for name, each in proposals.items() if each.settings is not None}
+    ignored = [name for name, each in proposals.items() if each.settings is None]
+    notes = {
+        name: {"reason": each.reason, "from_data": each.from_data, "question": each.question}
+        for name, each in proposals.items()
+    }
+    csv = {} if form is None else {"csv": form.model_dump()}
+    return Schema.of({"draft": True, "columns": columns, "ignore_columns": ignored, "draft_notes": notes, **csv})
 
 
-def _floating(values: np.ndarray, kind: pa.DataType) -> dict[str, Any]:
-    if pa.types.is_decimal(kind):
-        column = _numbers(values)
-        column.pop("decimals", None)
-        exact = kind.precision <= 15 and (column["max"] - column["min"]) * 10.0**kind.scale > 4 * _BINS
-        return {**column, "storage": f"decimal128({kind.precision}, {kind.scale})"} if exact else column
-    if (values == np.rint(values)).all() and np.abs(values).max() < 2**31:
-        return {**_integers(values), "storage": "float64"}  # integers with nulls, as pandas keeps them
-    return _numbers(values) | ({"storage": "float32"} if kind == pa.float32() else {})
+def _widened(proposals: dict[str, Proposal], form: Csv | None, schema: Schema, table: Any) -> Schema:
+    """The draft with nulls allowed where a pass over the whole table found values that the sample did not show."""
+    touched = touched_by(schema, table)
+    changed = {
+        name: replace(proposals[name], settings={**(proposals[name].settings or {}), **_room(schema, name, seen)})
+        for name, seen in touched.columns.items()
+        if _room(schema, name, seen)
+    }
+    return _schema({**proposals, **changed}, form) if changed else schema
 
 
-def _dates(days: np.ndarray) -> dict[str, Any]:
-    low, high = _day(int(days.min())), _day(int(days.max()))
-    return {"type": "date", "min": low, "max": high, "unit": _unit(int(days.max()) - int(days.min()))}
-
-
-def _timestamps(values: pa.Array) -> dict[str, Any]:
-    kind = values.type
-    micros = values.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.int64()).to_numpy()
-    if kind.tz is None and (micros % 86_400_000_000 == 0).all():
-        return {**_dates(micros // 86_400_000_000), "storage": f"timestamp[{kind.unit}]"}
-    column = _instants(micros)
-    if kind.unit != "us":
-        column["storage"] = f"timestamp[{kind.unit}]"
-    return column if kind.tz is None else {**column, "timezone": kind.tz if "/" in kind.tz else "UTC"}
-
-
-def _instants(micros: np.ndarray) -> dict[str, Any]:
-    # whole days around the values, written without an offset: on the clock of the zone, if there is one
-    low, high = int(micros.min()) // 86_400_000_000 - 1, int(micros.max()) // 86_400_000_000 + 2
-    first, last = (f"{_day(day).isoformat()}T00:00:00" for day in (low, high))
-    return {"type": "datetime", "min": first, "max": last, "unit": _unit(high - low)}
-
-
-def _day(days: int) -> date:
-    """A day by its number since 1970; the first or last that a schema can name where it lies beyond."""
-    return date.fromordinal(min(max(_EPOCH + days, 1), date.max.toordinal()))
-
-
-def _unit(days: int) -> str:
-    return "day" if days <= 62 else "month" if days <= 1100 else "year"
+def _room(schema: Schema, name: str, seen: Touched) -> dict[str, Any]:
+    column = schema.columns[name]
+    room: dict[str, Any] = {}
+    if (seen.missing or seen.unreadable) and not column.nullable and column.policy != "other":
+        room["nullable"] = True
+    if seen.outside and column.policy == "error":
+        room |= {"nullable": True, "out_of_domain": "null"} if column.type != "categorical" else {"other": "other"}
+    return room

@@ -57,12 +57,17 @@ def encode_with_ids(table: Any, schema: Schema, id_column: str) -> tuple[Codes, 
     parts, ids = [], []
     for batch in source.read():
         parts.append(encode_batch(batch, schema, is_text=source.is_text))
-        found = batch.column(id_column)
-        if source.is_text:
-            missing = pc.is_in(found, value_set=pa.array(schema.null_values, pa.string()))
-            found = pc.if_else(missing, pa.scalar(None, pa.string()), found)
-        ids.append(found)
+        ids.append(person_ids(batch, id_column, schema, is_text=source.is_text))
     return _joined(parts, schema), pa.chunked_array(ids)
+
+
+def person_ids(batch: pa.RecordBatch | pa.Table, id_column: str, schema: Schema, *, is_text: bool) -> pa.Array:
+    """The ids of the people to whom the records of a batch belong; null where the schema reads one as missing."""
+    found = batch.column(id_column)
+    if not is_text:
+        return found
+    missing = pc.is_in(found, value_set=pa.array(schema.null_values, pa.string()))
+    return pc.if_else(missing, pa.scalar(None, pa.string()), found)
 
 
 def encode_batches(table: Any, schema: Schema, *, batch_rows: int = BATCH_ROWS) -> Iterator[tuple[CodeColumn, ...]]:

@@ -1,27 +1,46 @@
-"""Tables of any kind as a stream of Arrow batches: Arrow, pandas and polars objects, CSV and Parquet files."""
+"""Tables of any kind as a stream of Arrow batches: objects in memory, and files by their endings.
+
+Files of Excel and of JSON lines have values without a type, as columns of Python objects do: the schema places each value alone.
+"""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
-import pyarrow.csv
+import pyarrow.ipc
 import pyarrow.parquet
 
-from dprap.encoding.csv_quotes import check_quotes
+from dprap.encoding.csv_files import csv_header, read_csv
 from dprap.encoding.frames import Arrow, Convert, from_pandas, from_polars, guessed
 from dprap.encoding.objects import id_texts, place_objects, placed_array
+from dprap.encoding.untyped_files import Rows, open_excel, open_json_lines
 from dprap.errors import DataError
 from dprap.schema import Schema
+from dprap.schema.schema import Csv
+from dprap.schema.values import is_text_type
 
 BATCH_ROWS = 1 << 17
-_CSV_BLOCK_BYTES = 1 << 21
-# Arrow holds several blocks and their texts at a time, so this decides how much memory reading takes.
+COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
+"""Endings of compressed files, after that of the kind of file."""
+
+_TEXT_ENDINGS = (".csv", ".tsv", ".tab", ".txt")
+_TAB_ENDINGS = (".tsv", ".tab")
+_ARROW_ENDINGS = (".arrow", ".arrows", ".feather", ".ipc")
+_EXCEL_ENDINGS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+_JSON_ENDINGS = (".jsonl", ".ndjson")
+ENDINGS = (*_TEXT_ENDINGS, ".parquet", ".pq", *_ARROW_ENDINGS, *_JSON_ENDINGS, *_EXCEL_ENDINGS)
+
+
+class Read(Protocol):
+    """How a table is read."""
+
+    def __call__(self, parts: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
+        """Read some parts of the table, by their numbers, or all of it."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -31,21 +50,74 @@ class TableBatches:
     names: tuple[str, ...]
     is_text: bool
     """All values are text from a CSV file, to be read by the schema."""
-    read: Callable[[], Iterator[pa.RecordBatch]]
+    read: Read
+    part_rows: tuple[int, ...] | None = None
+    """Records of each part that can be read by itself, the row groups of Parquet; None if nobody counted them."""
 
 
 def open_table(
     table: Any, schema: Schema | None = None, *, batch_rows: int = BATCH_ROWS, also: tuple[str, ...] = ()
 ) -> TableBatches:
-    """Open an Arrow, pandas or polars table or the path of a CSV or Parquet file.
+    """Open a table in memory, anything that Arrow can stream from, or the path of a file.
 
     Of the columns only those of the schema, if there is one, are read, and those named in `also`. Columns of objects,
     which have no type, are placed by the schema right here, value by value.
     """
     if isinstance(table, str | Path):
         return _open_file(Path(table), schema, batch_rows, also)
+    table = native(table)
+    if is_stream(table):
+        return _open_stream(table, schema, also)
     names, arrow = _in_memory(table, schema, also)
-    return TableBatches(names, is_text=False, read=lambda: iter(arrow.to_batches(batch_rows)))
+    return TableBatches(names, is_text=False, read=lambda parts=None: iter(arrow.to_batches(batch_rows)))  # noqa: ARG005
+
+
+def native(table: Any) -> Any:
+    """The table that a wrapper such as narwhals holds, or the table itself."""
+    return table.to_native() if hasattr(table, "__narwhals_dataframe__") or hasattr(table, "to_native") else table
+
+
+def is_stream(table: Any) -> bool:
+    """Whether Arrow can stream from an object, and dprap has no own way of reading it.
+
+    pandas and polars could stream as well, but would then infer types of columns of objects from the values.
+    """
+    own = isinstance(table, pa.Table | pa.RecordBatch) or type(table).__module__.partition(".")[0] in (
+        "pandas",
+        "polars",
+    )
+    return not own and hasattr(table, "__arrow_c_stream__")
+
+
+def _open_stream(table: Any, schema: Schema | None, also: tuple[str, ...]) -> TableBatches:
+    if isinstance(table, pa.RecordBatchReader):
+        raise DataError(
+            "a RecordBatchReader can be read once, and dprap reads more than once. Give what it was made from."
+        )
+
+    def unreadable() -> DataError:
+        return DataError(f"cannot read a table from {type(table).__name__}. It failed to stream its records.")
+
+    try:
+        with pa.RecordBatchReader.from_stream(table) as reader:
+            names = tuple(reader.schema.names)
+    except (pa.ArrowException, OSError, ValueError, TypeError, RuntimeError):
+        raise unreadable() from None
+    wanted = _wanted(names, schema, also)
+
+    def read(parts: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:  # noqa: ARG001
+        try:
+            with pa.RecordBatchReader.from_stream(table) as reader:
+                for batch in reader:
+                    yield batch.select(wanted)
+        except (pa.ArrowException, OSError, ValueError, TypeError, RuntimeError):
+            raise unreadable() from None
+
+    return TableBatches(names, is_text=False, read=read)
+
+
+def _wanted(names: tuple[str, ...], schema: Schema | None, also: tuple[str, ...]) -> list[str]:
+    return [name for name in names if schema is None or name in schema.columns or name in also]
 
 
 def _in_memory(table: Any, schema: Schema | None, also: tuple[str, ...]) -> tuple[tuple[str, ...], pa.Table]:
@@ -65,7 +137,7 @@ def _in_memory(table: Any, schema: Schema | None, also: tuple[str, ...]) -> tupl
     else:
         raise DataError(
             f"cannot read a table from {type(table).__name__}. "
-            "Give an Arrow, pandas or polars table or a CSV or Parquet path."
+            "Give a table of Arrow, pandas, polars or DuckDB, or the path of a file."
         )
     wanted = [(name, column) for name, column in columns if schema is None or name in schema.columns or name in also]
     arrays = [convert(column, _of_objects(name, schema)) for name, column in wanted]
@@ -82,8 +154,26 @@ def _of_objects(name: str, schema: Schema | None) -> Convert:
     return lambda values: id_texts(name, values)
 
 
-def _open_file(path: Path, schema: Schema | None, batch_rows: int, also: tuple[str, ...]) -> TableBatches:
+def kind_of_file(path: Path) -> str | None:
+    """The ending that says what a file is, None if there is none that dprap reads; compression comes after it."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in COMPRESSED:
+        suffixes.pop()
+    return suffixes[-1] if suffixes and suffixes[-1] in ENDINGS else None
+
+
+def is_text_file(path: Path) -> bool:
+    """Whether a path is that of a CSV file, compressed or not."""
+    return kind_of_file(path) in _TEXT_ENDINGS
+
+
+def csv_form(path: Path, form: Csv) -> Csv:
+    """The form of a CSV file: as declared, with tabs where the ending says so."""
+    return form.model_copy(update={"delimiter": "\t"}) if kind_of_file(path) in _TAB_ENDINGS else form
+
+
+def require_file(path: Path) -> str:
+    """The kind of a file that is there and can be read; raises DataError otherwise."""
     try:
         exists = path.exists()
     except OSError as error:
@@ -91,13 +181,82 @@ def _open_file(path: Path, schema: Schema | None, batch_rows: int, also: tuple[s
     if not exists:
         raise DataError(f"{path}: there is no such file. Check the path.")
     if not path.is_file():
-        raise DataError(f"{path}: is not a file. Give one CSV or Parquet file.")
-    if ".parquet" in suffixes[-1:] or ".pq" in suffixes[-1:]:
-        return _open_parquet(path, schema, batch_rows, also)
-    if ".csv" in suffixes[-2:] or ".tsv" in suffixes[-2:]:
-        delimiter = "\t" if ".tsv" in suffixes[-2:] else schema.csv.delimiter if schema else ","
-        return _open_csv(path, delimiter)
-    raise DataError(f"{path}: unknown kind of file. Tables end in .csv, .tsv or .parquet.")
+        raise DataError(f"{path}: is not a file. Give one file of a table.")
+    kind = kind_of_file(path)
+    if kind is None:
+        raise DataError(f"{path}: unknown kind of file. Tables end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}.")
+    return kind
+
+
+def _open_file(path: Path, schema: Schema | None, batch_rows: int, also: tuple[str, ...]) -> TableBatches:
+    kind = require_file(path)
+    if kind in _TEXT_ENDINGS:
+        return open_csv(path, csv_form(path, schema.csv if schema else Csv()))
+    if kind in _ARROW_ENDINGS:
+        return _open_arrow(path, schema, also)
+    if kind in _JSON_ENDINGS:
+        return _of_rows(
+            open_json_lines(path, None if schema is None else tuple(schema.columns)), schema, batch_rows, also
+        )
+    if kind in _EXCEL_ENDINGS:
+        return _of_rows(open_excel(path, schema.excel if schema else None), schema, batch_rows, also)
+    return _open_parquet(path, schema, batch_rows, also)
+
+
+def open_csv(path: Path, form: Csv) -> TableBatches:
+    """A CSV file in a given form."""
+    names = csv_header(path, form)
+    return TableBatches(names, is_text=True, read=lambda parts=None: read_csv(path, names, form))  # noqa: ARG005
+
+
+def _of_rows(rows: Rows, schema: Schema | None, batch_rows: int, also: tuple[str, ...]) -> TableBatches:
+    """Rows of values without a type, each placed by the schema alone."""
+    wanted = _wanted(rows.names, schema, also)
+
+    def read(parts: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:  # noqa: ARG001
+        for columns in rows.batches(wanted, batch_rows):
+            arrays = [_of_objects(name, schema)(column) for name, column in zip(wanted, columns, strict=True)]
+            yield pa.RecordBatch.from_arrays(arrays, names=wanted)
+
+    return TableBatches(rows.names, is_text=False, read=read)
+
+
+def _open_arrow(path: Path, schema: Schema | None, also: tuple[str, ...]) -> TableBatches:
+    def unreadable() -> DataError:
+        return DataError(f"{path}: cannot be read as Arrow IPC. It may be truncated, damaged or of another kind.")
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        with pa.input_stream(path) as raw:
+            is_file = raw.read(6) == b"ARROW1"
+        if is_file and path.suffix.lower() not in COMPRESSED:
+            with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as file:
+                for number in range(file.num_record_batches):
+                    yield file.get_batch(number)
+            return
+        with pa.input_stream(path) as raw, pa.ipc.open_stream(raw) as stream:
+            yield from stream
+
+    def names_of() -> tuple[str, ...]:
+        with pa.input_stream(path) as raw:
+            is_file = raw.read(6) == b"ARROW1"
+        with pa.input_stream(path) as raw:
+            opened = pa.ipc.open_file(pa.memory_map(str(path))) if is_file else pa.ipc.open_stream(raw)
+            return tuple(opened.schema.names)
+
+    try:
+        names = names_of()
+    except (pa.ArrowException, OSError, ValueError):
+        raise unreadable() from None
+    wanted = _wanted(names, schema, also)
+
+    def read(parts: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:  # noqa: ARG001
+        try:
+            for batch in batches():
+                yield batch.select(wanted)
+        except (pa.ArrowException, OSError, ValueError):
+            raise unreadable() from None
+
+    return TableBatches(names, is_text=False, read=read)
 
 
 def _open_parquet(path: Path, schema: Schema | None, batch_rows: int, also: tuple[str, ...]) -> TableBatches:
@@ -107,62 +266,19 @@ def _open_parquet(path: Path, schema: Schema | None, batch_rows: int, also: tupl
     try:
         with pa.parquet.ParquetFile(path) as file:
             names = tuple(file.schema_arrow.names)
+            # texts as references to distinct ones, which are read and placed once: half the work of texts one by one
+            texts = [each.name for each in file.schema_arrow if is_text_type(each.type)]
+            groups = tuple(file.metadata.row_group(group).num_rows for group in range(file.num_row_groups))
     except (pa.ArrowException, OSError, ValueError):
         raise unreadable() from None
-    wanted = [name for name in names if schema is None or name in schema.columns or name in also]
+    wanted = _wanted(names, schema, also)
 
-    def read() -> Iterator[pa.RecordBatch]:
+    def read(parts: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
         try:
             # without pre_buffer=False the whole file is held in memory
-            with pa.parquet.ParquetFile(path, pre_buffer=False) as file:
-                yield from file.iter_batches(batch_rows, columns=wanted)
+            with pa.parquet.ParquetFile(path, pre_buffer=False, read_dictionary=texts) as file:
+                yield from file.iter_batches(batch_rows, row_groups=parts, columns=wanted)
         except (pa.ArrowException, OSError):
             raise unreadable() from None
 
-    return TableBatches(names, is_text=False, read=read)
-
-
-def _open_csv(path: Path, delimiter: str) -> TableBatches:
-    names = _csv_header(path, delimiter)
-
-    def read() -> Iterator[pa.RecordBatch]:
-        try:
-            check_quotes(path, delimiter)
-            with pa.csv.open_csv(
-                path,
-                pa.csv.ReadOptions(block_size=_CSV_BLOCK_BYTES, column_names=names, skip_rows_after_names=1),
-                # an empty line is a record only where a record has one value
-                pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=len(names) > 1),
-                pa.csv.ConvertOptions(column_types={name: pa.string() for name in names}, strings_can_be_null=False),
-            ) as reader:
-                yield from reader
-        except (pa.ArrowException, OSError) as error:
-            raise _csv_error(path, str(error)) from None
-
-    return TableBatches(names, is_text=True, read=read)
-
-
-def _csv_header(path: Path, delimiter: str) -> tuple[str, ...]:
-    try:
-        with pa.input_stream(path) as raw:  # decompresses .gz and the like
-            start = raw.read(1 << 20)
-        header = io.StringIO(start.decode("utf-8-sig", errors="ignore"), newline="")
-        first = next(csv.reader(header, delimiter=delimiter), [])
-    except (csv.Error, OSError, pa.ArrowException):
-        raise DataError(f"{path}: cannot be read as CSV. Check its header line and permissions.") from None
-    if not first:
-        raise DataError(f"{path}: is empty. A CSV file needs a header line and records.")
-    return tuple(first)
-
-
-def _csv_error(path: Path, message: str) -> DataError:
-    # Arrow's message quotes the line, which is private: only its kind may pass
-    if "UTF8" in message:
-        return DataError(f"{path}: is not UTF-8 text. Convert it to UTF-8.")
-    if "Empty CSV" in message:
-        return DataError(f"{path}: has no records.")
-    if "straddl" in message:
-        return DataError(f"{path}: has a record of more than 2 MB. Check its quotes: one may be left open.")
-    if "Expected" in message and "columns" in message:
-        return DataError(f"{path}: has lines with more or fewer fields than the header. Check delimiter and quotes.")
-    return DataError(f"{path}: cannot be read as CSV. It may be truncated, damaged or of another kind.")
+    return TableBatches(names, is_text=False, read=read, part_rows=groups)

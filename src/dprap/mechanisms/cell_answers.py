@@ -9,7 +9,8 @@ from dprap.accounting import Measurement
 from dprap.array_types import Answers
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
-from dprap.queries import CellFamily, Custom, Marginal
+from dprap.queries import Custom, Family, Marginal
+from dprap.queries.custom import MAX_TABLE_CELLS
 from dprap.relaxed.simplex import project_simplex
 from dprap.workload import Workload
 
@@ -22,7 +23,7 @@ def distribution_of(measurement: Measurement, records: float) -> Distribution:
     return project_simplex(measurement.counts / records)
 
 
-def family_answers(domain: Domain, family: CellFamily, fractions: Float[np.ndarray, " cells"]) -> Answers:
+def family_answers(domain: Domain, family: Family, fractions: Float[np.ndarray, " cells"]) -> Answers:
     """Answers of a family from unbiased estimates of its cells.
 
     Cells of a marginal are made a distribution. Sums of many cells are not: pushing the noise of
@@ -34,16 +35,17 @@ def family_answers(domain: Domain, family: CellFamily, fractions: Float[np.ndarr
     return np.clip(np.asarray(family.answers(table), dtype=np.float64).ravel(), 0.0, 1.0)
 
 
-def cell_families(workload: Workload, method: str) -> tuple[CellFamily, ...]:
+def cell_families(workload: Workload, method: str) -> tuple[Family, ...]:
     """The workload's families, which must all follow from tables of cell counts.
 
     Raises:
-        WorkloadError: if the workload has custom queries.
+        WorkloadError: if a custom query has too many cells for a table.
 
     """
-    families = tuple(family for family in workload.families if not isinstance(family, Custom))
-    if len(families) < len(workload):
-        raise WorkloadError(
-            f"method {method} answers marginals, thresholds and prefixes, not custom queries. Use the method rap."
-        )
-    return families
+    for family in workload.families:
+        if isinstance(family, Custom) and not family.is_table(workload.domain):
+            raise WorkloadError(
+                f"method {method} takes custom queries over at most {MAX_TABLE_CELLS:,} cells; {family} has "
+                f"{workload.domain.size_of(family.columns):,}. Use the method rap."
+            )
+    return workload.families

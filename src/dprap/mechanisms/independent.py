@@ -57,7 +57,7 @@ def run(
     progress(Progress("measure", 1, 1))
     row = np.concatenate([distribution_of(m, records.count) for m in measured])
     relaxed = RelaxedDataset(workload.domain, row[:, None].astype(np.float32), uniform_weights(1))
-    return MechanismResult(relaxed, None, (*records.measurements, *measured), records.count)
+    return MechanismResult(relaxed, None, (*records.measurements, *measured), records.count, predictions=())
 
 
 MECHANISM = Mechanism(run, outline, IndependentSettings, "columns one by one, as if unrelated")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from dprap.errors import SettingsError
@@ -25,6 +25,7 @@ class Mechanism:
         settings: A frozen dataclass in which every field has a default.
         summary: What people should know about the mechanism, in a few words.
         takes_public: Whether `run` and `outline` take a public table to start from, as `public`.
+        presets: Settings that go together, by the name that `--preset` gives them.
 
     Raises:
         SettingsError: A part is missing or cannot be called the way dprap will call it.
@@ -35,6 +36,7 @@ class Mechanism:
     settings: type[Any]
     summary: str
     takes_public: bool = False
+    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         public = ("public",) if self.takes_public else ()

@@ -8,7 +8,7 @@ selection and each measurement, and the relaxed data set is projected on all ans
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -26,14 +26,18 @@ from dprap.privacy import Curator
 from dprap.queries import Custom, Family, Marginal, Query
 from dprap.relaxed.fit import FitResult
 from dprap.relaxed.jax.families import FamilyTarget, FamilyTargets, fit_families
-from dprap.relaxed.jax.projection import DivergedError, ProjectionSettings, QueryTargets, fit_queries
-from dprap.relaxed.jax.start import initialise
+from dprap.relaxed.jax.projection import PAPER, DivergedError, ProjectionSettings, QueryTargets, fit_queries
+from dprap.relaxed.jax.start import devices_named, initialise
 from dprap.relaxed.marginals import MEMORY_BYTES, answers
 from dprap.relaxed.rows import RelaxedDataset
 from dprap.workload import Workload
 
 # Share of the budget that buys the number of records, where it is private.
 _TOTAL_SHARE = Fraction(1, 100)
+
+# Custom families with at most this many cells in all are part of every fit, selected or not, so that a
+# new one does not compile another program. More of them would make every step slow.
+_SMALL_CUSTOM_CELLS = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,8 @@ class RapSettings:
     fitted to; 0 never does. Rows start as random numbers within ±`initial_spread`, normalised. The
     paper's spread is 1; without one it is 1 here too for marginals of up to three columns, and 1/(k
     − 2)³ for k: a product over more columns is zero on most rows that start sparse, and such a row
-    has no slope to follow.
+    has no slope to follow. `device` names where projections are computed, such as `gpu` or `cpu:0`:
+    rows are spread over its devices.
     """
 
     rounds: int = 10
@@ -54,6 +59,7 @@ class RapSettings:
     projection: ProjectionSettings = field(default_factory=ProjectionSettings)
     noise_floor: float = 1.0
     initial_spread: float | None = None
+    device: str | None = None
     memory_bytes: int = MEMORY_BYTES
 
     def __post_init__(self) -> None:
@@ -65,6 +71,11 @@ class RapSettings:
         if self.initial_spread is not None and not 0 < self.initial_spread < float("inf"):
             raise SettingsError(f"initial_spread must be a positive number; it is {self.initial_spread}.")
 
+    @property
+    def placed_projection(self) -> ProjectionSettings:
+        """How to project, and where."""
+        return self.projection if self.device is None else replace(self.projection, device=self.device)
+
     def spread_for(self, workload: Workload) -> float:
         """How far from uniform the rows start."""
         if self.initial_spread is not None:
@@ -73,7 +84,8 @@ class RapSettings:
         return 1 / max(longest_product - 2, 1) ** 3
 
     def check(self, workload: Workload) -> None:
-        """Refuse settings that the workload cannot carry, and custom queries that cannot be used."""
+        """Refuse settings that the workload cannot carry, devices there are not, and custom queries that cannot be used."""
+        devices_named(self.placed_projection.device)
         asked = self.rounds * self.queries_per_round
         if self.rounds > 1 and asked > workload.queries:
             raise SettingsError(
@@ -82,7 +94,7 @@ class RapSettings:
             )
         for family in workload.families:
             if isinstance(family, Custom):
-                family.check(workload.domain)
+                family.check(workload.domain, slopes=True)
 
 
 def outline(
@@ -189,6 +201,8 @@ def _fit(
     settings: RapSettings,
 ) -> FitResult:
     custom = tuple(family for family in workload.families if isinstance(family, Custom))
+    if sum(workload.domain.size_of(family.columns) for family in custom) > _SMALL_CUSTOM_CELLS:
+        custom = ()
     noise = sum((measurement.stddev_counts / records) ** 2 for measurement in measurements)
     targets = QueryTargets.of(
         workload.domain,
@@ -197,7 +211,7 @@ def _fit(
         custom=custom,
         floor=settings.noise_floor**2 * noise,
     )
-    return fit_queries(relaxed, targets, settings.projection)
+    return fit_queries(relaxed, targets, settings.placed_projection)
 
 
 def _counts(relaxed: RelaxedDataset, workload: Workload, records: float, memory_bytes: int) -> Iterator[Answers]:
@@ -224,7 +238,7 @@ def _measure_everything(
         noise += fractions.size * (stddev_counts / records) ** 2
         progress(Progress("measure", len(targets), len(workload), str(family)))
     wanted = FamilyTargets(targets, floor=settings.noise_floor**2 * noise)
-    result = fit_families(relaxed, wanted, settings.projection)
+    result = fit_families(relaxed, wanted, settings.placed_projection)
     progress(Progress("round", 1, 1, f"loss {result.misfit:.2g} after {result.steps} steps"))
     return _Found(result.rows, measurements, result.steps)
 
@@ -241,4 +255,7 @@ def _measured(
     ]
 
 
-MECHANISM = Mechanism(run, outline, RapSettings, "the paper's algorithm: single queries, adaptively")
+PRESETS = {"paper": {"projection": PAPER, "noise_floor": 0.0, "initial_spread": 1.0, "synthetic_rows": 1000}}
+"""Settings by the name of a preset: the paper's own."""
+
+MECHANISM = Mechanism(run, outline, RapSettings, "the paper's algorithm: single queries, adaptively", presets=PRESETS)

@@ -40,14 +40,23 @@ class Method:
         """The function that tells, without data, how the method will spend its budget."""
         return self.mechanism.outline
 
-    def settings(self, given: Mapping[str, Any]) -> Any:
-        """The method's settings with the given ones replaced; refuses a setting the method does not have."""
+    def settings(self, given: Mapping[str, Any], preset: str | None = None) -> Any:
+        """The method's settings, or those of a preset, with the given ones replaced.
+
+        Raises:
+            SettingsError: The method does not have such a setting or preset.
+
+        """
+        presets = self.mechanism.presets
+        if preset is not None and preset not in presets:
+            known_presets = ", ".join(presets) or "none"
+            raise SettingsError(f"method {self.name} has no preset {preset!r}. Its presets are: {known_presets}.")
         known = {field.name for field in fields(self.mechanism.settings)}
         for name in given:
             if name not in known:
                 options = ", ".join(sorted(known)) or "none"
                 raise SettingsError(f"method {self.name} has no setting {name!r}. Its settings are: {options}.")
-        return self.mechanism.settings(**given)
+        return self.mechanism.settings(**{**(presets[preset] if preset else {}), **given})
 
 
 def method_names() -> list[str]:

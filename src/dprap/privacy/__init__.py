@@ -3,9 +3,11 @@
 curator            the only door: verbs that compute, charge, draw and store
 steps              the steps of a run in order, replayed or taken
 exact_counts       exact integers behind the verbs, counted once
+discovery          values above a noisy threshold
 discrete_gaussian  discrete Gaussian noise on integers
 selection          the exponential mechanism in integer arithmetic
 scores             what a choice looks at, and how far one person moves it
+turns              which marginals are open to each of several picks
 entropy            where random bits come from
 person_bound       at most so many records of one person
 stopwatch          time on the private side, kept apart from what is published
@@ -24,8 +26,10 @@ from dprap.privacy.ledger import (
 )
 from dprap.privacy.person_bound import Excess, PersonColumn, bound_records, open_bounded
 from dprap.privacy.scores import Score
+from dprap.privacy.turns import Apart
 
 __all__ = [
+    "Apart",
     "Curator",
     "Excess",
     "Ledger",

@@ -9,31 +9,44 @@ constant stands at the verb.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from statistics import NormalDist
 
 import numpy as np
+from jaxtyping import Int64
 
 from dprap.accounting.budget import Budget
-from dprap.accounting.measurement import Certificate, DrawnTable, Measurement, QueryMeasurement
+from dprap.accounting.measurement import Certificate, DrawnTable, FoundValues, Measurement, QueryMeasurement
 from dprap.accounting.neighbors import Neighbors
 from dprap.accounting.stddev import stddev_for
 from dprap.accounting.zcdp import Rho
 from dprap.array_types import Answers, Counts
 from dprap.domain import Domain
 from dprap.errors import BudgetError, DataError, LedgerError, SettingsError, WorkloadError
+from dprap.privacy.discovery import (
+    Values,
+    ValueSource,
+    described_values,
+    packed_values,
+    threshold_for,
+    thresholded,
+    unpacked_values,
+)
 from dprap.privacy.discrete_gaussian import add_discrete_gaussian
 from dprap.privacy.entropy import Entropy, InsecureSeededEntropy, OsEntropy
 from dprap.privacy.exact_counts import ExactAnswers
 from dprap.privacy.ledger import Arrays, Ledger
 from dprap.privacy.ledger.journal import Journal, MemoryJournal
 from dprap.privacy.scores import ESTIMATE_GRID, MAX_COUNT, Score, grid_estimates
-from dprap.privacy.selection import inverse_temperature, pick_top
+from dprap.privacy.selection import inverse_temperature, pick_in_turn, pick_top
 from dprap.privacy.steps import Steps, digest_of, label
 from dprap.privacy.stopwatch import Stopwatch
+from dprap.privacy.turns import Apart, Turns
 from dprap.queries import Custom, Family, Marginal, Prefix, Query, Threshold
+from dprap.schema import Schema
 from dprap.sources import CountSource
+from dprap.sources.recoding import Recoding
 from dprap.workload import MAX_CELLS
 
 _ROUNDING_SLACK = Fraction(1, 10**9)
@@ -92,6 +105,8 @@ class Curator:
         }
         self._steps = Steps(journal, self._run, journal.begin(self._run, budget.rho, data, facts), self._stopwatch)
         self._set_aside = Fraction(0)
+        self._spent_before = Fraction(0)
+        self._threshold_delta = Fraction(0)
 
     @property
     def domain(self) -> Domain:
@@ -125,8 +140,8 @@ class Curator:
 
     @property
     def rho(self) -> Fraction:
-        """The budget a mechanism may plan with: all of this run's but what was set aside."""
-        return self.budget.rho - self._set_aside
+        """The budget a mechanism may plan with: all of this run's but what was set aside or spent before it."""
+        return self.budget.rho - self._set_aside - self._spent_before
 
     def set_aside(self, rho: Rho) -> None:
         """Keep a part of the budget from the mechanism, for a certificate after it; 0 gives it back."""
@@ -142,7 +157,7 @@ class Curator:
     @property
     def remaining(self) -> Fraction:
         """What is left of the budget."""
-        return self.rho - self.spent
+        return self.budget.rho - self._set_aside - self.spent
 
     @property
     def n(self) -> int:
@@ -152,6 +167,30 @@ class Curator:
                 "the number of records is private under add-remove neighbours: measure Marginal(()) instead."
             )
         return self._source.rows
+
+    def recode(self, schema: Schema, maps: Mapping[str, Int64[np.ndarray, " codes"]]) -> None:
+        """Go on with coarser codes: from here on all verbs count the codes of a coarser schema. Releases nothing.
+
+        The maps are functions of earlier results of this curator and of public facts, so they are
+        fixed when the data change; the new code of a record depends on its old code alone. A
+        record therefore lies in one cell of every marginal as before, and each verb's sensitivity
+        is what it says. Composition is adaptive: what is counted next may depend on what was paid
+        for before. Every later step of the ledger carries a digest of the maps, so that a resumed
+        run goes on with the same codes or not at all.
+
+        Args:
+            schema: The coarser schema, with the same columns.
+            maps: For each column that changes, the new code of every old one.
+
+        Raises:
+            SchemaError: The maps do not lead from the codes of this table to those of the schema.
+
+        """
+        self._source = self._source.recoded(Recoding(self._domain, schema, maps))
+        self._domain = self._source.domain
+        self._exact = ExactAnswers(self._source)
+        self._spent_before = self.spent
+        self._steps.under({name: maps[name].tolist() for name in sorted(maps)})
 
     def stddev_of_marginal(self, rho: Rho) -> float:
         """The noise, in counts, that a marginal measured with this ρ would have. Public."""
@@ -192,6 +231,56 @@ class Curator:
         return [
             Measurement(marginal, arrays[str(position)], stddev, float(part))
             for position, (marginal, stddev, part) in enumerate(zip(marginals, stddevs, split, strict=True))
+        ]
+
+    def discover_values(self, names: Sequence[str], rho: Rho, *, delta: float) -> list[FoundValues]:
+        """The values of columns whose noisy counts reach a threshold; `rho` and `delta` are totals, split equally.
+
+        σ = Δ₂/√(2ρᵢ) and the threshold with r · P(N ≥ τ − r) ≤ δᵢ make each column δᵢ-approximately ρᵢ-zCDP: the
+        argument is in `dprap.privacy.discovery`. The budget must have set `delta` apart as its `threshold_delta`, and
+        all calls of a curator together may not ask for more.
+
+        Args:
+            names: The columns.
+            rho: The charge.
+            delta: What the thresholds may take of δ.
+
+        Raises:
+            SettingsError: The table is of a kind whose values cannot be listed.
+            BudgetError: `rho` or `delta` is more than is left.
+
+        """
+        source = self._source
+        if not isinstance(source, ValueSource):
+            raise SettingsError("values are discovered in tables in memory and in files alone.")
+        rho = self._affordable(rho)
+        each_delta = float(delta) / len(names) * (1 - 1e-12)
+        if not 0 < self._threshold_delta + Fraction(delta) <= Fraction(self.budget.threshold_delta):
+            raise BudgetError("thresholds ask for more of delta than the budget has set apart for them.")
+        self._threshold_delta += Fraction(delta)
+        part = rho / len(names)
+        stddev = stddev_for(self.neighbors.marginal_l2_squared, part)
+        threshold = threshold_for(stddev, each_delta, self.neighbors)
+
+        def exact() -> list[tuple[Values, Counts]]:
+            return [source.present(name) for name in names]
+
+        def draw(present: list[tuple[Values, Counts]]) -> Arrays:
+            arrays: Arrays = {}
+            for position, (values, counts) in enumerate(present):
+                published = thresholded(
+                    values, counts, stddev_counts=stddev, threshold=threshold, entropy=self._entropy
+                )
+                arrays |= packed_values(position, *published)
+            return arrays
+
+        terms = {"threshold_counts": threshold, "threshold_delta": float(delta)}
+        arrays = self._steps.take(
+            "discover_values", described_values(names), rho, exact, draw, terms=terms, stddev_counts=stddev
+        )
+        return [
+            FoundValues(name, tuple(unpacked_values(position, arrays)[0]), stddev, threshold, float(part), each_delta)
+            for position, name in enumerate(names)
         ]
 
     def measure_queries(self, queries: Sequence[Query], rho: Rho) -> list[QueryMeasurement]:
@@ -318,8 +407,11 @@ class Curator:
         k: int,
         rho: Rho,
         score: Score | None = None,
+        apart: Apart | None = None,
     ) -> list[int]:
         """Positions of the k worst-answered marginals, by `score`; `rho` is the total of the k picks.
+
+        With `apart`, each pick chooses among what its public rules leave open after the picks before.
 
         The sensitivity of the score is proven in `dprap.privacy.scores`; every pick is an exponential mechanism worth
         the charge rho/k (`dprap.privacy.selection`, `Budget.pick_rho`).
@@ -334,16 +426,17 @@ class Curator:
 
         def exact() -> Counts:
             self._exact.prepare(marginals)
-            scores = np.empty(len(marginals), dtype=np.int64)
-            for position, (marginal, estimate) in enumerate(zip(marginals, estimates_counts, strict=True)):
-                counts = self._exact.marginal(marginal)
-                scores[position] = on_grid.of(position, counts, estimate)
-            return scores
+            return on_grid.of_all(map(self._exact.marginal, marginals), estimates_counts)
 
         def draw(scores: Counts) -> Arrays:
-            return {"picked": np.array(pick_top(scores, k=k, eta=eta, entropy=self._entropy))}
+            if turns is None:
+                return {"picked": np.array(pick_top(scores, k=k, eta=eta, entropy=self._entropy))}
+            picked = pick_in_turn(scores, k=k, eta=eta, entropy=self._entropy, open_after=turns.open_after)
+            return {"picked": np.array(picked)}
 
-        terms = {"picks": k, "rho_of_a_pick": str(pick_rho), "score": on_grid.described()}
+        turns = None if apart is None else Turns(marginals, apart)
+        rules = {} if apart is None else {"apart": apart.described()}
+        terms = {"picks": k, "rho_of_a_pick": str(pick_rho), "score": on_grid.described(), **rules}
         described = [label(marginal) for marginal in marginals]
         arrays = self._steps.take("select", described, rho, exact, draw, terms=terms)
         return [int(position) for position in arrays["picked"]]

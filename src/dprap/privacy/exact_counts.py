@@ -7,15 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from dprap.array_types import Counts
+from dprap.counting.cells import CellCounts
+from dprap.counting.sums import summed_out
 from dprap.errors import WorkloadError
 from dprap.queries import GRID, CellFamily, Custom, Family, Marginal
-from dprap.sources import CellCounts, CountSource, RowSource
-from dprap.sources.unions import summed_out
-
-_CUSTOM_CELLS = 1 << 18
-# A custom function over columns with at most this many cells is evaluated once a cell, not once a record.
-
-_CUSTOM_BLOCK = 1 << 12
+from dprap.sources import CountSource, RowSource
 
 
 class ExactAnswers:
@@ -25,7 +21,8 @@ class ExactAnswers:
         self._source = source
         self._domain = source.domain
         self._tables: dict[Marginal, CellCounts] = {}
-        self._counted: list[tuple[frozenset[str], Marginal]] = []
+        self._with_column: dict[str, set[Marginal]] = {name: set() for name in self._domain}
+        self._counted: list[Marginal] = []
         self._known: set[Marginal] = set()  # counted, or sums of what was
         self._grouped: dict[Marginal, Counts] = {}
         self._sums: dict[Custom, Counts] = {}
@@ -36,7 +33,10 @@ class ExactAnswers:
         missing = {marginal: None for marginal in wanted if marginal not in self._known and not self._wider(marginal)}
         if missing:
             self._tables.update(zip(missing, self._source.count(list(missing)), strict=True))
-            self._counted.extend((frozenset(marginal.columns), marginal) for marginal in missing)
+            self._counted.extend(missing)
+            for marginal in missing:
+                for name in marginal.columns:
+                    self._with_column[name].add(marginal)
         self._known.update(wanted)
         for family in families:
             if isinstance(family, Custom) and family not in self._sums:
@@ -44,14 +44,15 @@ class ExactAnswers:
 
     def _wider(self, marginal: Marginal) -> list[Marginal]:
         """What was counted over these columns and others."""
-        needed = frozenset(marginal.columns)
-        return [known for columns, known in self._counted if needed <= columns]
+        if not marginal.columns:
+            return self._counted
+        return list(set.intersection(*(self._with_column[name] for name in marginal.columns)))
 
     def _table(self, marginal: Marginal, *, keep: bool = True) -> CellCounts:
         """Counts over single codes, known or summed from what is; `keep` remembers the sum."""
         if marginal in self._tables:
             return self._tables[marginal]
-        smallest = min(self._wider(marginal), key=lambda known: len(self._tables[known].counts))
+        smallest = min(self._wider(marginal), key=lambda known: (len(self._tables[known].counts), known.columns))
         table = summed_out(self._domain, self._tables[smallest], smallest, marginal)
         if keep:
             self._tables[marginal] = table
@@ -82,26 +83,20 @@ class ExactAnswers:
         return np.asarray(family.answers(shaped), dtype=np.int64).ravel()
 
     def _from_cells(self, family: Family) -> bool:
-        return not isinstance(family, Custom) or self._domain.size_of(family.columns) <= _CUSTOM_CELLS
+        return not isinstance(family, Custom) or family.is_table(self._domain)
 
     def _summed(self, family: Custom) -> Counts:
         return self._summed_cells(family) if self._from_cells(family) else self._summed_records(family)
 
     def _summed_cells(self, family: Custom) -> Counts:
-        """Σ over cells of count · contribution of the cell.
+        """Σ over cells of count · value of the cell on the grid.
 
-        Which value the user's function has at a cell then cannot depend on the data, not even through rounding that
-        differs with the place of a record in a batch; nor can an error that it raises. Sources that only count will do.
+        The table of values was made from the domain alone. So which value the user's function has at a cell cannot
+        depend on the data, nor can an error that it raises. Sources that only count will do.
         """
-        marginal = Marginal(family.columns)
-        counts = self._table(marginal).dense()
-        total = np.zeros(family.size(self._domain), dtype=np.int64)
-        for start in range(0, counts.size, _CUSTOM_BLOCK):
-            cells = np.arange(start, min(start + _CUSTOM_BLOCK, counts.size))
-            codes = marginal.codes(self._domain, cells)
-            contributions = family.contributions(self._domain, [codes[:, axis] for axis in range(codes.shape[1])])
-            total += counts[cells] @ np.clip(contributions, 0, GRID)
-        return total
+        # Clipped here as well: the sensitivity must not rest on another module.
+        table = np.clip(family.table(self._domain), 0, GRID)
+        return np.asarray(self._table(Marginal(family.columns)).dense() @ table.astype(np.int64))
 
     def _summed_records(self, family: Custom) -> Counts:
         """Σ over records of their contributions.

@@ -11,6 +11,7 @@ The person-id column stands outside the schema. It is read here, on the private 
 from __future__ import annotations
 
 import glob
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -29,6 +30,7 @@ from dprap.schema.values import is_text_type
 from dprap.sources import CountSource, MemorySource
 from dprap.sources.files import PassProgress, no_progress
 from dprap.sources.open import Engine, engine_for, open_source
+from dprap.sources.protocol import Expect, expect_nothing
 
 # Types besides text whose values are equal or not; ids among objects come as bytes.
 _ID_TYPES = (
@@ -64,18 +66,15 @@ def open_bounded(
     engine: Engine | None = None,
     database_table: str | None = None,
     progress: PassProgress = no_progress,
+    expect: Expect = expect_nothing,
 ) -> CountSource:
     """A count source in which nobody has more than `neighbors.max_rows_per_person` records.
 
     Without a person column a record is a person, so the bound must be 1. With one, the table is read into memory.
     """
     if person is None:
-        if neighbors.max_rows_per_person > 1:
-            raise SettingsError(
-                f"max_rows_per_person = {neighbors.max_rows_per_person} needs a person column: the bound is enforced, not "
-                "assumed. Name the column with the person ids."
-            )
-        return open_source(data, schema, engine=engine, database_table=database_table, progress=progress)
+        _require_one(neighbors)
+        return open_source(data, schema, engine=engine, database_table=database_table, progress=progress, expect=expect)
     _check_excess(person.excess, neighbors)
     chosen = engine or engine_for(data, schema)
     if chosen != "memory" and not _is_missing(data):
@@ -85,6 +84,28 @@ def open_bounded(
         )
     codes, ids = encode_with_ids(data, schema, person.name)
     return MemorySource(bound_records(codes, ids, neighbors=neighbors, excess=person.excess))
+
+
+def bound_mask(
+    neighbors: Neighbors, person: PersonColumn | None
+) -> Callable[[pa.ChunkedArray], Bool[np.ndarray, " records"]] | None:
+    """Which records `open_bounded` keeps, as a function of whose each is; None where every record is a person's only one.
+
+    The function raises DataError where records beyond the bound are an error.
+    """
+    if person is None:
+        _require_one(neighbors)
+        return None
+    _check_excess(person.excess, neighbors)
+    return lambda ids: _kept(ids, neighbors=neighbors, excess=person.excess)
+
+
+def _require_one(neighbors: Neighbors) -> None:
+    if neighbors.max_rows_per_person > 1:
+        raise SettingsError(
+            f"max_rows_per_person = {neighbors.max_rows_per_person} needs a person column: the bound is enforced, not "
+            "assumed. Name the column with the person ids."
+        )
 
 
 def _is_missing(data: Any) -> bool:
@@ -97,17 +118,20 @@ def bound_records(codes: Codes, ids: pa.Array | pa.ChunkedArray, *, neighbors: N
     """Codes in which nobody has more than `neighbors.max_rows_per_person` records; `ids` has one id a record."""
     excess = Excess(excess)
     _check_excess(excess, neighbors)
-    kept = records_within_bound(ids, neighbors.max_rows_per_person)
+    kept = _kept(ids, neighbors=neighbors, excess=excess)
     if len(kept) != codes.rows:
         raise DataError("there must be one person id for each record.")
-    if kept.all():
-        return codes
-    if excess is Excess.ERROR:
+    return codes if kept.all() else Codes(codes.domain, tuple(column[kept] for column in codes.columns))
+
+
+def _kept(ids: pa.Array | pa.ChunkedArray, *, neighbors: Neighbors, excess: Excess) -> Bool[np.ndarray, " records"]:
+    kept = records_within_bound(ids, neighbors.max_rows_per_person)
+    if excess is Excess.ERROR and not kept.all():
         raise DataError(
             f"somebody has more than max_rows_per_person = {neighbors.max_rows_per_person} records. Raise it, or use "
             "add-remove neighbours with excess = drop."
         )
-    return Codes(codes.domain, tuple(column[kept] for column in codes.columns))
+    return kept
 
 
 def _check_excess(excess: Excess, neighbors: Neighbors) -> None:

@@ -20,10 +20,12 @@ score is below 2^12 · (2 · 2^8 · 2^41 + 2^48) < 2^63.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NoReturn
 
 import numpy as np
+from jaxtyping import Int64
 
 from dprap.accounting.neighbors import Neighbors
 from dprap.array_types import Answers, Counts
@@ -34,6 +36,9 @@ ESTIMATE_GRID = 256
 
 MAX_COUNT = 2**32
 """Largest table, estimate and penalty, in records, for which integer scores provably fit into 64 bits."""
+
+# Cells of the candidates that are scored together: a few arrays of 4 MB.
+_TOGETHER = 1 << 19
 
 _FACTOR_GRID = 256
 _WEIGHT_GRID = 4096
@@ -90,6 +95,23 @@ class Score:
         )
 
 
+@dataclass
+class _Waiting:
+    """Candidates with as many cells, to be scored together."""
+
+    candidates: list[int] = field(default_factory=list)
+    counts: list[Counts] = field(default_factory=list)
+    estimates: list[Answers] = field(default_factory=list)
+
+    def add(self, candidate: int, counts: Counts, estimates_counts: Answers) -> None:
+        flat = np.ravel(estimates_counts)
+        if flat.size != counts.size:
+            refuse_estimates()
+        self.candidates.append(candidate)
+        self.counts.append(counts)
+        self.estimates.append(flat)
+
+
 @dataclass(frozen=True)
 class GridScore:
     """A score in integers."""
@@ -104,16 +126,52 @@ class GridScore:
     def of(self, candidate: int, counts: Counts, estimates_counts: Answers) -> int:
         """The integer score of one candidate."""
         on_grid = grid_estimates(estimates_counts, counts.size, ESTIMATE_GRID)
-        if float(np.abs(on_grid).sum(dtype=np.float64)) > MAX_COUNT * ESTIMATE_GRID:
+        return int(self._of_rows(np.array([candidate]), counts[None], on_grid[None])[0])
+
+    def of_all(self, counts: Iterable[Counts], estimates_counts: Iterable[Answers]) -> Counts:
+        """The integer scores of all candidates, in their order.
+
+        Candidates with as many cells are taken together, for speed. All of it is integer arithmetic
+        without overflow, so that no score depends on which others it is computed with.
+        """
+        scores = np.empty(len(self.weights), dtype=np.int64)
+        waiting: dict[tuple[int, int], _Waiting] = {}
+        pairs = zip(counts, estimates_counts, strict=True)
+        for candidate, (of_candidate, estimates) in zip(range(len(scores)), pairs, strict=True):
+            key = (of_candidate.size, self._summed(candidate, of_candidate.size))
+            waiting.setdefault(key, _Waiting()).add(candidate, of_candidate, estimates)
+            if len(waiting[key].candidates) * of_candidate.size >= _TOGETHER:
+                self._settle(scores, waiting.pop(key))
+        for rest in waiting.values():
+            self._settle(scores, rest)
+        return scores
+
+    def _settle(self, scores: Counts, waiting: _Waiting) -> None:
+        counts = np.stack(waiting.counts)
+        on_grid = grid_estimates(np.concatenate(waiting.estimates), counts.size, ESTIMATE_GRID)
+        candidates = np.array(waiting.candidates)
+        scores[candidates] = self._of_rows(candidates, counts, on_grid.reshape(counts.shape))
+
+    def _of_rows(
+        self,
+        candidates: Int64[np.ndarray, " some"],
+        counts: Int64[np.ndarray, "some cells"],
+        on_grid: Int64[np.ndarray, "some cells"],
+    ) -> Counts:
+        """Scores of candidates with as many cells, of which as many are summed."""
+        if float(np.abs(on_grid).sum(axis=1, dtype=np.float64).max()) > MAX_COUNT * ESTIMATE_GRID:
             raise SettingsError("the estimates of a marginal add up to more than any number of records.")
         errors = np.abs(counts * ESTIMATE_GRID - on_grid)
-        summed = errors
-        if self.summed_cells is not None and self.summed_cells[candidate] < errors.size:
-            largest = self.summed_cells[candidate]
-            summed = np.partition(errors, -largest)[-largest:]
+        largest = self._summed(int(candidates[0]), errors.shape[1])
+        summed = errors if largest >= errors.shape[1] else np.partition(errors, -largest, axis=1)[:, -largest:]
         above = np.maximum(summed - self.threshold, 0) if self.threshold else summed
-        blended = self.cell * int(errors.max()) + self.l1 * int(above.sum())
-        return int(self.weights[candidate]) * (blended - int(self.penalties[candidate]))
+        blended = self.cell * errors.max(axis=1) + self.l1 * above.sum(axis=1)
+        scores: Counts = self.weights[candidates] * (blended - self.penalties[candidates])
+        return scores
+
+    def _summed(self, candidate: int, cells: int) -> int:
+        """How many errors of a candidate are summed."""
+        return cells if self.summed_cells is None else min(self.summed_cells[candidate], cells)
 
     def described(self) -> list[object]:
         """The public numbers of the score, for the ledger's digest."""
@@ -132,7 +190,12 @@ def grid_estimates(estimates_counts: Answers, size: int, grid: int) -> Counts:
     """Public estimates in units of 1/grid of a count, flat; refused unless finite, in range and one a query."""
     flat = np.asarray(estimates_counts, dtype=np.float64).ravel()
     if flat.size != size or not np.isfinite(flat).all() or np.abs(flat).max() > MAX_COUNT:
-        raise SettingsError(
-            f"estimates must be finite, at most {MAX_COUNT:,} counts in size, and one for each query of the family."
-        )
+        refuse_estimates()
     return np.rint(flat * grid).astype(np.int64)
+
+
+def refuse_estimates() -> NoReturn:
+    """Say what estimates must be."""
+    raise SettingsError(
+        f"estimates must be finite, at most {MAX_COUNT:,} counts in size, and one for each query of the family."
+    )

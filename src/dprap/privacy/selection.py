@@ -7,9 +7,20 @@ distribution, and taking the K largest at once equals K successive picks without
 
 **How it is drawn.** Not by floating-point Gumbel noise, whose finite resolution an attacker could exploit, but by exact
 integer arithmetic: candidates with equal scores are alike, so count the candidates at each score level, give each level
-the weight count·exp(−η·distance from the top) as a 256-bit integer, draw a uniform integer below their sum, and then a
-uniform candidate within the level. Rounding of the weights is below 2^-240 of the total (at most 2^24 levels, 2^30
-candidates and 2^-320 a step), that is a δ of 10^-72: it needs no mention.
+the weight count·exp(−η·distance from the top) in fixed point, draw a uniform integer below their sum, and then a
+uniform candidate within the level.
+
+**Rounding.** A weight is 2^320·exp(−η·d), with d a whole number below 2^64. It is the product of one factor for each of
+the eight bytes of d. The factor of byte b at place j is the b-th power of exp(−η·256^j), by repeated multiplication; each
+multiplication of numbers up to 2^320 errs by one unit and hands on the errors of both arguments. So a factor is off by less than
+2·256 units, and a weight by less than 8·(2·256 + 1) < 2^13 units, 2^-307 of the weight of the top. A draw is made only
+while the best open candidate weighs at least 2^-32 of the top; else the weights are made anew from that candidate on. With at
+most 2^30 candidates the weights are off by less than 2^30·2^-307·2^32 = 2^-245 of their sum, that is a δ of 10^-73: it
+needs no mention.
+
+**Picks in turn.** `pick_in_turn` makes k picks of which each may choose from other candidates than the one before. Which
+ones is a function of public data and of the picks before, so that the k picks are an adaptive composition of k
+exponential mechanisms, each with its own ρ. The scores are the same for all of them.
 
 **Not protected**: the time a selection takes depends on the number of distinct score levels (as OpenDP's rejection sampler
 depends on the scores). Someone who can time the steward's process learns something that was not paid for.
@@ -17,11 +28,11 @@ depends on the scores). Someone who can time the steward's process learns someth
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Int64
@@ -30,7 +41,15 @@ from dprap.accounting.zcdp import Rho
 from dprap.errors import BudgetError, SettingsError
 from dprap.privacy.entropy import Entropy
 
-_BITS = 256
+_BITS = 320
+# Weights are made anew once the best open candidate weighs less than this share of the top's, in bits.
+_LEAST_BITS = 32
+# A digit of a distance, in bits, and how many of them a 64-bit distance has.
+_DIGIT_BITS = 8
+_DIGITS = 8
+
+OpenAfter: TypeAlias = Callable[[Sequence[int]], Int64[np.ndarray, " open"]]
+"""Gives the candidates that are open after the picks so far, at least one, in increasing order."""
 
 
 def inverse_temperature(sensitivity: int, rho: Rho) -> float:
@@ -86,24 +105,67 @@ def _levels(scores: Int64[np.ndarray, " candidates"]) -> tuple[list[int], list[i
     return values[::-1].tolist(), counts[::-1].tolist()
 
 
+def pick_in_turn(
+    scores: Int64[np.ndarray, " candidates"], *, k: int, eta: float, entropy: Entropy, open_after: OpenAfter
+) -> list[int]:
+    """Indices of k candidates, each by an exponential-mechanism pick among those that are open then.
+
+    `open_after` is public: a function of public data and of the picks that it is given.
+    """
+    ascending, level_of = np.unique(scores, return_inverse=True)
+    levels: list[int] = ascending[::-1].tolist()
+    level_of = len(levels) - 1 - level_of
+    top, weights = 0, _level_weights(levels, eta)
+    picked: list[int] = []
+    for _ in range(k):
+        places = open_after(picked)
+        counts = np.bincount(level_of[places], minlength=len(levels))
+        best = int(np.flatnonzero(counts)[0])
+        # What was closed may be open again, so that the best may also stand above the level that has weight one.
+        if not 0 <= best - top < len(weights) or weights[best - top] < 1 << (_BITS - _LEAST_BITS):
+            top, weights = best, _level_weights(levels[best:], eta)
+        level = top + _draw_level(counts[top:].tolist(), weights, entropy)
+        members = places[level_of[places] == level]
+        picked.append(int(members[entropy.below(len(members))]))
+    return picked
+
+
 def _level_weights(levels: list[int], eta: float) -> list[int]:
     """exp(−η·(top − level)) in fixed point, for descending levels; stops (implicitly zero) once it underflows."""
-    working_bits = _BITS + 64
-    weights = [1 << working_bits]
-    factors: dict[int, int] = {}
-    with localcontext() as context:
-        context.prec = 120
-        exact_eta = Decimal(eta)
-        for above, level in itertools.pairwise(levels):
-            gap = above - level
-            factor = factors.get(gap)
-            if factor is None:
-                factor = factors[gap] = int((-exact_eta * gap).exp() * (1 << working_bits))
-            weight = (weights[-1] * factor) >> working_bits
-            if weight == 0:
+    factors = [_Powers(eta, place) for place in range(_DIGITS)]
+    top = levels[0]
+    weights = []
+    for level in levels:
+        distance = top - level
+        weight = 1 << _BITS
+        for powers in factors:
+            if distance & 255:
+                weight = (weight * powers[distance & 255]) >> _BITS
+            distance >>= _DIGIT_BITS
+            if not distance:
                 break
-            weights.append(weight)
+        if weight == 0:
+            break
+        weights.append(weight)
     return weights
+
+
+class _Powers:
+    """Powers of exp(−η·256^place) in fixed point, made as they are asked for."""
+
+    def __init__(self, eta: float, place: int) -> None:
+        self._eta, self._place = eta, place
+        self._powers = [1 << _BITS]
+
+    def __getitem__(self, power: int) -> int:
+        if len(self._powers) == 1:
+            with localcontext() as context:
+                context.prec = 120
+                base = (-Decimal(self._eta) * (1 << (_DIGIT_BITS * self._place))).exp()
+                self._powers.append(int(base * (1 << _BITS)))
+        while len(self._powers) <= power:
+            self._powers.append((self._powers[-1] * self._powers[1]) >> _BITS)
+        return self._powers[power]
 
 
 def _draw_level(counts: list[int], weights: list[int], entropy: Entropy) -> int:

@@ -43,11 +43,16 @@ class Steps:
         self._taken = 0
         self._spent = Fraction(0)
         self._busy = threading.Lock()
+        self._codes: str | None = None
 
     @property
     def spent(self) -> Fraction:
         """Charges of the steps taken so far (on a resumed run, of those replayed so far)."""
         return self._spent
+
+    def under(self, maps: dict[str, list[int]]) -> None:
+        """All later steps are about the codes that these maps give."""
+        self._codes = digest_of([self._codes, maps])
 
     def take(
         self,
@@ -77,6 +82,8 @@ class Steps:
             raise SettingsError("the curator is in the middle of a step: estimates and other threads must not call it.")
         try:
             with self._stopwatch.running():
+                if self._codes is not None:
+                    terms = {**(terms or {}), "codes": self._codes}
                 digest = digest_of([verb, [*(terms or {}).values(), *described], str(rho)])
                 event = {"of": described, "count": len(described), "stddev_counts": stddev_counts, **(terms or {})}
                 return self._take(verb, digest, rho, _shortened(event), exact, draw)
@@ -121,7 +128,7 @@ def _shortened(value: Any) -> Any:
     return [_shortened(each) for each in value[:MOST_NAMED]] if isinstance(value, list) else value
 
 
-def digest_of(described: list[Any]) -> str:
+def digest_of(described: Any) -> str:
     """A digest of public plain data."""
     return hashlib.sha256(json.dumps(described).encode()).hexdigest()
 

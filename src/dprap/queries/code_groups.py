@@ -36,8 +36,8 @@ def whole_numbers(groups: Any) -> Groups:
     if groups is None:
         return None
     if any(isinstance(group, (tuple, list)) for group in groups):
-        return tuple(tuple(int(operator.index(code)) for code in group) for group in groups)
-    return tuple(int(operator.index(start)) for start in groups)
+        return tuple(tuple(map(operator.index, group)) for group in groups)
+    return tuple(map(operator.index, groups))
 
 
 def check_groups(name: str, groups: Groups) -> None:

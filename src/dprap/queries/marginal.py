@@ -115,9 +115,9 @@ class Marginal:
             return np.zeros((len(cells), 0), dtype=np.int64)
         return np.stack(np.unravel_index(cells, self.shape(domain)), axis=1)
 
-    def subsets(self, *, smallest: int = 1) -> Iterable[Marginal]:
-        """All marginals over at least `smallest` of these columns, in their order, smaller ones first; groups stay."""
-        for size in range(smallest, len(self.columns) + 1):
+    def subsets(self, *, smallest: int = 1, largest: int | None = None) -> Iterable[Marginal]:
+        """All marginals over `smallest` to `largest` of these columns, in their order, smaller ones first; groups stay."""
+        for size in range(smallest, (len(self.columns) if largest is None else largest) + 1):
             for chosen in combinations(self.groups_by_column(), size):
                 yield Marginal(tuple(name for name, _ in chosen), tuple(groups for _, groups in chosen))
 

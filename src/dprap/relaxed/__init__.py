@@ -2,16 +2,21 @@
 
 rows       the noun: probabilities of all codes in all rows, and the rows' weights
 marginals  answers of any query family on rows
+gradient   the gradient of rows' distance from marginals
+adam       one step of a fit, given the gradient
 fit        rows fitted to noisy marginals; what every fit takes and returns
 simplex    the nearest distribution to noisy shares
 rounding   records drawn from rows, column by column
+drawn      answers on drawn records, for functions with too many cells for a table
 exchange   records whose joint counts too are near what the rows say
-jax        the compiled fits of the method rap, and custom functions; imported when used
+jax        the compiled fits of the method rap; imported when used
 
 Nothing but `jax` loads JAX, so that reading, counting and answering do without it.
 """
 
-from dprap.relaxed.fit import FitResult, FitSettings, Target, fit
+from dprap.relaxed.adam import FitSettings
+from dprap.relaxed.fit import FitResult, fit
+from dprap.relaxed.gradient import Target
 from dprap.relaxed.marginals import answers, cell_table
 from dprap.relaxed.rounding import round_rows
 from dprap.relaxed.rows import RelaxedDataset, uniform_weights

@@ -17,9 +17,9 @@ Everything here is post-processing of public rows by public randomness.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 from jaxtyping import Bool, Float32, Int64
@@ -29,6 +29,9 @@ from dprap.domain import Domain
 from dprap.relaxed.marginals import cell_table
 from dprap.relaxed.rounding import Owners, share_out, systematic_columns
 from dprap.relaxed.rows import RelaxedDataset
+
+# Records whose cells are computed at once, so that intermediate numbers stay in the cache.
+_BLOCK = 1 << 14
 
 Records = list[CodeColumn]
 Broken = Callable[[Records], Bool[np.ndarray, " records"]]
@@ -53,6 +56,8 @@ class ExchangeSettings:
         usual_looks: A pass looks at each marginal once for each of its columns. Where that is
             more often than this (64 marginals of three columns), there are fewer passes, so that
             the cost does not grow with the workload.
+        most_looks: Beyond this (2,048 marginals of three columns) only some marginals are matched,
+            the last ones that are given, so that a table of very many columns is drawn in time.
         block_records: Pairs are drawn within blocks of about this many records. Owners with far
             fewer are taken together, so that nearly every record finds a partner; owners with
             more are cut, so that a sample of the blocks is a sample of the records.
@@ -72,6 +77,7 @@ class ExchangeSettings:
     passes: int = 48
     least_passes: int = 12
     usual_looks: int = 192
+    most_looks: int = 6144
     block_records: int = 32
     exchange_records: int = 1 << 17
     chunk_records: int = 1 << 19
@@ -95,7 +101,7 @@ def draw_jointly(
 
     Args:
         relaxed: The rows to draw from.
-        marginals: The sets of columns whose counts matter.
+        marginals: The sets of columns whose counts matter; where they are too many, the last most.
         rows: Number of records in all.
         seed: Seed of public randomness.
         amend: Replaces records that break a constraint; applied before exchanges.
@@ -150,19 +156,21 @@ class _Counts:
 
     def add(self, records: Records, count: int) -> None:
         """Count more records, of which `count · share` were expected in each cell."""
-        found = np.bincount(self.cells(records, slice(None)), minlength=len(self.excess))
+        cells = np.empty(count, np.int64)
+        for start in range(0, count, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            cells[block] = self.cells([records[position][block] for position in self.positions])
+        found = np.bincount(cells, minlength=len(self.excess))
         self.excess += (found - count * self._shares.astype(np.float64)).astype(np.float32)
 
-    def cells(
-        self, records: Records, which: slice | Int64[np.ndarray, " chosen"], *, without: int = -1
-    ) -> Int64[np.ndarray, " chosen"]:
-        """Cells of some records; with `without`, as if that column had code 0."""
-        parts = (
-            records[position][which].astype(np.int64) * stride
-            for position, stride in zip(self.positions, self.strides, strict=True)
-            if position != without
-        )
-        return np.asarray(sum(parts))
+    def cells(self, codes: Sequence[CodeColumn], *, without: int = -1) -> Int64[np.ndarray, " chosen"]:
+        """Cells of records with these codes of the marginal's columns; `without`, as if that one had code 0."""
+        found: Int64[np.ndarray, " chosen"] = np.zeros(len(codes[0]), np.int64)
+        scratch = np.empty_like(found)
+        for position, stride, column in zip(self.positions, self.strides, codes, strict=True):
+            if position != without:
+                found += np.multiply(column, stride, out=scratch, dtype=np.int64)
+        return found
 
 
 def _matched(
@@ -175,11 +183,19 @@ def _matched(
     domain = relaxed.domain
     room = max(settings.cells_per_record * count, 1 << 16)
     kept: list[frozenset[str]] = []
+    with_column: dict[str, set[int]] = {name: set() for name in domain}
     for columns in sorted({frozenset(each) for each in marginals}, key=lambda each: (-len(each), sorted(each))):
         size = domain.size_of(tuple(columns))
-        if len(columns) > 1 and size <= room and not any(columns <= other for other in kept):
+        if len(columns) > 1 and size <= room and not set.intersection(*(with_column[name] for name in columns)):
+            for name in columns:
+                with_column[name].add(len(kept))
             kept.append(columns)
             room -= size
+    if sum(map(len, kept)) > settings.most_looks:
+        last = {frozenset(columns): place for place, columns in enumerate(marginals)}
+        kept.sort(key=lambda columns: -last[columns])
+        looks = accumulate(map(len, kept))
+        kept = [columns for columns, so_far in zip(kept, looks, strict=True) if so_far <= settings.most_looks]
     ordered = [tuple(sorted(columns, key=domain.position)) for columns in kept]
     return [_Counts(domain, columns, relaxed) for columns in ordered]
 
@@ -236,7 +252,10 @@ class _Exchange:
         differ = column[one] != column[other]
         one, other = one[differ], other[differ]
         tables = self._of_column[position]
-        moves = [_Move.of(table, self._records, position, one, other) for table in tables]
+        needed = sorted({each for table in tables for each in table.positions})
+        codes_one = {each: self._records[each][one].astype(np.int64) for each in needed}
+        codes_other = {each: self._records[each][other].astype(np.int64) for each in needed}
+        moves = [_Move.of(table, position, codes_one, codes_other) for table in tables]
         gain = np.zeros(len(one), np.float32)
         for table, move in zip(tables, moves, strict=True):
             gain += move.gain(table.excess)
@@ -299,17 +318,15 @@ class _Move:
     def of(
         cls,
         table: _Counts,
-        records: Records,
         position: int,
-        one: Int64[np.ndarray, " pairs"],
-        other: Int64[np.ndarray, " pairs"],
+        codes_one: Mapping[int, Int64[np.ndarray, " pairs"]],
+        codes_other: Mapping[int, Int64[np.ndarray, " pairs"]],
     ) -> _Move:
         """The cells that the pairs would leave and enter by exchanging codes of a column."""
         stride = table.strides[table.positions.index(position)]
-        rest_one = table.cells(records, one, without=position)
-        rest_other = table.cells(records, other, without=position)
-        code_one = records[position][one].astype(np.int64) * stride
-        code_other = records[position][other].astype(np.int64) * stride
+        rest_one = table.cells([codes_one[each] for each in table.positions], without=position)
+        rest_other = table.cells([codes_other[each] for each in table.positions], without=position)
+        code_one, code_other = codes_one[position] * stride, codes_other[position] * stride
         return cls(
             (rest_one + code_one, rest_other + code_other),
             (rest_one + code_other, rest_other + code_one),

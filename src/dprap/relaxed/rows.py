@@ -13,7 +13,7 @@ from dprap.domain import Domain
 from dprap.errors import SettingsError
 
 # Below this logit a probability is zero in float32 for all purposes, and could never come back.
-_LOWEST_LOGIT = -25.0
+LOWEST_LOGIT = -25.0
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def normalise_logits(slices: Mapping[str, slice], logits: Relaxed, probabilities
         total = probabilities[block].sum(axis=0)
         probabilities[block] /= total
         part -= np.log(total)
-        np.maximum(part, _LOWEST_LOGIT, out=part)
+        np.maximum(part, LOWEST_LOGIT, out=part)
 
 
 def uniform_weights(rows: int) -> Float32[np.ndarray, " rows"]:

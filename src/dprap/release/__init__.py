@@ -14,6 +14,10 @@ conditions         conditions as Python values, and rows given that they hold
 question_language  questions in text, parsed into disjoint boxes of values
 breakdown          the numbers behind an answer, for all groups at once
 answer_question    the answer to a question, and how sure it is
+statistics_language  questions about numbers: mean, quantile, correlation and the like
+statistics_answers   their answers
+value_pieces         where values lie inside a code
+intervals/         how far an answer may be off
 """
 
 from dprap.release.files import ReleaseError, load

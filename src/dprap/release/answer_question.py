@@ -3,7 +3,8 @@
 The count comes from the relaxed rows (or, for methods without them, from the published answers). Where a measured marginal
 covers the question's columns, its own noisy count stands beside it: the sum of the cells asked for, with standard error
 σ·√(Σ wᵢ²), where wᵢ is the part of cell i that is asked for. Where the question is a query of the workload, the certificate
-bounds its error, and says whether it covers the same count in the synthetic table.
+bounds its error, and says whether it covers the same count in the synthetic table. Every count has an interval where the
+release's error table covers its class (`dprap.release.intervals`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import numpy as np
 from dprap.errors import WorkloadError
 from dprap.release import breakdown
 from dprap.release.certified import TableBound, published_table, rounded_up
+from dprap.release.intervals import Interval, Kind
+from dprap.release.intervals.interval import DEFAULT_LEVEL, count_intervals
 from dprap.release.question_language import parse
 from dprap.release.release import Release
 
@@ -42,6 +45,7 @@ class Group:
     share: float
     measured: Measured | None
     certified_error: float | None
+    interval: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -57,21 +61,35 @@ class Answered:
     confidence: float | None
     cut: tuple[str, ...]
     table: TableBound | None = None
+    interval: Interval | None = None
 
     def lines(self) -> list[str]:
         """The answer as lines for people."""
         some_measured = any(group.measured for group in self.groups)
-        header = [*self.by, "count", "share", *(["measured", "± s.e."] if some_measured else [])]
+        level = next((each.level for each in self._intervals if each.known), None)
+        between = [] if level is None else [f"{level:.0%} interval"]
+        header = [*self.by, "count", *between, "share", *(["measured", "± s.e."] if some_measured else [])]
         body = [
-            [*group.values, *_numbers(group.count, group.share), *(_measured_texts(group) if some_measured else [])]
+            [
+                *group.values,
+                f"{group.count:,.1f}",
+                *(_interval_text(group.interval) for _ in between),
+                f"{group.share:.3%}",
+                *(_measured_texts(group) if some_measured else []),
+            ]
             for group in self.groups
         ]
         if self.by:
-            body.append(["all", *[""] * (len(self.by) - 1), *_numbers(self.count, self.share)])
-        return [*_aligned(header, body, left=len(self.by)), *self._remarks()]
+            whole = [f"{self.count:,.1f}", *(_interval_text(self.interval) for _ in between), f"{self.share:.3%}"]
+            body.append(["all", *[""] * (len(self.by) - 1), *whole])
+        return [*aligned(header, body, left=len(self.by)), *self._remarks()]
+
+    @property
+    def _intervals(self) -> list[Interval]:
+        return [each for each in (self.interval, *(group.interval for group in self.groups)) if each is not None]
 
     def _remarks(self) -> list[str]:
-        found = []
+        found = self._of_intervals()
         bounds = [group.certified_error for group in self.groups if group.certified_error is not None]
         if bounds and self.confidence is not None:
             which = "each line" if self.by else "the count"
@@ -84,12 +102,24 @@ class Answered:
             found.append(
                 f"measured: the noisy counts of {', '.join(origins)} alone, with the standard error of their noise"
             )
-        elif not bounds:
+        elif not bounds and not any(each.known for each in self._intervals):
             found.append(
                 "the count comes from the fit; no measurement covers these columns code by code, so its error is not known"
             )
         found.extend(f"{name}: the question cuts a bin; its records are taken as evenly spread" for name in self.cut)
         return found
+
+    def _of_intervals(self) -> list[str]:
+        """What the intervals rest on, and what is in them."""
+        shown = [group.interval for group in self.groups if group.interval is not None]
+        if not shown:
+            return []
+        first = shown[0]
+        if not first.known:
+            return [f"{first.basis}, no interval: the release does not tell how far such a count may be off"]
+        holds = "noise, what was not measured, and fit"
+        beyond = ", and sampling from a population" if first.population else "; sampling is not in it (--population)"
+        return [f"interval: {first.basis}; it holds {holds}{beyond}"]
 
     def _same_in_table(self, bound_counts: float) -> str:
         """What the certificate says of the same count in the synthetic table."""
@@ -114,8 +144,22 @@ class Answered:
         return data
 
 
-def ask(release: Release, question: str, by: Sequence[str] = ()) -> Answered:
+def ask(
+    release: Release,
+    question: str,
+    by: Sequence[str] = (),
+    *,
+    level: float = DEFAULT_LEVEL,
+    population: bool = False,
+) -> Answered:
     """Answer a question, for all records it asks for and broken down by the values of some columns.
+
+    Args:
+        release: The release.
+        question: What is asked, such as "age in 30..39 and sex = F".
+        by: Columns whose values break the answer down.
+        level: Of the intervals, between 0.5 and 0.99.
+        population: Whether intervals are about a population of which the records are a sample.
 
     >>> from dprap import synthesize
     >>> from dprap.datasets import example, example_schema
@@ -137,8 +181,17 @@ def ask(release: Release, question: str, by: Sequence[str] = ()) -> Answered:
         )
     asked = breakdown.Asked(release.schema, tuple(parse(question, release.schema)), by)
     shares = breakdown.shares(release, asked)
-    groups = _groups(release, asked, shares)
+    groups = _groups(release, asked, shares, level=level, population=population)
     share = float(shares.sum())
+    pinned = tuple(name for name in asked.columns if any(name in box for box in asked.boxes))
+    (whole,) = count_intervals(
+        release,
+        pinned,
+        np.array([share * release.rows]),
+        kind=Kind.CELL if _is_cell(asked, pinned) else Kind.RANGE,
+        level=level,
+        population=population,
+    )
     return Answered(
         question=question,
         by=by,
@@ -149,16 +202,44 @@ def ask(release: Release, question: str, by: Sequence[str] = ()) -> Answered:
         confidence=None if release.certificate is None else release.certificate.confidence,
         cut=asked.cut_columns,
         table=published_table(release),
+        interval=whole,
     )
 
 
-def _groups(release: Release, asked: breakdown.Asked, shares: breakdown.Table) -> list[Group]:
+def _is_cell(asked: breakdown.Asked, columns: Sequence[str]) -> bool:
+    """Whether exactly one code of each of these columns is asked for."""
+    if len(asked.boxes) != 1:
+        return False
+    weights = asked.weights[0]
+    return all(
+        name in weights and np.count_nonzero(weights[name]) == 1 and weights[name].max() == 1 for name in columns
+    )
+
+
+def _interval_text(interval: Interval | None) -> str:
+    if interval is None or interval.low is None or interval.high is None:
+        return "none"
+    return f"{interval.low:,.0f} to {interval.high:,.0f}"
+
+
+def _groups(
+    release: Release, asked: breakdown.Asked, shares: breakdown.Table, *, level: float, population: bool
+) -> list[Group]:
     measured = breakdown.measured(release, asked)
     certified = breakdown.certified(release, asked)
     wanted = asked.part_of_cells(asked.by) > 0
     bound = None if release.certificate is None else release.certificate.upper_bound_counts
+    free = [name for name in asked.columns if name not in asked.by]
+    intervals = count_intervals(
+        release,
+        asked.columns,
+        shares.ravel() * release.rows,
+        kind=Kind.CELL if _is_cell(asked, free) else Kind.RANGE,
+        level=level,
+        population=population,
+    )
     found = []
-    for codes in np.ndindex(asked.shape):
+    for place, codes in enumerate(np.ndindex(asked.shape)):
         if asked.by and not wanted[codes]:
             continue  # the question itself leaves this group out
         known = np.isfinite(measured.standard_errors[codes])
@@ -173,13 +254,10 @@ def _groups(release: Release, asked: breakdown.Asked, shares: breakdown.Table) -
                 if known
                 else None,
                 certified_error=bound if certified[codes] else None,
+                interval=intervals[place],
             )
         )
     return found
-
-
-def _numbers(count: float, share: float) -> tuple[str, str]:
-    return f"{count:,.1f}", f"{share:.3%}"
 
 
 def _measured_texts(group: Group) -> tuple[str, str]:
@@ -187,7 +265,7 @@ def _measured_texts(group: Group) -> tuple[str, str]:
     return ("", "") if measured is None else (f"{measured.count:,.1f}", f"{measured.standard_error:,.1f}")
 
 
-def _aligned(header: list[str], body: list[list[str]], *, left: int) -> list[str]:
+def aligned(header: list[str], body: list[list[str]], *, left: int) -> list[str]:
     """A table: the first `left` columns aligned to the left, numbers to the right."""
     rows = [header, *([*row, *[""] * (len(header) - len(row))] for row in body)]
     widths = [max(len(row[position]) for row in rows) for position in range(len(header))]

@@ -83,6 +83,13 @@ def shares(release: Release, asked: Asked) -> Table:
     return total
 
 
+def joint_shares(release: Release, box: Box, by: tuple[str, ...], columns: tuple[str, ...]) -> Table:
+    """Shares of all records in a box, by the values of some columns and the codes of others, of which all count whole."""
+    rest = {name: values for name, values in box.items() if name not in columns}
+    asked = Asked(release.schema, (rest,), (*by, *columns))
+    return shares(release, asked)
+
+
 def _box_shares(relaxed: RelaxedDataset, box: dict[str, CodeWeights], by: tuple[str, ...]) -> Table:
     """Mean over rows of the product over columns, since the columns of a relaxed row are independent."""
     rows = np.asarray(relaxed.weights, dtype=np.float64)

@@ -15,11 +15,13 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dprap.array_types import Answers
 from dprap.encoding import Codes
 from dprap.queries.custom import NamedCustom
 from dprap.relaxed import RelaxedDataset, answers
@@ -61,9 +63,46 @@ def table_bound(release: Release, codes: Codes) -> TableBound:
         return TableBound(codes.rows, certificate.upper_bound_counts)
     if any(isinstance(family, NamedCustom) for family in release.workload.families):
         return TableBound(codes.rows, None)
+    shares = table_answers(codes, release.workload.families)
     return TableBound(
-        codes.rows, certificate.upper_bound_counts + _distance_to_fit_counts(release, release.relaxed, codes)
+        codes.rows, certificate.upper_bound_counts + _distance_to_fit_counts(release, release.relaxed, shares)
     )
+
+
+class ChunkBound:
+    """The bound of a table that is drawn chunk by chunk and never whole in memory.
+
+    It adds the answers of the chunks up, and takes their distance to the fit at the end. A table of
+    this kind was not certified itself.
+    """
+
+    def __init__(self, release: Release) -> None:
+        self._release = release
+        self._rows = 0
+        families = release.workload.families
+        unknown = any(isinstance(family, NamedCustom) for family in families)
+        self._is_known = release.certificate is not None and not unknown
+        self._counts: list[np.ndarray] = [np.zeros(size) for size in release.workload.sizes] if self._is_known else []
+
+    def watching(self, chunks: Iterable[Codes]) -> Iterator[Codes]:
+        """The chunks as they are, each counted before it is handed on."""
+        for codes in chunks:
+            self._rows += codes.rows
+            if self._is_known:
+                shares = table_answers(codes, self._release.workload.families)
+                for total, of_chunk in zip(self._counts, shares, strict=True):
+                    total += of_chunk * codes.rows
+            yield codes
+
+    def bound(self) -> TableBound:
+        """The bound of all chunks together."""
+        certificate, relaxed = self._release.certificate, self._release.relaxed
+        if certificate is None or relaxed is None or not self._is_known:
+            return TableBound(self._rows, None)
+        shares = (total / self._rows for total in self._counts)
+        return TableBound(
+            self._rows, certificate.upper_bound_counts + _distance_to_fit_counts(self._release, relaxed, shares)
+        )
 
 
 def published_table(release: Release) -> TableBound | None:
@@ -120,10 +159,9 @@ def _number(release: Release, counts: float) -> str:
     return f"{rounded_up(counts, 1):,.1f}"
 
 
-def _distance_to_fit_counts(release: Release, relaxed: RelaxedDataset, codes: Codes) -> float:
+def _distance_to_fit_counts(release: Release, relaxed: RelaxedDataset, table_shares: Iterable[Answers]) -> float:
     """max_q |table_q − fit_q| over the workload, family by family."""
-    families = release.workload.families
     return release.rows * max(
         float(np.abs(shares - fitted.astype(np.float64)).max())
-        for shares, fitted in zip(table_answers(codes, families), answers(relaxed, families), strict=True)
+        for shares, fitted in zip(table_shares, answers(relaxed, release.workload.families), strict=True)
     )

@@ -22,6 +22,12 @@ from dprap.workload import Workload
 # possible records are repeated instead.
 _REDRAWS = 40
 
+MOST_ROWS_HELD = 10_000_000
+"""A longer table is never in memory whole: 14 columns of codes take 0.14 GB, and as much while they are drawn."""
+
+WRITTEN_ROWS = 1 << 20
+"""Rows that are decoded and written at a time: a row group of Parquet."""
+
 
 def matched_marginals(
     workload: Workload, measurements: Iterable[Measurement | QueryMeasurement]
@@ -47,6 +53,12 @@ def draw_table(
     chunks = draw_records(relaxed, schema, marginals, rows=rows, seed=seed, conditioned_on=conditioned_on)
     columns = zip(*(chunk.columns for chunk in chunks), strict=True)
     return Codes(relaxed.domain, tuple(np.concatenate(parts) for parts in columns))
+
+
+def sliced(codes: Codes) -> Iterator[Codes]:
+    """A table in chunks of the size in which it is decoded and written."""
+    for start in range(0, codes.rows, WRITTEN_ROWS):
+        yield Codes(codes.domain, tuple(column[start : start + WRITTEN_ROWS] for column in codes.columns))
 
 
 def draw_records(

@@ -6,6 +6,7 @@ synthetic.parquet     the synthetic table (or .csv); absent for methods that giv
 relaxed.npz           the relaxed data set: `probabilities` [one-hot, rows] and `weights` [rows]
 answers.npz           shares of the workload's queries, one array a family; only for methods without rows
 measurements.parquet  every noisy measurement with its standard deviation
+intervals.json        how far answers may be off, by kind, basis and size; absent where that was not found out
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import json
 import os
 import secrets
 import shutil
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -25,15 +27,17 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dprap.accounting.measurement import Certificate
 from dprap.accounting.neighbors import Relation
+from dprap.accounting.refined import RefinedColumn
 from dprap.documents import DocumentError, parse, read_text, require_finite
-from dprap.encoding import write_table
+from dprap.encoding import Codes, decode_chunks, write_chunks
 from dprap.errors import DprapError
 from dprap.limits import MAX_FAMILY_CELLS, MAX_RECORDS, MAX_SEED
 from dprap.public import PublicFacts
 from dprap.relaxed import RelaxedDataset
 from dprap.release.archive import read_arrays
-from dprap.release.certified import TableBound, table_bound
-from dprap.release.conditions import decoded_where
+from dprap.release.certified import ChunkBound, TableBound, table_bound
+from dprap.release.draw import MOST_ROWS_HELD, sliced
+from dprap.release.intervals.error_table import read_error_table
 from dprap.release.measurements import measurement_table, read_measurements
 from dprap.release.output_checks import check_output
 from dprap.release.release import Release, RunFacts
@@ -74,6 +78,7 @@ class ReleaseFile(BaseModel):
     workload: list[dict[str, Any]] = Field(min_length=1)
     certificate: Certificate | None
     certificate_share: dict[str, float] | None
+    refinement: dict[str, RefinedColumn] | None = None
 
 
 def save_release(
@@ -104,10 +109,7 @@ def save_release(
 def _write(release: Release, folder: Path, rows: int | None, table_format: str, seed: int | None) -> TableBound | None:
     saved = None
     if release.relaxed is not None:
-        codes = release.codes(rows, seed=seed)
-        saved = table_bound(release, codes)
-        table = decoded_where(codes, release.schema, {}, seed=release.facts.seed if seed is None else seed)
-        write_table(table, folder / f"synthetic.{table_format}", release.schema)
+        saved = _write_table(release, folder / f"synthetic.{table_format}", rows, seed)
         np.savez_compressed(
             folder / "relaxed.npz",
             probabilities=np.asarray(release.relaxed.probabilities, dtype=np.float32),
@@ -116,6 +118,8 @@ def _write(release: Release, folder: Path, rows: int | None, table_format: str, 
     if release.workload_shares is not None:
         arrays = {str(position): shares for position, shares in enumerate(release.workload_shares)}
         np.savez_compressed(folder / "answers.npz", **arrays)  # type: ignore[arg-type]
+    if release.errors is not None:
+        release.errors.save(folder / "intervals.json")
     release.schema.save(folder / "schema.yaml")
     pyarrow.parquet.write_table(
         measurement_table(release.measurements, release.schema.domain),
@@ -125,6 +129,23 @@ def _write(release: Release, folder: Path, rows: int | None, table_format: str, 
     described = _described(replace(release, saved=saved)).model_dump(mode="json")
     (folder / "release.json").write_text(json.dumps(described, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return saved
+
+
+def _write_table(release: Release, path: Path, rows: int | None, seed: int | None) -> TableBound:
+    """Draw, decode and write the synthetic table; returns its bound. A long one is never in memory whole."""
+    if (release.table_rows if rows is None else rows) <= MOST_ROWS_HELD:
+        codes = release.codes(rows, seed=seed)
+        saved = table_bound(release, codes)
+        _decode_to(path, release, sliced(codes), seed)
+        return saved
+    watch = ChunkBound(release)
+    _decode_to(path, release, watch.watching(release.chunks(rows, seed=seed)), seed)
+    return watch.bound()
+
+
+def _decode_to(path: Path, release: Release, chunks: Iterable[Codes], seed: int | None) -> None:
+    tables = decode_chunks(chunks, release.schema, seed=release.facts.seed if seed is None else seed)
+    write_chunks(tables, path, release.schema)
 
 
 def load(directory: Path | str) -> Release:
@@ -140,6 +161,7 @@ def load(directory: Path | str) -> Release:
         relaxed = _load_relaxed(directory / "relaxed.npz", schema)
         shares = _load_answers(directory / "answers.npz", workload)
         measurements = read_measurements(directory / "measurements.parquet", schema.domain)
+        errors = read_error_table(directory / "intervals.json")
     except Exception as error:  # decoders of files raise whatever they like where one is damaged
         raise ReleaseError(
             f"{directory} is damaged: {_cause(error)}. Get it again from whoever published it."
@@ -157,9 +179,11 @@ def load(directory: Path | str) -> Release:
         measurements=measurements,
         certificate=described.certificate,
         public=described.public,
+        refinement=described.refinement,
         saved=None
         if described.synthetic_rows is None
         else TableBound(described.synthetic_rows, described.synthetic_bound_counts),
+        errors=errors,
     )
 
 
@@ -230,6 +254,7 @@ def _described(release: Release) -> ReleaseFile:
         queries=workload.queries,
         workload=workload_entries(workload),
         certificate=certificate,
+        refinement=None if release.refinement is None else dict(release.refinement),
         # under add-remove neighbours the number of records is noisy: the certificate is stated in counts alone
         certificate_share=None
         if certificate is None or not release.rows_are_public

@@ -11,12 +11,17 @@ import pyarrow as pa
 import pyarrow.csv
 
 from dprap.errors import SettingsError
+from dprap.release.draw import MOST_ROWS_HELD
 from dprap.schema import Schema
 
-# Drawing a table holds, for each record, its relaxed row, a random point and its place in the order, and for each column
-# a code and the decoded value.
+# What is in memory of a table: for each of its records a relaxed row, a random point and a place in the order, and for
+# each column two copies of the code while it is drawn.
 _BYTES_A_RECORD = 32
-_BYTES_A_VALUE = 10
+_BYTES_A_VALUE = 4
+
+# Larger tables take days to draw, and say no more than smaller ones.
+_MOST_ROWS = 10**10
+_SECONDS_A_MILLION_ROWS = 2
 
 # A release without its table: noisy measurements and the relaxed rows.
 _LEAST_FREE_BYTES = 1 << 20
@@ -56,7 +61,12 @@ def check_rows(rows: int, schema: Schema) -> None:
     """Refuse a table that does not fit into this machine's memory."""
     if rows < 1:
         raise SettingsError(f"a table needs at least one row; {rows} asked for.")
-    needed = rows * (_BYTES_A_RECORD + _BYTES_A_VALUE * len(schema.columns))
+    if rows > _MOST_ROWS:
+        hours = rows * _SECONDS_A_MILLION_ROWS // 10**6 // 3600
+        raise SettingsError(
+            f"a table of {_shown(rows)} rows takes about {_shown(hours)} hours to draw. Ask for at most {_MOST_ROWS:,} rows."
+        )
+    needed = min(rows, MOST_ROWS_HELD) * (_BYTES_A_RECORD + _BYTES_A_VALUE * len(schema.columns))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > memory:
         raise SettingsError(

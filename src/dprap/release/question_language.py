@@ -28,7 +28,7 @@ Box: TypeAlias = Mapping[str, ValueSet]
 MAX_BOXES = 1000
 """Most boxes a question may fall into."""
 
-_TOKEN = re.compile(
+TOKEN = re.compile(
     r"""\s*(?:
         (?P<quoted>'[^']*'|"[^"]*"|`[^`]*`)
       | (?P<sign>\.\.|<=|>=|!=|<>|==|=|<|>|\(|\)|\{|\}|,)
@@ -71,7 +71,7 @@ def _tokens(question: str) -> list[_Token]:
     found: list[_Token] = []
     at, end = 0, len(question.rstrip())
     while at < end:
-        match = _TOKEN.match(question, at)
+        match = TOKEN.match(question, at)
         if match is None:
             raise WorkloadError(
                 f"cannot read the question from {question[at:].strip()[:20]!r} on. Is a quote left open?"

@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from html import escape
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from dprap.accounting.measurement import Certificate, Measurement, QueryMeasurement
+from dprap.accounting.refined import RefinedColumn
 from dprap.array_types import Answers
 from dprap.encoding import Codes
-from dprap.errors import SettingsError
+from dprap.errors import SettingsError, WorkloadError
+from dprap.limits import MAX_SEED
 from dprap.public import PublicFacts
-from dprap.queries import Family, Marginal
+from dprap.queries import Custom, Family, Marginal
 from dprap.relaxed import RelaxedDataset, answers
+from dprap.relaxed.drawn import DRAWN_RECORDS
 from dprap.release.certified import TableBound, accuracy, table_bound
 from dprap.release.conditions import conditioned, decoded_where
-from dprap.release.draw import draw_table, matched_marginals
+from dprap.release.draw import draw_records, draw_table, matched_marginals, sliced
 from dprap.release.expected import expected_stddev
+from dprap.release.intervals.error_table import ErrorTable
+from dprap.release.intervals.interval import Interval, count_intervals, statistic_interval
+from dprap.release.intervals.posterior import draw_rows
 from dprap.release.statement import PrivacyStatement
 from dprap.schema import Schema
 from dprap.workload import Workload
+
+if TYPE_CHECKING:
+    from dprap.release.answer_question import Answered
+    from dprap.release.statistics_answers import Figures
+
+_log = logging.getLogger("dprap")
 
 TableFormat = Literal["pandas", "polars", "arrow"]
 
@@ -45,13 +60,13 @@ class RunFacts:
     created: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Release:
     """What a run publishes: a relaxed data set (or plain answers), noisy measurements and the guarantee.
 
     `rows` is the number of records of the private table where that is public, else a noisy number that was paid for. `public` describes the
     public table that the run started from, if there was one. `saved` is the table that was written with the release,
-    `drawn` the default table if it was drawn already.
+    `errors` how far answers may be off, `drawn` the default table if it was drawn already.
     """
 
     schema: Schema
@@ -65,13 +80,44 @@ class Release:
     certificate: Certificate | None
     public: PublicFacts | None = None
     saved: TableBound | None = None
+    errors: ErrorTable | None = field(default=None, repr=False)
     drawn: Codes | None = field(default=None, repr=False, compare=False)
+    refinement: Mapping[str, RefinedColumn] | None = None
+
+    def __repr__(self) -> str:
+        kind = "answers alone" if self.relaxed is None else f"a synthetic table of {self.table_rows:,} rows"
+        records = f"{self.rows:,} records" if self.rows_are_public else f"about {self.rows:,} records"
+        lines = [
+            f"Release of {records} in {len(self.schema.columns)} columns, by {self.facts.method}",
+            f"  {self.guarantee}",
+            f"  {kind}; {self.workload.queries:,} queries answered, {len(self.measurements):,} measurements",
+            f"  {self.accuracy or 'no accuracy certificate'}",
+            '  .table()  .ask("…", by="…")  .answer(…)  .save("folder")',
+        ]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        head, *rest = repr(self).splitlines()
+        return f"<b>{escape(head)}</b><br>" + "<br>".join(escape(line.strip()) for line in rest)
 
     @property
     def guarantee(self) -> str:
         """The guarantee in a sentence, what of it was not used, and what it does not cover."""
         beyond = None if self.public is None else self.public.sentence()
-        return " ".join(text for text in (self.privacy.sentence(), self.privacy.unspent(), beyond) if text)
+        parts = (self.privacy.sentence(), self.privacy.unspent(), beyond, self.vouched)
+        return " ".join(text for text in parts if text)
+
+    @property
+    def vouched(self) -> str | None:
+        """Who vouches for entries of the schema that were taken from the data; None where there are none."""
+        words = [vouch.sentence(name) for name, vouch in self.schema.vouched.items()]
+        if not words:
+            return None
+        return (
+            "The guarantee takes the schema as public. Parts of it were taken from the data, and persons vouch for them: "
+            + "; ".join(words)
+            + "."
+        )
 
     @property
     def accuracy(self) -> str | None:
@@ -108,6 +154,102 @@ class Release:
             decoded_where(codes, self.schema, where or {}, seed=self.facts.seed if seed is None else seed), format
         )
 
+    def tables(
+        self,
+        m: int = 20,
+        rows: int | None = None,
+        *,
+        format: TableFormat = "pandas",  # noqa: A002
+        seed: int | None = None,
+    ) -> Iterator[Any]:
+        """Yield m synthetic tables that differ by what the release leaves open: noise, and what was not measured.
+
+        Analyse each table by itself and put the results together with `dprap.combine`. One table
+        alone, analysed as if its rows were people, has standard errors that are too small. The draws
+        show noise; the bias of relations that were not measured together they show in part, so that
+        combined standard errors are a lower limit there.
+        Each table is a draw around the fit, so each is a little farther from the truth than the
+        table of `table()`, which is the one that the certificate covers.
+
+        Args:
+            m: How many tables; twenty are enough for most analyses.
+            rows: Rows of each; `table_rows`, unless given.
+            format: pandas, polars or arrow.
+            seed: Of public randomness; the run's, unless given.
+
+        Yields:
+            Tables in the input's schema.
+
+        Raises:
+            SettingsError: There are fewer than two tables asked for, or the method makes none.
+
+        """
+        if m < 2:
+            raise SettingsError(f"what is open shows in the difference of tables: ask for 2 or more, not {m}.")
+        rows = self.table_rows if rows is None else rows
+        if rows < 1:
+            raise SettingsError(f"a table needs at least one row; {rows} asked for.")
+        relaxed = self._relaxed_or_refuse()
+        seed = self.facts.seed if seed is None else seed
+        marginals = matched_marginals(self.workload, self.measurements)
+        for number, drawn in enumerate(draw_rows(self, relaxed, draws=m, seed=seed)):
+            own = (seed + number + 1) % MAX_SEED
+            codes = draw_table(drawn, self.schema, marginals, rows=rows, seed=own)
+            yield as_format(decoded_where(codes, self.schema, {}, seed=own), format)
+
+    def interval(
+        self,
+        marginal: Marginal,
+        *,
+        level: float = 0.95,
+        population: bool = False,
+    ) -> list[Interval]:
+        """The interval of every cell of a marginal, in counts, in the order of `answer`.
+
+        Args:
+            marginal: The marginal, over single codes.
+            level: The probability that an interval holds the truth, between 0.5 and 0.99.
+            population: Whether the statement is about a population of which the records are a sample.
+
+        """
+        if marginal.groups is not None:
+            raise WorkloadError(f"intervals of {marginal} are of single codes. Leave the groups out, or use `ask`.")
+        counts = self.answer(marginal)[0].astype(np.float64) * self.rows
+        return count_intervals(self, marginal.columns, counts, level=level, population=population)
+
+    def ask(
+        self, question: str, by: str | Sequence[str] = (), *, level: float = 0.95, population: bool = False
+    ) -> Answered | Figures:
+        """Answer a question in words with intervals, such as "age in 30..39 and sex = F" or "mean age by sex"."""
+        from dprap.release.statistics_answers import answer
+
+        return answer(self, question, [by] if isinstance(by, str) else by, level=level, population=population)
+
+    def statistic_interval(
+        self,
+        statistic: Callable[[Release], float],
+        *,
+        columns: Sequence[str] | None = None,
+        level: float = 0.95,
+    ) -> Interval:
+        """The interval of any number that can be computed from a release: a correlation, a ratio of means, an index.
+
+        The statistic is computed on this release and on releases whose rows are draws of what the
+        measurements leave open. The first call makes the draws, which takes about as long as the run.
+
+        Args:
+            statistic: Computes the number from a release, by its `relaxed` rows or by `answer` and `ask`.
+            columns: The columns it depends on, for the `basis` of the answer; all of them, unless given.
+            level: The probability that the interval holds the truth, between 0.5 and 0.99.
+
+        """
+        return statistic_interval(self, statistic, columns=columns, level=level)
+
+    @cached_property
+    def draws(self) -> tuple[RelaxedDataset, ...]:
+        """Twenty draws of rows that the measurements allow, made when first asked for."""
+        return tuple(draw_rows(self, self._relaxed_or_refuse(), draws=20, seed=self.facts.seed))
+
     def codes(
         self, rows: int | None = None, *, where: Mapping[str, Any] | None = None, seed: int | None = None
     ) -> Codes:
@@ -130,6 +272,18 @@ class Release:
             conditioned_on=tuple(where or ()),
         )
 
+    def chunks(self, rows: int | None = None, *, seed: int | None = None) -> Iterator[Codes]:
+        """The records of `codes`, chunk by chunk, for tables that shall not be in memory whole."""
+        if self.drawn is not None and rows in (None, self.drawn.rows) and seed in (None, self.facts.seed):
+            return sliced(self.drawn)
+        return draw_records(
+            self._relaxed_or_refuse(),
+            self.schema,
+            matched_marginals(self.workload, self.measurements),
+            rows=self.table_rows if rows is None else rows,
+            seed=self.facts.seed if seed is None else seed,
+        )
+
     def table_bound(self, rows: int | None = None, *, seed: int | None = None) -> float | None:
         """The largest error, in counts among `rows` records, of the workload's answers on the table of these arguments.
 
@@ -140,9 +294,22 @@ class Release:
         return table_bound(self, self.codes(rows, seed=seed)).bound_counts
 
     def answer(self, queries: Workload | Family | Iterable[Family]) -> list[Answers]:
-        """Answers, as shares of all records, to every query of the given families, seen by the run or not."""
+        """Answers, as shares of all records, to every query of the given families, seen by the run or not.
+
+        They are expectations over the fitted rows. A custom function over more than 2^18 cells has none that can be
+        computed: it is answered on records drawn from the rows, which a warning in the log says.
+        """
         families = [queries] if not isinstance(queries, Iterable) else list(queries)
         if self.relaxed is not None:
+            for family in families:
+                if isinstance(family, Custom) and not family.is_table(self.relaxed.domain):
+                    _log.warning(
+                        "%s has too many cells for a table of values, so it is answered on %d records drawn from the "
+                        "fit (standard error at most %.4f).",
+                        family,
+                        DRAWN_RECORDS,
+                        0.5 / DRAWN_RECORDS**0.5,
+                    )
             return [np.asarray(shares) for shares in answers(self.relaxed, families)]
         known: dict[Family, Answers] = dict(zip(self.workload.families, self.workload_shares or (), strict=True))
         unknown = [family for family in families if family not in known]

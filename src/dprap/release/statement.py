@@ -22,6 +22,10 @@ class PrivacyStatement:
     max_rows_per_person: int
     accounting: str
     private: bool
+    discovery_rho: float = 0.0
+    """The part of ρ that was spent to find domains, before the run."""
+    discovery_delta: float = 0.0
+    """The part of δ that thresholds took then."""
 
     def __post_init__(self) -> None:
         if self.accounting not in tuple(Accounting):
@@ -42,18 +46,29 @@ class PrivacyStatement:
             f"{self.reason()}."
         )
 
+    def discovery(self) -> str | None:
+        """What was spent to find domains, in one sentence; None where nothing was."""
+        if not self.discovery_rho:
+            return None
+        share = self.discovery_rho / self.rho_planned
+        taken = f" and {self.discovery_delta:.3g} of δ" if self.discovery_delta else ""
+        return f"{share:.1%} of ρ{taken} was spent to find domains that were not known publicly."
+
     def reason(self) -> str:
         """Why the guarantee holds: what was proven about the run, and how it leads to ε and δ.
 
         It is the planned ρ that counts, since what a run leaves unspent may depend on its results.
         """
         zcdp = f"{self.rho_planned:.4g}-zCDP"
-        proof = proof_of(self.rho_planned, self.epsilon, self.delta, Accounting(self.accounting))
+        if self.discovery_delta:
+            zcdp += f", but for {self.discovery_delta:.3g} of δ,"
+        delta = self.delta - self.discovery_delta
+        proof = proof_of(self.rho_planned, self.epsilon, delta, Accounting(self.accounting))
         if proof is Accounting.PAPER:
             return f"because the run is {zcdp} (converted by the paper's formula)"
         if proof is Accounting.TIGHT:
             return f"because the run is {zcdp} (converted at the best order: tight accounting)"
-        alone = epsilon_from_rho(self.rho_planned, self.delta, Accounting.TIGHT)
+        alone = epsilon_from_rho(self.rho_planned, delta, Accounting.TIGHT)
         return (
             f"by the privacy loss of the whole run (exact accounting); that the run is {zcdp} is true as well, "
             f"but would by itself give ε = {alone:.4g}"

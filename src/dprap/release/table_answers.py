@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from dprap.array_types import Answers
+from dprap.counting import cell_numbers
 from dprap.encoding import Codes
-from dprap.queries import GRID, CellFamily, Custom, Family
+from dprap.queries import GRID, Custom, Family
 
 # Records whose contributions to a custom family stand in memory at once.
 _BLOCK = 1 << 12
@@ -34,20 +35,18 @@ def table_answers(codes: Codes, families: Iterable[Family]) -> Iterator[Answers]
 
     """
     for family in families:
-        if isinstance(family, Custom):
+        if isinstance(family, Custom) and not family.is_table(codes.domain):
             yield _custom_sums(codes, family) / (GRID * codes.rows)
         else:
             yield _cell_sums(codes, family) / codes.rows
 
 
-def _cell_sums(codes: Codes, family: CellFamily) -> np.ndarray:
-    """The family's linear map of the counts of all cells over its columns."""
-    cells = np.zeros(codes.rows, dtype=np.int64)
-    for name in family.columns:
-        cells *= codes.domain.size(name)
-        cells += codes.column(name)
+def _cell_sums(codes: Codes, family: Family) -> np.ndarray:
+    """The family's linear map of the counts of all cells over its columns; of a custom function, sums of values."""
+    shape = codes.domain.shape_of(family.columns)
+    cells = cell_numbers([codes.column(name) for name in family.columns], shape, codes.rows)
     counts = np.bincount(cells, minlength=codes.domain.size_of(family.columns))
-    return np.asarray(family.answers(counts.reshape(codes.domain.shape_of(family.columns)))).ravel()
+    return np.asarray(family.answers(counts.reshape(shape))).ravel()
 
 
 def _custom_sums(codes: Codes, family: Custom) -> np.ndarray:

@@ -18,7 +18,7 @@ def columns_section(release: Release, truth: Truth | None, *, private: bool) -> 
             silent.append(name)
         else:
             views.append(view)
-    cards = [_column_card(view, f"c{at}", private=private) for at, view in enumerate(views)]
+    cards = [_column_card(view, f"c{at}", release.rows, private=private) for at, view in enumerate(views)]
     missing = f"The release does not say anything about {', '.join(silent)} by themselves." if silent else None
     return el(
         "div",
@@ -74,13 +74,24 @@ def _anchor(views: list[ColumnView], view: ColumnView) -> str:
     return f"c{views.index(view)}"
 
 
-def _column_card(view: ColumnView, anchor: str, *, private: bool) -> Html:
+def _interval_text(bar: content.Bar, rows: int) -> Html | str:
+    """The interval as shares, greyed where the share is too noisy to publish."""
+    if bar.interval is None or bar.interval.low is None or bar.interval.high is None:
+        return "none"
+    text = f"{bar.interval.low / rows:.3%} to {bar.interval.high / rows:.3%}"
+    return el("span", f"{text}, too noisy", class_="noisy") if bar.noisy else text
+
+
+def _column_card(view: ColumnView, anchor: str, rows_of_release: int, *, private: bool) -> Html:
     with_truth = any(bar.truth is not None for bar in view.bars)
-    header = ["value", "synthetic", "measured", "± s.e.", *(["truth"] if with_truth else [])]
+    with_interval = any(bar.interval is not None and bar.interval.known for bar in view.bars)
+    between = ["95% interval"] if with_interval else []
+    header = ["value", "synthetic", *between, "measured", "± s.e.", *(["truth"] if with_truth else [])]
     rows = [
         [
-            bar.label,
-            f"{bar.synthetic:.3%}",
+            el("span", bar.label, class_="noisy") if bar.noisy else bar.label,
+            el("span", f"{bar.synthetic:.3%}", class_="noisy") if bar.noisy else f"{bar.synthetic:.3%}",
+            *(_interval_text(bar, rows_of_release) for _ in between),
             "–" if bar.measured is None else f"{bar.measured:.3%}",
             "–" if bar.standard_error is None else f"{bar.standard_error:.3%}",
             *([] if not with_truth else ["–" if bar.truth is None else f"{bar.truth:.3%}"]),
@@ -98,7 +109,7 @@ def _column_card(view: ColumnView, anchor: str, *, private: bool) -> Html:
             el("h3", view.name),
             el(
                 "span",
-                f"{view.kind} · {view.codes:,}{'' if view.measured_by else ' · not measured alone'}",
+                f"{view.kind} · {view.codes:,}{_merged(view)}{'' if view.measured_by else ' · not measured alone'}",
                 class_="meta",
             ),
             class_="head",
@@ -112,3 +123,8 @@ def _column_card(view: ColumnView, anchor: str, *, private: bool) -> Html:
         class_="card column",
         id=anchor,
     )
+
+
+def _merged(view: ColumnView) -> str:
+    """Whether codes are drawn together."""
+    return f" values in {len(view.bars)} bars" if view.codes > len(view.bars) else ""

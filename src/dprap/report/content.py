@@ -5,23 +5,32 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from dprap.accounting.measurement import Measurement
 from dprap.errors import WorkloadError
+from dprap.evaluate import Evaluation
 from dprap.queries import Custom, Family, Marginal
 from dprap.relaxed import RelaxedDataset
 from dprap.release import Release, breakdown
+from dprap.release.intervals import Interval, Kind
+from dprap.release.intervals.fidelity import too_noisy
+from dprap.release.intervals.interval import count_intervals
 from dprap.schema import Column
+from dprap.schema.columns.binned import BinnedColumn
 
 Shares = Float[np.ndarray, " codes"]
 MAX_BARS = 40
 MAX_LISTED = 12
 ASSOCIATION_GROUPS = 16
 MAX_RESIDUAL_CELLS = 5_000_000
+# Bins that differ more in width are drawn on a logarithmic axis.
+_MOST_UNEQUAL = 30
+# Rows that are shown as examples, and pairs that get a picture.
+SAMPLE_ROWS = 8
+PAIR_PLOTS = 6
 
 
 @dataclass(frozen=True)
@@ -30,12 +39,12 @@ class Truth:
 
     columns: Mapping[str, Shares]
     association: Float[np.ndarray, "columns columns"] | None
-    errors: Mapping[str, Any]
+    evaluation: Evaluation
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A value, bin, or several of them drawn together."""
+    """A value, bin, or several of them drawn together; `span` is where a bin begins and ends."""
 
     label: str
     synthetic: float
@@ -44,11 +53,25 @@ class Bar:
     truth: float | None
     rest: bool = False
     missing: bool = False
+    span: tuple[float, float] | None = None
+    interval: Interval | None = None
+
+    @property
+    def noisy(self) -> bool:
+        """Whether the share is too noisy to publish."""
+        return (
+            self.interval is not None
+            and self.interval.known
+            and bool(too_noisy(np.array([self.interval.estimate]), np.array([self.interval.standard_error]))[0])
+        )
 
 
 @dataclass(frozen=True)
 class ColumnView:
-    """One column's distribution as synthetic and as measured."""
+    """One column's distribution as synthetic and as measured.
+
+    `ticks` are values of an ordered column in words, for its axis.
+    """
 
     name: str
     kind: str
@@ -56,6 +79,7 @@ class ColumnView:
     ordered: bool
     measured_by: tuple[str, ...]
     bars: tuple[Bar, ...]
+    ticks: tuple[tuple[float, str], ...] = ()
 
     @property
     def worst_deviation(self) -> float | None:
@@ -80,6 +104,8 @@ def column_view(release: Release, name: str, truth: Shares | None) -> ColumnView
     ordered = column.is_ordered
     bars = []
     for group in _groups(column, synthetic, ordered=ordered):
+        kind = Kind.CELL if len(group) == 1 else Kind.RANGE
+        (interval,) = count_intervals(release, (name,), np.array([synthetic[group].sum() * release.rows]), kind=kind)
         errors = measured.standard_errors[group]
         known = bool(np.isfinite(errors).all())
         bars.append(
@@ -91,10 +117,72 @@ def column_view(release: Release, name: str, truth: Shares | None) -> ColumnView
                 truth=None if truth is None else float(truth[group].sum()),
                 rest=len(group) > 1 and not ordered,
                 missing=group == [column.null_code],
+                span=_span(column, group),
+                interval=interval,
             )
         )
     origins = tuple(sorted({str(origin) for origin in measured.origins.ravel() if origin}))
-    return ColumnView(name, column.type, column.size, ordered, origins, tuple(bars))
+    return ColumnView(name, column.type, column.size, ordered, origins, tuple(bars), _axis_ticks(column, bars))
+
+
+def _span(column: Column, group: Sequence[int]) -> tuple[float, float] | None:
+    """Where the bins of a group begin and end; None where the column has no bins, and for null."""
+    if not isinstance(column, BinnedColumn) or group[-1] >= column.regular:
+        return None
+    return float(column.bin_edges[group[0]]), float(column.bin_edges[group[-1] + 1])
+
+
+def _axis_ticks(column: Column, bars: Sequence[Bar]) -> tuple[tuple[float, str], ...]:
+    """About five edges of bins with their texts, spread over the axis as it is drawn."""
+    spans = [bar.span for bar in bars if bar.span is not None]
+    if not isinstance(column, BinnedColumn) or not spans:
+        return ()
+    edges = [spans[0][0], *(span[1] for span in spans)]
+    at = [axis_position(edge, spans) for edge in edges]
+    wanted = np.linspace(0, 1, 5)
+    chosen = sorted({int(np.argmin([abs(place - want) for place in at])) for want in wanted})
+    return tuple((edges[index], axis_text(column, edges[index], edges)) for index in chosen)
+
+
+def axis_position(value: float, spans: Sequence[tuple[float, float]]) -> float:
+    """Where a value stands on an axis from 0 to 1: to scale, or logarithmic where bins differ very much.
+
+    >>> axis_position(5.0, [(0.0, 5.0), (5.0, 10.0)])
+    0.5
+    """
+    low, high = spans[0][0], spans[-1][1]
+    if not is_logarithmic(spans):
+        return (value - low) / ((high - low) or 1.0)
+    narrowest = min(stop - start for start, stop in spans)
+    place = [math.asinh((each - low) / narrowest) for each in (value, high)]
+    return place[0] / (place[1] or 1.0)
+
+
+def is_logarithmic(spans: Sequence[tuple[float, float]]) -> bool:
+    """Whether bins are so unequal that the narrow ones would vanish on a linear axis."""
+    widths = [stop - start for start, stop in spans]
+    return max(widths) > _MOST_UNEQUAL * min(widths)
+
+
+def axis_text(column: BinnedColumn, value: float, edges: Sequence[float]) -> str:
+    """A value at the axis: short, and no finer than the axis needs."""
+    if column.type in ("integer", "number"):
+        return _short_number(value)
+    text = column.edge_text(value)
+    days = (edges[-1] - edges[0]) / (1 if column.type == "date" else 86_400e6)
+    return text[:4] if days > 5 * 365 else text[:7] if days > 150 else text[:10]
+
+
+def _short_number(value: float) -> str:
+    """A number in few signs.
+
+    >>> [_short_number(value) for value in (0, 12.5, 65000, 1_791_740.0)]
+    ['0', '12.5', '65k', '1.79M']
+    """
+    for least, unit, sign in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
+        if abs(value) >= least:
+            return f"{value / unit:.3g}{sign}"
+    return f"{value:.4g}"
 
 
 def _groups(column: Column, shares: Shares, *, ordered: bool) -> list[list[int]]:
@@ -154,11 +242,14 @@ def budget_parts(release: Release) -> list[BudgetPart]:
         BudgetPart(f"measuring {kind}", sum(costs), f"{len(costs):,} measured") for kind, costs in measured.items()
     ]
     certificate = 0.0 if release.certificate is None else release.certificate.rho
-    choosing = release.privacy.rho_spent - sum(part.rho for part in parts) - certificate
+    discovery = release.privacy.discovery_rho
+    choosing = release.privacy.rho_spent - sum(part.rho for part in parts) - certificate - discovery
     if choosing > 1e-9 * release.privacy.rho_planned:
         # a run of one round measures all queries and keeps none of these measurements
         name = "choosing what to measure" if parts else "measuring all queries"
         parts.insert(0, BudgetPart(name, choosing, "the worst-answered, through noise" if parts else ""))
+    if discovery:
+        parts.insert(0, BudgetPart("discovering domains", discovery, f"{len(release.schema.discovered):,} columns"))
     if release.certificate is not None:
         parts.append(BudgetPart("the accuracy certificate", certificate, f"{release.certificate.queries:,} queries"))
     left = release.privacy.rho_planned - release.privacy.rho_spent
@@ -280,3 +371,47 @@ def pair_marginals(release: Release, max_cells: int) -> list[Marginal]:
     domain = release.schema.domain
     pairs = (Marginal((a, b)) for i, a in enumerate(domain.names) for b in domain.names[:i])
     return [pair for pair in pairs if pair.size(domain) <= max_cells]
+
+
+@dataclass(frozen=True)
+class PairView:
+    """The joint distribution of two columns, long ones in groups."""
+
+    columns: tuple[str, str]
+    association: float
+    labels: tuple[tuple[str, ...], tuple[str, ...]]
+    shares: Float[np.ndarray, "first second"]
+
+
+def pair_views(release: Release, found: Float[np.ndarray, "columns columns"]) -> list[PairView]:
+    """The pairs with the strongest association, from the relaxed rows."""
+    relaxed = release.relaxed
+    names = release.schema.domain.names
+    if relaxed is None:
+        return []
+    pairs = sorted(((found[a, b], b, a) for a in range(len(names)) for b in range(a)), reverse=True)[:PAIR_PLOTS]
+    weights = np.asarray(relaxed.weights, dtype=np.float64)
+    views = []
+    for value, a, b in pairs:
+        sides = [_grouped_block(release, name, weights) for name in (names[a], names[b])]
+        shares = (sides[0][1] * weights) @ sides[1][1].T
+        views.append(PairView((names[a], names[b]), float(value), (sides[0][0], sides[1][0]), shares))
+    return views
+
+
+def _grouped_block(
+    release: Release, name: str, weights: Float[np.ndarray, " rows"]
+) -> tuple[tuple[str, ...], Float[np.ndarray, "groups rows"]]:
+    """Labels and probabilities of a column's codes; neighbouring codes of a long column together."""
+    assert release.relaxed is not None  # noqa: S101 - callers have rows
+    block = np.asarray(release.relaxed.block(name), dtype=np.float64)
+    label = release.schema.label
+    if len(block) <= ASSOCIATION_GROUPS:
+        return tuple(label(name, code) for code in range(len(block))), block
+    starts = [int(start) for start in _starts(block @ weights)]
+    ends = [*(start - 1 for start in starts[1:]), len(block) - 1]
+    labels = tuple(
+        label(name, first) if first == last else f"{bin_ends(label(name, first))[0]} … {bin_ends(label(name, last))[1]}"
+        for first, last in zip(starts, ends, strict=True)
+    )
+    return labels, np.add.reduceat(block, starts, axis=0)

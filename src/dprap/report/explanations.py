@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 
 from dprap.public import PublicFacts
 from dprap.release import Release
 from dprap.release.certified import rounded_up
+from dprap.report.guarantee_texts import GuaranteeTexts, beliefs, plain_guarantee
 from dprap.report.html import Html, el, table
 
 
-def guarantee(release: Release) -> Html:
-    """The guarantee in plain words, then exactly."""
+def guarantee(release: Release, texts: GuaranteeTexts) -> Html:
+    """The guarantee in the plain words of a language, then exactly."""
     privacy = release.privacy
     if not privacy.private:
         return el("p", release.guarantee, class_="not-private")
@@ -21,24 +21,13 @@ def guarantee(release: Release) -> Html:
         if privacy.max_rows_per_person == 1
         else f"all records of one person (at most {privacy.max_rows_per_person})"
     )
-    change = "were replaced by anything else" if privacy.relation == "replace" else "were added or taken out"
-    factor = math.exp(privacy.epsilon)
     plain = el(
         "div",
-        el("h3", "In plain words"),
-        el(
-            "p",
-            f"Take any table, and any conclusion that somebody could draw from this release. If {one} {change}, the same "
-            f"conclusion would be drawn almost as often: at most {_times(factor)} times as often, and at least 1/{_times(factor)} as "
-            f"often, up to a chance of {_chance(privacy.delta)} in all. So nobody can learn much about one person that could not "
-            "be learned without that person's data.",
-        ),
-        table(
-            ["Somebody who was this sure", "can at most become this sure"],
-            [[f"{prior:.0%}", f"{_posterior(prior, factor):.1%}"] for prior in (0.01, 0.1, 0.5, 0.9)],
-            caption="What the release can do to a belief about one person (leaving δ aside)",
-        ),
+        el("h3", texts.title),
+        el("p", plain_guarantee(privacy, texts)),
+        table([texts.prior, texts.posterior], beliefs(privacy, texts), caption=texts.caption),
         class_="card",
+        lang=texts.code,
     )
     counted = (
         "The number of records is public."
@@ -56,6 +45,7 @@ def guarantee(release: Release) -> Html:
                 ["δ", f"{privacy.delta:.3g}"],
                 ["ρ planned (zCDP)", f"{privacy.rho_planned:.6g}"],
                 ["ρ spent (zCDP)", f"{privacy.rho_spent:.6g}"],
+                *([["discovery", privacy.discovery()]] if privacy.discovery() else []),
                 ["neighbouring tables", f"{'replace' if privacy.relation == 'replace' else 'add or remove'} {one}"],
                 ["why ε and δ hold", privacy.reason()],
                 [
@@ -70,7 +60,10 @@ def guarantee(release: Release) -> Html:
         class_="card exact",
     )
     both = el("div", plain, exact, class_="two")
-    return both if release.public is None else el("div", both, _public_table(release.public))
+    beyond = [] if release.public is None else [_public_table(release.public)]
+    if release.vouched is not None:
+        beyond.append(el("p", release.vouched, class_="soft"))
+    return el("div", both, *beyond) if beyond else both
 
 
 def _public_table(public: PublicFacts) -> Html:
@@ -167,7 +160,7 @@ def limits(release: Release) -> Html:
         ),
         (
             "Noise makes small counts unreliable. Compare a count with its standard error before believing it, and do not read "
-            "meaning into single synthetic rows: none of them is a real person."
+            "meaning into single synthetic rows: each is drawn from the fitted distribution, and may equal somebody's by chance."
         ),
         (
             "The fit knows what was measured. Relations of columns that were not measured together are what the fit makes of the rest; "
@@ -180,15 +173,3 @@ def limits(release: Release) -> Html:
             0, "This release treats all columns as unrelated. No association between columns in it means anything."
         )
     return el("ul", *(el("li", item) for item in items))
-
-
-def _posterior(prior: float, factor: float) -> float:
-    return factor * prior / (factor * prior + 1 - prior)
-
-
-def _times(factor: float) -> str:
-    return f"{factor:.2f}" if factor < 100 else f"{factor:,.0f}"
-
-
-def _chance(delta: float) -> str:
-    return f"one in {1 / delta:,.0f}" if delta > 1e-12 else f"{delta:.0e}"

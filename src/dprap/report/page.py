@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from importlib import resources
 
+import numpy as np
+from jaxtyping import Float
+
 from dprap.release import Release
 from dprap.release.certified import rounded_up
 from dprap.report import content, explanations, plots
 from dprap.report.columns import columns_section
+from dprap.report.compared import by_value, true_errors
 from dprap.report.content import Truth
+from dprap.report.guarantee_texts import GuaranteeTexts
 from dprap.report.html import Html, el, table
+from dprap.report.reliability import reliability_section
 
 MAX_LISTED_FAMILIES = 200
 MAX_LISTED_PAIRS = 60
@@ -17,7 +23,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _WARNING = "NOT PRIVATE: this page shows figures of the private table without noise. Do not publish it."
 
 
-def page(release: Release, *, directory: str, truth: Truth | None) -> str:
+def page(release: Release, *, directory: str, truth: Truth | None, texts: GuaranteeTexts) -> str:
     """The whole page; with `truth` it is marked as not private, in its title and on every plot."""
     private = truth is None and release.privacy.private
     title = (
@@ -26,11 +32,13 @@ def page(release: Release, *, directory: str, truth: Truth | None) -> str:
         else f"{plots.WARNING}: release" + (" against the private table" if truth else "")
     )
     sections = [
-        ("guarantee", "Guarantee", explanations.guarantee(release)),
-        *([("errors", "True errors", _errors(truth))] if truth is not None else []),
+        ("guarantee", "Guarantee", explanations.guarantee(release, texts)),
+        *_compared(release, truth),
         ("accuracy", "Accuracy certificate", explanations.certificate(release)),
         ("budget", "Budget by step", _budget(release, private=private)),
         ("columns", "Columns", columns_section(release, truth, private=private)),
+        ("reliability", "Reliability", reliability_section(release, private=private)),
+        ("rows", "Sample rows", _sample(release)),
         ("association", "Association of columns", _association(release, truth, private=private)),
         ("measurements", "What was measured", _measurements(release, private=private)),
         ("more", "Ask for more", explanations.more_answers(directory, next(iter(release.schema.columns)))),
@@ -76,6 +84,15 @@ def page(release: Release, *, directory: str, truth: Truth | None) -> str:
     return ("" if private else first) + "<!DOCTYPE html>\n" + el("html", head, body, lang="en") + "\n"
 
 
+def _compared(release: Release, truth: Truth | None) -> list[tuple[str, str, Html]]:
+    if truth is None:
+        return []
+    sections = [("errors", "True errors", true_errors(truth.evaluation))]
+    if truth.evaluation.tables is not None:
+        sections.append(("values", "Values", by_value(truth.evaluation.tables, release.schema)))
+    return sections
+
+
 def _warning(truth: Truth | None) -> str:
     return (
         _WARNING if truth is not None else "NOT PRIVATE: the noise came from a seed, so this release protects nobody."
@@ -111,26 +128,6 @@ def _summary(release: Release, title: str, truth: Truth | None) -> Html:
             class_="facts",
         ),
     )
-
-
-def _errors(truth: Truth) -> Html:
-    rows = [
-        [name, *(_number(getattr(found, key, None)) for key in ("max", "mean", "rmse", "tv"))]
-        for name, found in truth.errors.items()
-    ]
-    return el(
-        "div",
-        table(
-            ["", "largest", "mean", "root mean square", "total variation"],
-            rows,
-            caption=f"{plots.WARNING}: errors over all queries, as shares of all records",
-        ),
-        class_="card",
-    )
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.5f}"
 
 
 def _budget(release: Release, *, private: bool) -> Html:
@@ -174,12 +171,39 @@ def _association(release: Release, truth: Truth | None, *, private: bool) -> Htm
         el("p", said),
         _scale(),
         el("div", plots.heat_map(names, found, upper, private=private), class_="card"),
+        el("h3", "The strongest pairs"),
+        el("div", *_pair_cards(release, found, private=private), class_="grid-of-cards"),
         el(
             "details",
             el("summary", "The strongest pairs as a table"),
             table(header, rows, caption=caption),
             class_="card",
         ),
+    )
+
+
+def _pair_cards(release: Release, found: Float[np.ndarray, "columns columns"], *, private: bool) -> list[Html]:
+    return [
+        el(
+            "article",
+            el("h3", f"{view.columns[0]} by {view.columns[1]}"),
+            plots.pair_plot(view, f"p{at}", private=private),
+            class_="card column",
+        )
+        for at, view in enumerate(content.pair_views(release, found))
+    ]
+
+
+def _sample(release: Release) -> Html:
+    if release.relaxed is None:
+        return el("p", "This release holds answers, not data.")
+    drawn = release.table(content.SAMPLE_ROWS, format="arrow")
+    rows = [["" if value is None else str(value) for value in row.values()] for row in drawn.to_pylist()]
+    said = "Rows drawn from the release, to show its form. Read no meaning into a single row."
+    return el(
+        "div",
+        table(list(release.schema.columns), rows, caption=said, numbers_from=len(release.schema.columns)),
+        class_="card",
     )
 
 
@@ -246,6 +270,6 @@ def _run(release: Release) -> Html:
         ["peak memory", "not published" if facts.peak_memory_mb is None else f"up to {facts.peak_memory_mb:,.0f} MB"],
         ["version", facts.version],
         ["made", facts.created],
-        *([f"setting: {name}", str(value)] for name, value in facts.settings.items()),
+        *([f"setting: {name}", str(value)] for name, value in facts.settings.items() if value is not None),
     ]
     return el("div", table(["", ""], rows, caption="How the release was made", numbers_from=2), class_="card")

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float
 
-from dprap.report.content import Bar, BudgetPart, ColumnView, bin_ends
+from dprap.report.content import Bar, BudgetPart, ColumnView, PairView, axis_position, is_logarithmic
 from dprap.report.html import Html, el
 
 WARNING = "NOT PRIVATE"
 _WIDTH = 340
-_LIST_LABEL = 118
 _LIST_VALUE = 46
 _LIST_STEP = 19
 _HIGH = 170
 _WHISKER = 1.96
+_MISSING_WIDTH = 14
+_MISSING_ROOM = 46
+_SIGN_WIDTH = 5.6
+# More bars than these have bands in place of error bars, which would overprint.
+_MOST_WHISKERS = 24
 _TOLD_COLUMNS = 40
 # Above so many columns, the pairs of a heat map carry no text of their own: the page would grow by megabytes.
 
@@ -60,11 +64,44 @@ def figure(
 def column_plot(view: ColumnView, name: str, *, private: bool) -> Html:
     """Synthetic shares as bars, measured ones as dots with 95 % error bars, the truth as ticks."""
     title = f"Distribution of {view.name}"
-    if view.ordered and len(view.bars) > 6:
+    if view.ordered and view.ticks and len(view.bars) > 6:
         shapes, height = _upright(view)
     else:
         shapes, height = _listed(view)
     return figure(name, title, _described(view), _WIDTH, height, shapes, private=private)
+
+
+def distribution_plot(
+    column: str, curve: Sequence[tuple[float, float, float]], name: str, ends: tuple[str, str]
+) -> Html:
+    """Two distribution functions: the private table's as a line, the published table's dashed. NOT PRIVATE.
+
+    `curve` has values with the shares of both tables up to each, `ends` the first and last in words.
+    """
+    left, right, base, head = 34, 6, _HIGH - 22, 16
+    first, last = curve[0][0], curve[-1][0]
+
+    def path(which: int) -> str:
+        steps = [
+            f"{left + (point[0] - first) / ((last - first) or 1) * (_WIDTH - left - right):.1f} "
+            f"{base - point[which] * (base - head):.1f}"
+            for point in curve
+        ]
+        return "M" + " L".join(steps)
+
+    shapes = [
+        *(
+            el("text", f"{share:.0%}", x=left - 4, y=base - share * (base - head) + 3, class_="tick", text_anchor="end")
+            for share in (0, 0.5, 1)
+        ),
+        el("line", x1=left, x2=_WIDTH - right, y1=base, y2=base, class_="axis"),
+        el("path", d=path(1), class_="truth", fill="none"),
+        el("path", d=path(2), class_="curve"),
+        el("text", ends[0], x=left, y=_HIGH - 6, class_="tick"),
+        el("text", ends[1], x=_WIDTH - right, y=_HIGH - 6, class_="tick", text_anchor="end"),
+    ]
+    said = "Shares of records up to each value: the private table as a line, the published one dashed."
+    return figure(name, f"Distribution of the values of {column}", said, _WIDTH, _HIGH, shapes, private=False)
 
 
 def _described(view: ColumnView) -> str:
@@ -85,60 +122,160 @@ def _top(bars: Sequence[Bar]) -> float:
 
 
 def _upright(view: ColumnView) -> tuple[list[Html], float]:
-    left, right, base, head = 34, 6, _HIGH - 22, 16
+    """Bars along an axis to scale; the missing values stand apart at the right."""
+    left, base, head = 38, _HIGH - 34, 22
     ordinary = [bar for bar in view.bars if not bar.missing]
-    top = _top(ordinary)
-    step = (_WIDTH - left - right) / len(view.bars)
+    spans = [bar.span for bar in ordinary if bar.span is not None]
+    gap = _MISSING_ROOM if len(ordinary) < len(view.bars) else 0
+    wide = _WIDTH - 8 - left - gap
+    density = _heights(ordinary, spans)
+    top = _top([_scaled(bar, factor) for bar, factor in zip(ordinary, density, strict=True)])
     shapes = []
     for tick in _ticks(top):
         y = base - tick / top * (base - head)
-        shapes.append(el("line", x1=left, x2=_WIDTH - right, y1=y, y2=y, class_="grid"))
+        shapes.append(el("line", x1=left, x2=_WIDTH - 8, y1=y, y2=y, class_="grid"))
         shapes.append(el("text", _percent(tick), x=left - 4, y=y + 3, class_="tick", text_anchor="end"))
 
     def at(value: float) -> float:
         return base - min(max(value, 0), top) / top * (base - head)
 
-    for position, bar in enumerate(view.bars):
-        x = left + position * step
-        inner: list[Html] = [el("title", _told(bar))]
-        inner.append(el("rect", x=x, y=head, width=step, height=base - head, class_="hit"))
-        beyond = bar.synthetic > top  # only missing values can be: they do not set the scale
-        inner.append(
-            el(
-                "rect",
-                x=x + step * 0.08,
-                y=at(bar.synthetic),
-                width=step * 0.84,
-                height=base - at(bar.synthetic),
-                class_="bar rest" if beyond else "bar",
-            )
+    places = []
+    for bar, factor in zip(ordinary, density, strict=True):
+        ends = [left + axis_position(end, spans) * wide for end in bar.span or (0.0, 1.0)]
+        places.append((_scaled(bar, factor), bar, ends[0], ends[1]))
+    crowded = len(ordinary) > _MOST_WHISKERS
+    if crowded:
+        shapes.extend(_bands(places, at))
+    for scaled, bar, start, stop in places:
+        shapes.append(_bar(scaled, bar, start, stop, at, base=base, head=head, whisker=not crowded))
+    for bar in view.bars:
+        if bar.missing:
+            start = _WIDTH - 8 - (_MISSING_ROOM + _MISSING_WIDTH - 8) / 2
+            beyond = bar.synthetic > top
+            shapes.append(_bar(bar, bar, start, start + _MISSING_WIDTH, at, base=base, head=head, whisker=not beyond))
+            if beyond:
+                text = _percent(bar.synthetic)
+                shapes.append(el("text", text, x=_WIDTH - 8, y=head - 4, class_="tick", text_anchor="end"))
+            shapes.append(el("text", "missing", x=_WIDTH - 8, y=base + 13, class_="tick", text_anchor="end"))
+    shapes.append(el("line", x1=left, x2=left + wide, y1=base, y2=base, class_="axis"))
+    shapes.extend(_axis_labels(view, spans, left, wide, base, avoid_end=gap > 0))
+    title = "share of records" if all(factor == 1 for factor in density) else "density of records"
+    shapes.append(el("text", title, x=2, y=11, class_="tick"))
+    scale = ", logarithmic" if spans and is_logarithmic(spans) else ""
+    shapes.append(
+        el(
+            "text",
+            f"{_short(view.name, 34)}{scale}",
+            x=left + wide / 2,
+            y=_HIGH - 5,
+            class_="tick",
+            text_anchor="middle",
         )
-        middle = x + step / 2
-        if beyond:
-            share = el("text", _percent(bar.synthetic), x=x + step, y=head + 10, class_="tick", text_anchor="end")
-            shapes.append(el("g", inner, share))
-            continue
-        if bar.measured is not None:
-            low, high = (bar.measured + sign * _WHISKER * (bar.standard_error or 0) for sign in (-1, 1))
-            inner.append(el("line", x1=middle, x2=middle, y1=at(low), y2=at(high), class_="whisker"))
-            inner.append(el("circle", cx=middle, cy=at(bar.measured), r=min(2.4, max(1.2, step / 3)), class_="dot"))
-        if bar.truth is not None:
-            inner.append(el("line", x1=x, x2=x + step, y1=at(bar.truth), y2=at(bar.truth), class_="truth"))
-        shapes.append(el("g", inner))
-    shapes.append(el("line", x1=left, x2=_WIDTH - right, y1=base, y2=base, class_="axis"))
-    for anchor, x, text in (
-        ("start", left, bin_ends(ordinary[0].label)[0]),
-        ("end", left + len(ordinary) * step - 2, bin_ends(ordinary[-1].label)[1]),
-    ):
-        shapes.append(el("text", _day(text), x=x, y=_HIGH - 8, class_="tick", text_anchor=anchor))
-    if len(ordinary) < len(view.bars):
-        shapes.append(el("text", "∅", x=_WIDTH - right - step / 2, y=_HIGH - 8, class_="tick", text_anchor="middle"))
+    )
     return shapes, _HIGH
+
+
+def _heights(bars: Sequence[Bar], spans: Sequence[tuple[float, float]]) -> list[float]:
+    """By what each bar's share is multiplied: 1, or the usual width over its own, so that areas are shares."""
+    if not spans or is_logarithmic(spans):
+        return [1.0] * len(bars)
+    widths = [stop - start for start, stop in spans]
+    usual = sorted(widths)[len(widths) // 2]
+    return [1.0 if math.isclose(width, usual) else usual / width for width in widths]
+
+
+def _scaled(bar: Bar, factor: float) -> Bar:
+    def times(value: float | None) -> float | None:
+        return None if value is None else value * factor
+
+    return replace(
+        bar,
+        synthetic=bar.synthetic * factor,
+        measured=times(bar.measured),
+        standard_error=times(bar.standard_error),
+        truth=times(bar.truth),
+    )
+
+
+def _bar(
+    scaled: Bar,
+    bar: Bar,
+    start: float,
+    stop: float,
+    at: Callable[[float], float],
+    *,
+    base: float,
+    head: float,
+    whisker: bool,
+) -> Html:
+    """One bar with its marks; `scaled` is what is drawn, `bar` what is told."""
+    inset = min(1.0, (stop - start) * 0.08)
+    inner: list[Html] = [
+        el("title", _told(bar)),
+        el("rect", x=start, y=head, width=max(stop - start, 0.5), height=base - head, class_="hit"),
+        el(
+            "rect",
+            x=start + inset,
+            y=at(scaled.synthetic),
+            width=max(stop - start - 2 * inset, 0.5),
+            height=base - at(scaled.synthetic),
+            class_="bar",
+        ),
+    ]
+    middle = (start + stop) / 2
+    if scaled.measured is not None and whisker:
+        low, high = (scaled.measured + sign * _WHISKER * (scaled.standard_error or 0) for sign in (-1, 1))
+        inner.append(el("line", x1=middle, x2=middle, y1=at(low), y2=at(high), class_="whisker"))
+        inner.append(el("circle", cx=middle, cy=at(scaled.measured), r=2.2, class_="dot"))
+    if scaled.truth is not None:
+        inner.append(el("line", x1=start, x2=stop, y1=at(scaled.truth), y2=at(scaled.truth), class_="truth"))
+    return el("g", inner)
+
+
+def _bands(places: Sequence[tuple[Bar, Bar, float, float]], at: Callable[[float], float]) -> list[Html]:
+    """The 95 % range of each measurement as a band: error bars side by side would overprint."""
+    return [
+        el(
+            "rect",
+            x=start,
+            width=max(stop - start, 0.5),
+            y=at(high),
+            height=max(at(low) - at(high), 0.5),
+            class_="band",
+        )
+        for scaled, _, start, stop in places
+        if scaled.measured is not None
+        for low, high in [tuple(scaled.measured + sign * _WHISKER * (scaled.standard_error or 0) for sign in (-1, 1))]
+    ]
+
+
+def _axis_labels(
+    view: ColumnView,
+    spans: Sequence[tuple[float, float]],
+    left: float,
+    wide: float,
+    base: float,
+    *,
+    avoid_end: bool,
+) -> list[Html]:
+    shapes: list[Html] = []
+    free_from = -math.inf
+    for value, text in view.ticks:
+        x = left + axis_position(value, spans) * wide
+        length = len(text) * _SIGN_WIDTH
+        start = min(max(x - length / 2, left - 10), left + wide - length + (0 if avoid_end else 6))
+        shapes.append(el("line", x1=x, x2=x, y1=base, y2=base + 3, class_="axis"))
+        if start > free_from:
+            shapes.append(el("text", text, x=start, y=base + 13, class_="tick"))
+            free_from = start + length + 3
+    return shapes
 
 
 def _listed(view: ColumnView) -> tuple[list[Html], float]:
     top = _top(view.bars)
-    left, right = _LIST_LABEL, _WIDTH - _LIST_VALUE
+    longest = max(len(bar.label) for bar in view.bars)
+    left, right = min(20 + longest * 6.0, _WIDTH * 0.55), _WIDTH - _LIST_VALUE
+    signs = int((left - 14) / 6.0)
     head = 16
 
     def at(value: float) -> float:
@@ -151,7 +288,7 @@ def _listed(view: ColumnView) -> tuple[list[Html], float]:
         inner = [
             el("title", _told(bar)),
             el("rect", x=0, y=y, width=_WIDTH, height=_LIST_STEP, class_="hit"),
-            el("text", _short(bar.label, 19), x=left - 6, y=middle + 3.5, class_="label", text_anchor="end"),
+            el("text", _short(bar.label, signs), x=left - 6, y=middle + 3.5, class_="label", text_anchor="end"),
             el(
                 "rect",
                 x=left,
@@ -226,6 +363,36 @@ def _names(names: Sequence[str], room: float, head: float, step: float, font: fl
         else:
             shapes.append(el("text", text, x=x + 4, y=middle, font_size=font, class_="faint"))
     return shapes
+
+
+def pair_plot(view: PairView, name: str, *, private: bool) -> Html:
+    """The joint shares of two columns: each row of cells is scaled to its largest."""
+    rows, columns = view.labels
+    left = min(20 + max(map(len, rows)) * 5.6, _WIDTH * 0.42)
+    under = min(14 + max(map(len, columns)) * 4.2, 84.0)
+    wide = (_WIDTH - left - 6) / len(columns)
+    high = max(11.0, min(20.0, 170 / len(rows)))
+    head = 16.0
+    shapes = []
+    for row, label in enumerate(rows):
+        y = head + row * high
+        text = _short(label, int((left - 8) / 5.4))
+        shapes.append(el("text", text, x=left - 5, y=y + high / 2 + 3, class_="tick", text_anchor="end"))
+        largest = max(float(view.shares[row].max()), 1e-12)
+        for column, other in enumerate(columns):
+            share = float(view.shares[row, column])
+            told = el("title", f"{label} and {other}: {share:.2%}")
+            place = {"x": left + column * wide, "y": y, "width": wide - 0.6, "height": high - 0.6}
+            shapes.append(el("rect", told, class_="cell", fill_opacity=f"{0.04 + 0.96 * share / largest:.2f}", **place))
+    bottom = head + len(rows) * high
+    for column, other in enumerate(columns):
+        x, y = left + (column + 0.5) * wide + 3, bottom + 6
+        text = _short(other, int(under / 4.2))
+        turned = f"rotate(-60 {x:.1f} {y:.1f})"
+        shapes.append(el("text", text, x=x, y=y, class_="tick", text_anchor="end", transform=turned))
+    title = f"{view.columns[0]} (down) by {view.columns[1]} (across)"
+    said = "Each row of cells shows the shares of the second column among records with that value of the first."
+    return figure(name, title, said, _WIDTH, bottom + under, shapes, private=private)
 
 
 def budget_bar(parts: Sequence[BudgetPart], *, private: bool) -> Html:
@@ -315,11 +482,6 @@ def _told(bar: Bar) -> str:
     if bar.truth is not None:
         parts.append(f"{WARNING} truth {bar.truth:.2%}")
     return ", ".join(parts)
-
-
-def _day(text: str) -> str:
-    """An end of an axis: of an instant only the day."""
-    return text[:10] if re.match(r"\d{4}-\d{2}-\d{2}T", text) else _short(text, 20)
 
 
 def _short(text: str, longest: int) -> str:

@@ -2,40 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from dprap.errors import SettingsError
-from dprap.evaluate import exact_answers
+from dprap.evaluate import Evaluation, exact_answers
 from dprap.queries import Marginal
 from dprap.release import Release
 from dprap.report.content import Truth, coarse_cells, cramers_v, pair_marginals
+from dprap.report.guarantee_texts import language as language_texts
 from dprap.report.page import page
 from dprap.sources import CountSource
 
 _MAX_PAIR_CELLS = 1_000_000
 
 
-def write_report(release: Release, path: Path | str) -> None:
-    """Write a page about a release. It shows only what the release contains, so it may be published with it."""
-    _write(Path(path), page(release, directory=_directory(Path(path)), truth=None))
+def write_report(release: Release, path: Path | str, *, language: str = "en") -> None:
+    """Write a page about a release. It shows only what the release contains, so it may be published with it.
 
+    Args:
+        release: The release.
+        path: The file to write.
+        language: The language of the guarantee in plain words: en, de, fr or es.
 
-def evaluate_report(
-    release: Release, source: CountSource, path: Path | str, *, errors: Mapping[str, Any] | None = None
-) -> None:
-    """Write the page with the private table's own figures beside the release's. NOT PRIVATE: never publish it.
+    Raises:
+        SettingsError: If the file cannot be written, or there is no such translation.
 
-    `errors` are the summaries of `dprap.evaluate`, by name.
     """
+    texts = language_texts(language)
+    write_page(Path(path), page(release, directory=_directory(Path(path)), truth=None, texts=texts))
+
+
+def evaluate_report(release: Release, source: CountSource, path: Path | str, evaluation: Evaluation) -> None:
+    """Write the page with the private table's own figures beside the release's. NOT PRIVATE: never publish it."""
     names = release.schema.domain.names
     columns = dict(zip(names, exact_answers(source, [Marginal((name,)) for name in names]), strict=True))
-    truth = Truth(columns, _true_association(release, source), errors or {})
-    _write(Path(path), page(release, directory=_directory(Path(path)), truth=truth))
+    truth = Truth(columns, _true_association(release, source), evaluation)
+    write_page(Path(path), page(release, directory=_directory(Path(path)), truth=truth, texts=language_texts("en")))
 
 
 def _true_association(release: Release, source: CountSource) -> Float[np.ndarray, "columns columns"]:
@@ -52,7 +57,8 @@ def _directory(path: Path) -> str:
     return path.parent.name if path.name == "report.html" and path.parent.name else "RELEASE"
 
 
-def _write(path: Path, text: str) -> None:
+def write_page(path: Path, text: str) -> None:
+    """Write a file, all of it or nothing."""
     if not path.name:
         raise SettingsError(f"cannot write {path}: it is a folder. Name a file in it.")
     part = path.with_name(path.name + ".part")

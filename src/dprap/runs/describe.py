@@ -7,6 +7,8 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
+from dprap.accounting import Budget
+from dprap.mechanisms.projection_theorem import theorem_line
 from dprap.privacy import Ledger, LedgerState, balance_lines, caution_lines
 from dprap.release import Release
 from dprap.release.certified import published_table
@@ -24,9 +26,11 @@ def plan_lines(plan: Plan) -> list[str]:
     lines = [
         f"method      {plan.method.name}: {plan.method.summary}",
         f"workload    {len(plan.workload):,} families, {plan.workload.queries:,} queries",
-        f"guarantee   ε = {budget.epsilon:g}, δ = {budget.delta:.3g}, so ρ = {float(budget.rho):.4g} ({budget.proof.value} accounting)",
+        f"guarantee   ε = {budget.epsilon:g}, δ = {budget.delta:.3g}, so ρ = {float(budget.whole_rho):.4g} ({budget.proof.value} accounting)",
         f"neighbours  {plan.neighbors.relation.value}, at most {plan.neighbors.max_rows_per_person} record(s) a person",
     ]
+    if budget.other_rho:
+        lines.append(f"discovered  for {float(budget.other_rho):.4g} of ρ = {float(budget.whole_rho):.4g} in all")
     if rows is not None:
         lines.append(f"records     {rows:,}")
     if plan.public is not None:
@@ -37,6 +41,15 @@ def plan_lines(plan: Plan) -> list[str]:
     expected = plan.forecast
     lines += [f"default     {text}" for text in plan.notes]
     lines += _step_lines(expected, plan, rows)
+    theorem = theorem_line(
+        plan.method.name,
+        asdict(plan.settings),
+        plan.workload,
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        records=rows if plan.neighbors.rows_are_public else None,
+    )
+    lines += [] if theorem is None else [f"theorem     {theorem}"]
     if expected.memory_mb is not None and expected.core_seconds is not None:
         lines.append(
             f"cost        about {expected.memory_mb:,.0f} MB and {_duration(expected.core_seconds)} of one core, roughly"
@@ -44,9 +57,9 @@ def plan_lines(plan: Plan) -> list[str]:
     return [*lines, *(f"caution     {text}" for text in caution_lines(budget))]
 
 
-def ledger_lines(ledger: Ledger, plan: Plan) -> list[str]:
+def ledger_lines(ledger: Ledger, budget: Budget) -> list[str]:
     """What was spent on the data set before, and what the sum will be."""
-    return [f"ledger      {ledger.path}", *(f"            {text}" for text in balance_lines(ledger.state, plan.budget))]
+    return [f"ledger      {ledger.path}", *(f"            {text}" for text in balance_lines(ledger.state, budget))]
 
 
 def _step_lines(expected: Forecast, plan: Plan, rows: int | None) -> list[str]:
@@ -113,6 +126,15 @@ def release_lines(release: Release, out: str, seconds: float) -> list[str]:
     lines = [release.guarantee]
     if release.accuracy is not None:
         lines.append(f"accuracy: {release.accuracy}.")
+    theorem = theorem_line(
+        release.facts.method,
+        release.facts.settings,
+        release.workload,
+        epsilon=release.privacy.epsilon,
+        delta=release.privacy.delta,
+        records=release.rows if release.rows_are_public else None,
+    )
+    lines += [] if theorem is None else [f"{theorem}."]
     lines.append(f"{seconds:.1f} s, {peak_memory_mb():,.0f} MB. Written to {out}")
     return lines
 
@@ -145,6 +167,7 @@ def ledger_data(state: LedgerState, *, events: bool) -> dict[str, Any]:
         "neighbors": {key: opening.get(key) for key in ("relation", "max_rows_per_person")},
         "cap_rho": None if state.cap_rho is None else float(state.cap_rho),
         "spent_rho": float(state.spent_rho),
+        "threshold_delta": state.threshold_delta,
         "runs": [
             {
                 "run": name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
@@ -16,23 +16,20 @@ from dprap.array_types import Answers
 from dprap.encoding import Codes
 from dprap.errors import BudgetError, SettingsError
 from dprap.mechanisms.records import estimate_records
-from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
+from dprap.mechanisms.refinement.refine import refine
+from dprap.mechanisms.result import MechanismResult, Paced, Progress, ProgressCallback, silent
 from dprap.privacy import Curator, Ledger
 from dprap.relaxed import answers
 from dprap.release.certified import table_digest
-from dprap.release.draw import draw_table, matched_marginals
+from dprap.release.draw import MOST_ROWS_HELD, draw_table, matched_marginals
 from dprap.release.output_checks import check_rows
 from dprap.release.release import Release, RunFacts
 from dprap.release.statement import PrivacyStatement
 from dprap.release.table_answers import table_answers
+from dprap.runs.calibrate import calibrate
 from dprap.runs.plan import Plan
 from dprap.sources import CountSource
 from dprap.version import __version__
-
-# A table of 15 columns takes 68 bytes a row while it is drawn, 0.7 GB for this many. A longer one is
-# not drawn unasked: then the fitted answers alone are certified, and a table drawn later has a bound
-# widened by its distance to them.
-MOST_ROWS_DRAWN = 10_000_000
 
 
 def execute(
@@ -48,7 +45,8 @@ def execute(
     """Spend the plan's budget on the source and return what may be published.
 
     `table_rows` is the number of rows of the synthetic table that is drawn and certified; unless
-    given, as many as there are records, or as the noisy total says.
+    given, as many as there are records, or as the noisy total says. Tables of more than ten million
+    rows are not.
     """
     if table_rows is not None:
         check_rows(table_rows, plan.schema)
@@ -64,6 +62,11 @@ def execute(
     )
     certificate_rho = curator.budget.rho * Fraction(plan.certificate_share)
     curator.set_aside(certificate_rho)
+    refinement = None
+    if plan.refinement is not None:
+        progress(Progress("refine", 0, 1, f"{len(plan.refinement.columns)} columns without bins"))
+        refinement = refine(curator, plan.schema, plan.refinement)
+        plan = replace(plan, schema=refinement.schema, workload=replace(plan.workload, domain=refinement.schema.domain))
     progress(Progress("count", 0, 1, f"{len(plan.workload):,} marginals"))
     curator.prepare(plan.workload.families)
     start = {} if plan.public is None else {"public": plan.public}
@@ -72,10 +75,10 @@ def execute(
     curator.set_aside(0)
     certificate, codes = None, None
     if certificate_rho:
-        codes = _drawn(plan, result, rows, table_rows)
-        certificate = _certify(curator, plan, result, rows, codes, certificate_rho)
+        codes = _drawn(plan, result, table_rows or rows, progress)
+        certificate = _certify(curator, plan, result, rows, codes, certificate_rho, progress)
     curator.finish()
-    return Release(
+    release = Release(
         schema=plan.schema,
         workload=plan.workload,
         privacy=_statement(plan, curator),
@@ -95,7 +98,11 @@ def execute(
         certificate=certificate,
         public=None if plan.public is None else plan.public.facts,
         drawn=codes,
+        refinement=None if refinement is None else refinement.columns,
     )
+    if not plan.intervals:
+        return release
+    return replace(release, errors=calibrate(plan, release, result.predictions, progress=progress))
 
 
 def _rows(curator: Curator, plan: Plan, result: MechanismResult) -> int:
@@ -112,13 +119,16 @@ def _rows(curator: Curator, plan: Plan, result: MechanismResult) -> int:
     return max(1, round(estimate))
 
 
-def _drawn(plan: Plan, result: MechanismResult, rows: int, table_rows: int | None) -> Codes | None:
+def _drawn(plan: Plan, result: MechanismResult, rows: int, progress: ProgressCallback) -> Codes | None:
     """The synthetic table to certify, or None where there is none to certify."""
-    if result.relaxed is None or (table_rows is None and rows > MOST_ROWS_DRAWN):
+    # A table that is too long to be held is not certified: then the fitted answers alone are, and
+    # the table, which is written chunk by chunk, has a bound widened by its distance to them.
+    if result.relaxed is None or rows > MOST_ROWS_HELD:
         return None
+    progress(Progress("table", 0, 1, f"{rows:,} rows"))
     try:
         marginals = matched_marginals(plan.workload, result.measurements)
-        return draw_table(result.relaxed, plan.schema, marginals, rows=table_rows or rows, seed=plan.seed)
+        return draw_table(result.relaxed, plan.schema, marginals, rows=rows, seed=plan.seed)
     except SettingsError:
         # The constraints leave no record to draw. What was paid for is certified and returned;
         # `table` says why it fails.
@@ -126,11 +136,18 @@ def _drawn(plan: Plan, result: MechanismResult, rows: int, table_rows: int | Non
 
 
 def _certify(
-    curator: Curator, plan: Plan, result: MechanismResult, rows: int, codes: Codes | None, rho: Fraction
+    curator: Curator,
+    plan: Plan,
+    result: MechanismResult,
+    rows: int,
+    codes: Codes | None,
+    rho: Fraction,
+    progress: ProgressCallback,
 ) -> Certificate:
     """Certify the fitted answers and, where one was drawn, the synthetic table."""
     families = plan.workload.families
     fitted = answers(result.relaxed, families) if result.relaxed is not None else result.answers or ()
+    fitted = Paced(progress).each(fitted, "certify", len(families))
     table = None
     if codes is not None:
         table = DrawnTable(codes.rows, table_digest(codes), _in_counts(table_answers(codes, families), rows))
@@ -146,12 +163,14 @@ def _statement(plan: Plan, curator: Curator) -> PrivacyStatement:
     return PrivacyStatement(
         epsilon=plan.budget.epsilon,
         delta=plan.budget.delta,
-        rho_planned=float(plan.budget.rho),
-        rho_spent=float(curator.spent),
+        rho_planned=float(plan.budget.whole_rho),
+        rho_spent=float(curator.spent + plan.budget.other_rho),
         relation=plan.neighbors.relation.value,
         max_rows_per_person=plan.neighbors.max_rows_per_person,
         accounting=plan.budget.accounting.value,
         private=curator.private,
+        discovery_rho=float(plan.budget.other_rho),
+        discovery_delta=plan.budget.threshold_delta,
     )
 
 

@@ -1,14 +1,17 @@
 """What a plan will cost and give, from public facts alone: no data are touched.
 
 * **Noise**: the standard deviation of each measured number, by the method's own arithmetic (`outline`).
-* **Memory** ≈ 300 MB for Python and its libraries + codes of the table, twice while they are encoded + exact counts of the
-  workload (8 bytes a cell; 16 for each occupied one where cells outnumber records) + four float32 copies of the relaxed rows.
-* **Time** on one core ≈ 5 s to start and compile + counting rows × marginals at 3·10^8 a second + noise at 5·10^4 cells a
-  second (most marginals are small ones, which OpenDP draws) + the method's multiplications at 5·10^8 a second. Reading the
-  table is not in it.
+* **Time** and **memory** are sums over the parts of a run, each a formula with a measured constant. `docs/scale.md` derives
+  them. Reading the table is not in them.
 
-Counting and noise are from bench/README.md; the speed of multiplications is fitted to one run of the demo (96 s of one core
-in all). Both figures show the order of magnitude and no more.
+part        processor seconds                                         memory
+start       libraries                                                 libraries
+count       records × marginals, and the cells                        codes of the table, twice; 8 bytes a cell
+measure     cells with noise                                          –
+choose, fit the method's multiplications (`PlannedStep`), and its     rows of the relaxed data set, eight times
+            overhead for each look at a marginal
+draw        records × marginals that are matched, and exchanges       17 bytes a record and column
+certify     records × marginals, and cells × relaxed rows             –
 """
 
 from __future__ import annotations
@@ -19,13 +22,28 @@ from fractions import Fraction
 from dprap.accounting.stddev import stddev_for
 from dprap.encoding import code_dtype
 from dprap.mechanisms.outline import PlannedStep
+from dprap.relaxed.exchange import DEFAULT as EXCHANGE
+from dprap.release.draw import MOST_ROWS_HELD
 from dprap.runs.plan import Plan
 
-_BASE_MB = 300.0
-_START_SECONDS = 5.0
-_COUNTED_PER_SECOND = 3e8
-_NOISE_PER_SECOND = 5e4
+# Measured on one core of a Xeon of 2023 at 2.3 GHz; see docs/scale.md.
+_BASE_MB = 250.0
+_START_SECONDS = 1.5
+# Records × marginals that are counted, of the private table and of the synthetic one.
+_COUNTED_PER_SECOND = 1.2e8
+# Calls for each marginal that is counted, answered or certified.
+_SECONDS_A_MARGINAL = 1e-4
+# Python's objects for a marginal and its counts.
+_BYTES_A_MARGINAL = 600
+# Most marginals are small ones, whose noise OpenDP draws.
+_NOISE_PER_SECOND = 1e6
+# Of elementwise arithmetic, in which methods state their work; and of matrix products.
 _MULTIPLICATIONS_PER_SECOND = 5e8
+_PRODUCTS_PER_SECOND = 2e10
+# Exchanges of codes: passes over the columns, pairs of records in each, looks at a marginal in each.
+_EXCHANGED_PER_SECOND = 2e7
+# Drawing a column: laying codes out, shuffling them, and putting records into random order.
+_VALUES_DRAWN_PER_SECOND = 2e7
 
 
 @dataclass(frozen=True)
@@ -40,14 +58,17 @@ class Forecast:
 def forecast(plan: Plan, rows: int | None) -> Forecast:
     """Forecast a plan; `rows` is the number of records where it is known."""
     certificate_rho = plan.budget.rho * Fraction(plan.certificate_share)
+    refinement_rho = Fraction(0) if plan.refinement is None else plan.refinement.rho
     steps = plan.method.outline(
         plan.workload,
         plan.settings,
-        budget_rho=plan.budget.rho - certificate_rho,
+        budget_rho=plan.budget.rho - certificate_rho - refinement_rho,
         neighbors=plan.neighbors,
         rows=rows,
         **({} if plan.public is None else {"public": plan.public}),
     )
+    if plan.refinement is not None:
+        steps = [plan.refinement.outline(plan.neighbors), *steps]
     if certificate_rho:
         stddev = stddev_for(plan.neighbors.query**2, certificate_rho)
         steps = [*steps, PlannedStep("accuracy certificate", certificate_rho, stddev, 1)]
@@ -58,17 +79,34 @@ def forecast(plan: Plan, rows: int | None) -> Forecast:
 
 def _memory_mb(plan: Plan, rows: int) -> float:
     domain = plan.workload.domain
-    codes = 2 * rows * sum(code_dtype(size).itemsize for size in domain.sizes)
+    width = sum(code_dtype(size).itemsize for size in domain.sizes)
     cells = [domain.size_of(family.columns) for family in plan.workload]
-    counts = sum(min(8 * size, 16 * rows) if size > rows else 8 * size for size in cells)
-    relaxed = 16 * domain.onehot_size * getattr(plan.settings, "synthetic_rows", 1)
-    return _BASE_MB + (codes + counts + relaxed) / 1e6
+    counts = sum(_BYTES_A_MARGINAL + (min(8 * size, 16 * rows) if size > rows else 8 * size) for size in cells)
+    relaxed = 8 * 4 * domain.onehot_size * getattr(plan.settings, "synthetic_rows", 1)
+    drawn = min(rows, MOST_ROWS_HELD) * (2 * width + 32)
+    matched = 8 * min(sum(cells), EXCHANGE.cells_per_record * min(rows, EXCHANGE.exchange_records))
+    return _BASE_MB + (2 * rows * width + counts + relaxed + max(drawn, matched)) / 1e6
 
 
 def _core_seconds(plan: Plan, rows: int, steps: list[PlannedStep]) -> float:
-    return (
+    families, columns = len(plan.workload), len(plan.workload.domain)
+    queries = plan.workload.queries
+    relaxed_rows = getattr(plan.settings, "synthetic_rows", 1)
+    seconds = (
         _START_SECONDS
-        + rows * len(plan.workload) / _COUNTED_PER_SECOND
+        + rows * families / _COUNTED_PER_SECOND
+        + families * _SECONDS_A_MARGINAL
         + sum(step.cells for step in steps) / _NOISE_PER_SECOND
         + sum(step.multiplications for step in steps) / _MULTIPLICATIONS_PER_SECOND
     )
+    if plan.certificate_share:
+        looks = min(sum(len(family.columns) for family in plan.workload), EXCHANGE.most_looks)
+        passes = min(EXCHANGE.passes, max(EXCHANGE.least_passes, EXCHANGE.passes * EXCHANGE.usual_looks // looks))
+        pairs = EXCHANGE.sample * min(rows, EXCHANGE.exchange_records) / 2
+        seconds += (
+            passes * looks * pairs / _EXCHANGED_PER_SECOND
+            + rows * columns / _VALUES_DRAWN_PER_SECOND
+            + rows * families / _COUNTED_PER_SECOND
+            + queries * relaxed_rows / _PRODUCTS_PER_SECOND
+        )
+    return seconds

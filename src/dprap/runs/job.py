@@ -42,6 +42,7 @@ class Job:
             table in memory is looked up; its `run` is a name.
         out: The directory for the release; None where the caller keeps the release in memory.
         public_digest: The digest of the public table when the run began.
+        queries_digest: The digest of the custom functions' tables when the run began.
         ledger_head: The last line of the ledger when the run began: by it the ledger is known again. None for a new run.
 
     """
@@ -51,6 +52,7 @@ class Job:
     options: RunOptions
     out: Path | None = None
     public_digest: str | None = None
+    queries_digest: str | None = None
     ledger_head: tuple[int, str] | None = None
 
     @property
@@ -120,6 +122,7 @@ def save_job(job: Job, out: Path) -> None:
                 "schema": job.schema.as_mapping(),
                 "options": job.options.as_plain(folder),
                 "public_digest": job.public_digest,
+                "queries_digest": job.queries_digest,
                 "ledger_head": job.ledger_head,
             },
             indent=2,
@@ -198,7 +201,7 @@ def load_job(out: Path) -> Job:
     try:
         if kept.get("version") == 2:
             kept = _from_version_2(kept)
-        known = kept.get("version") == _VERSION and kept["options"]["version"] == OPTIONS_VERSION
+        known = kept.get("version") == _VERSION and kept["options"]["version"] in (1, OPTIONS_VERSION)
         job = _from_plain(kept, out, folder) if known else None
     except (ValueError, TypeError, KeyError, AttributeError, DprapError) as error:
         raise LedgerError(f"{path} is damaged, so the run cannot be resumed.") from error
@@ -213,12 +216,14 @@ def _from_plain(kept: dict[str, Any], out: Path, folder: Path) -> Job:
         raise KeyError("run", "ledger")
     count, last_hash = kept["ledger_head"]
     digest = kept["public_digest"]
+    queries_digest = kept["queries_digest"] if kept["options"]["version"] == OPTIONS_VERSION else None
     return Job(
         table=None if kept["table"] is None else absolute(kept["table"], folder),
         schema=Schema.of(kept["schema"]),
         options=options,
         out=out,
         public_digest=None if digest is None else str(digest),
+        queries_digest=None if queries_digest is None else str(queries_digest),
         ledger_head=(int(count), str(last_hash)),
     )
 
@@ -226,7 +231,7 @@ def _from_plain(kept: dict[str, Any], out: Path, folder: Path) -> Job:
 def _from_version_2(kept: dict[str, Any]) -> dict[str, Any]:
     """A job file of version 2 in the form of version 3."""
     options = dict(kept["options"])
-    settings = {name: options.pop(name) for name in SETTING_FLAGS}
+    settings = {name: options.pop(name, None) for name in SETTING_FLAGS}
     options |= {
         "version": 1,
         "workload": options.pop("workload_file"),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numbers
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
 from fractions import Fraction
 from pathlib import Path
@@ -25,9 +25,20 @@ if TYPE_CHECKING:
     from dprap.workload import Workload
 
 # The plain form of options in a job file. A change of their names or meanings is another version.
-VERSION = 1
+# Version 2 has the options in `_ADDED`.
+VERSION = 2
 
-_KINDS = {int: "a whole number", float: "a number", str: "text", Path: "a path", Mapping: "a mapping"}
+# The kind of an option that names several columns: a list on the command line, kept as a tuple.
+Names = list[str]
+
+_KINDS = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    Path: "a path",
+    Mapping: "a mapping",
+}
 
 
 @dataclass(frozen=True)
@@ -36,7 +47,7 @@ class About:
 
     Args:
         help: The explanation, for `--help` and for Python.
-        kind: What its values are: int, float, str, Path or Mapping.
+        kind: What its values are: bool, int, float, str, Path or Mapping.
         flag: How the command line writes it; None where it has no flag.
         short: A short form of the flag.
         metavar: How help names a value.
@@ -44,6 +55,7 @@ class About:
         least: The smallest value that is allowed.
         also: What else Python may give.
         kept: Whether a job file keeps it.
+        repeatable: Whether the command line may name several, one flag each; commas stand between them.
 
     """
 
@@ -56,6 +68,7 @@ class About:
     least: int | None = None
     also: type | None = None
     kept: bool = True
+    repeatable: bool = False
 
 
 _REQUIRED: Any = object()
@@ -86,10 +99,12 @@ class RunOptions:
     max_rows_per_person: int = _option(int, "Most records one person has; needs --person-column if above 1.", 1)
     engine: str | None = _option(
         str,
-        "memory, files, postgres or spark (default: what fits the table).",
-        choices=("memory", "files", "postgres", "spark"),
+        "memory, files, duckdb, postgres or spark (default: what fits the table).",
+        choices=("memory", "files", "duckdb", "postgres", "spark"),
     )
-    database_table: str | None = _option(str, "Table of a postgresql:// address: schema.table.", flag="--table")
+    database_table: str | None = _option(
+        str, "Table of a postgresql:// address or a .duckdb file: schema.table.", flag="--table"
+    )
     person_column: str | None = _option(str, "Column with person ids, outside the schema; never published.")
     excess: str = _option(
         str, "Records beyond that bound: error, or drop (add-remove only).", "error", choices=("error", "drop")
@@ -100,16 +115,45 @@ class RunOptions:
         "exact",
         choices=("exact", "tight", "paper"),
     )
+    discover: str | Sequence[str] | None = _option(
+        str,
+        "Column whose categories or bounds nobody knows publicly: found and paid for first. Several times for several.",
+        metavar="COLUMN",
+        repeatable=True,
+    )
+    discover_share: float = _option(float, "Share of ρ for that, in all.", 0.05)
     kway: int | None = _option(int, "Answer all k-way marginals that fit (default 3).")
     marginals: int | None = _option(int, "Only this many of them, drawn at random.")
     workload_seed: int = _option(int, "Seed of that draw.", 0)
     workload: Workload | Path | str | None = _option(Path, "A YAML or JSON list of marginals instead.", also=object)
+    queries: str | None = _option(
+        str,
+        "Query families from your own code: MODULE:NAME, several with commas. MODULE alone lets the workload file name "
+        "code of it. The code runs beside the private table.",
+        metavar="MODULE:NAME",
+    )
+    target: Sequence[str] | str | None = _option(
+        Names,
+        "Column that models will be trained to predict; may be repeated. Its relations count more (adaptive).",
+        metavar="COLUMN",
+    )
     max_cells: int | None = _option(int, "Largest marginal, in cells (default n).", least=1)
     method: str = _option(str, "adaptive, rap, gaussian, independent, or one of an installed package.", DEFAULT_METHOD)
+    preset: str | None = _option(
+        str,
+        "paper: the method rap with the paper's own settings and accounting, and no certificate.",
+        choices=("paper",),
+    )
     settings: Mapping[str, Any] | None = _option(
         Mapping, "Settings of the method by name, where they differ from its defaults.", flag=None
     )
     certificate_share: float = _option(float, "Share of ρ for the accuracy certificate.", 0.02, flag="--certificate")
+    intervals: str = _option(
+        str,
+        "yes or no: find out how far answers may be off, in about as much time as the run takes.",
+        "yes",
+        choices=("yes", "no"),
+    )
     public: Any = _option(
         Path,
         "A table that everybody may see, to start from (adaptive): same schema, CSV or Parquet. Not protected.",
@@ -125,6 +169,13 @@ class RunOptions:
         "Ledger to charge (default the table's own, TABLE.dprap/ledger.jsonl).",
         metavar="FILE",
         also=bool,
+    )
+    # A run that began was checked, so that a job file need not keep it.
+    check: bool = _option(
+        bool,
+        "Stop before spending where a policy would null or clip over 1% of a column's values.",
+        default=True,
+        kept=False,
     )
     # A cap and an anchor are for opening a ledger, which keeps its own. A job file that named an anchor's command
     # would let whoever edits it run one.
@@ -143,8 +194,12 @@ class RunOptions:
 
     def __post_init__(self) -> None:
         self._take_neighbors()
+        if isinstance(self.discover, list | tuple) and all(isinstance(name, str) for name in self.discover):
+            object.__setattr__(self, "discover", ",".join(self.discover) or None)
         for name, about in ABOUT.items():
             object.__setattr__(self, name, _checked(name, about, getattr(self, name), DEFAULTS.get(name, _REQUIRED)))
+        if self.preset is not None:
+            self._take_preset()
         if isinstance(self.ledger, bool) and self.ledger:
             raise SettingsError("--ledger must be a path, or in Python also False for none.")
         asks_for_ledger = bool(self.ledger) or self.ledger_cap_rho is not None or self.anchor is not None
@@ -173,13 +228,32 @@ class RunOptions:
         object.__setattr__(self, "max_rows_per_person", bound)
         object.__setattr__(self, "neighbors", self.neighbors.relation.value)
 
+    def _take_preset(self) -> None:
+        """Put the options of the preset in place of their defaults; settings are the method's own matter."""
+        for name, value in _PAPER.items():
+            if getattr(self, name) not in (DEFAULTS[name], value):
+                raise SettingsError(
+                    f"--preset {self.preset} means {ABOUT[name].flag} {value}, not {getattr(self, name)}. Leave one out."
+                )
+            object.__setattr__(self, name, value)
+
     @classmethod
     def of(cls, **given: Any) -> RunOptions:
         """Options by name; refuses a name that there is not, and says which one is near."""
+        cls.check_names(given)
+        return cls(**given)
+
+    @staticmethod
+    def check_names(given: Iterable[str]) -> None:
+        """Refuse a name that there is not, and say which one is near.
+
+        Raises:
+            SettingsError: If a name is unknown.
+
+        """
         for name in given:
             if name not in ABOUT:
                 raise SettingsError(f"there is no option {name!r}. {_nearest(name)}")
-        return cls(**given)
 
     def but(self, **changes: Any) -> RunOptions:
         """These options with some replaced, which are checked as all are."""
@@ -204,7 +278,9 @@ class RunOptions:
                         "name that, or leave out= away and save the release."
                     )
                 value = relative(str(value), folder)
-            plain[name] = dict(value) if isinstance(value, Mapping) else value
+            plain[name] = (
+                dict(value) if isinstance(value, Mapping) else list(value) if about.kind is Names and value else value
+            )
         return plain
 
     @classmethod
@@ -217,6 +293,10 @@ class RunOptions:
 
         """
         kept = {name for name, about in ABOUT.items() if about.kept}
+        if plain.get("version") == 1:
+            plain = _ADDED | dict(plain)
+        if isinstance(plain.get("discover"), list):  # a file holds it as one text
+            raise KeyError("discover")
         if set(plain) != kept | {"version"}:
             raise KeyError(*sorted(set(plain) ^ (kept | {"version"})))
         given: dict[str, Any] = {name: plain[name] for name in kept}
@@ -237,11 +317,39 @@ ABOUT: dict[str, About] = {option.name: _about(option) for option in fields(RunO
 DEFAULTS: dict[str, Any] = {option.name: option.default for option in fields(RunOptions) if option.name != "epsilon"}
 """The default of each option that has one."""
 
+# What decides about a plan; the rest is for the private table, the ledger and the output.
+PLANNED = (
+    "epsilon",
+    "delta",
+    "neighbors",
+    "max_rows_per_person",
+    "accounting",
+    "kway",
+    "marginals",
+    "workload_seed",
+    "workload",
+    "queries",
+    "target",
+    "max_cells",
+    "method",
+    "preset",
+    "settings",
+    "certificate_share",
+    "public",
+)
+
+# Options that the plain form of version 1 does not have; each was None.
+_ADDED = {"discover": None, "discover_share": 0.05, "preset": None, "queries": None, "intervals": "yes", "target": None}
+
+# What the preset means beside settings. The paper buys no certificate.
+_PAPER = {"method": "rap", "accounting": "paper", "certificate_share": 0.0}
+
 # Settings that have a flag of their own on the command line, because most people who change a setting change one of these.
 SETTING_FLAGS = {
     "rounds": "Adaptive rounds T.",
     "queries_per_round": "Queries per round K (rap).",
     "synthetic_rows": "Relaxed rows n'.",
+    "device": "Where rows are fitted, such as gpu, gpu:1 or cpu (rap).",
 }
 
 
@@ -249,6 +357,8 @@ def is_of_kind(value: Any, kind: Any) -> bool:
     """Whether a value is of a kind; numbers of NumPy count as numbers, and truth values do not."""
     if kind is int:
         return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if kind is bool:
+        return isinstance(value, bool)
     if kind is float:
         return isinstance(value, numbers.Real) and not isinstance(value, bool)
     return isinstance(value, str | Path if kind is Path else kind)
@@ -265,6 +375,8 @@ def _checked(name: str, about: About, value: Any, default: Any) -> Any:
         raise SettingsError(f"{shown} must be one of {', '.join(about.choices)}.")
     if about.also is not None and isinstance(value, about.also):
         return value
+    if about.kind is Names:
+        return _names(shown, value)
     if not is_of_kind(value, about.kind):
         raise SettingsError(f"{shown} must be {_KINDS[about.kind]}, not {type(value).__name__}.")
     if about.least is not None and value < about.least:
@@ -281,6 +393,14 @@ def _checked(name: str, about: About, value: Any, default: Any) -> Any:
         except OverflowError:
             raise SettingsError(f"{shown} is too large a number.") from None
     return value
+
+
+def _names(shown: str, value: Any) -> tuple[str, ...] | None:
+    """Names of columns, each once, or None for none."""
+    names = (value,) if isinstance(value, str) else value
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise SettingsError(f"{shown} must be the name of a column or a list of names.")
+    return tuple(dict.fromkeys(str(name) for name in names)) or None
 
 
 def _nearest(name: str) -> str:

@@ -5,19 +5,23 @@ from __future__ import annotations
 import math
 import types
 import typing
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dprap.accounting import Accounting, Budget, Neighbors, Relation, default_delta
 from dprap.domain import Domain
-from dprap.errors import BudgetError, SettingsError
+from dprap.errors import BudgetError, DprapError, SettingsError, WorkloadError
 from dprap.limits import MAX_ARCHIVE_BYTES, MAX_SEED
 from dprap.mechanisms import DEFAULT_METHOD
+from dprap.mechanisms.refinement.planning import RefinementPlan, plan_refinement
 from dprap.mechanisms.registry import Method, method_named
 from dprap.public import PublicTable, read_public
+from dprap.queries import Custom, Family, Marginal
+from dprap.runs.loading import NamedCode
 from dprap.runs.options import RunOptions, is_of_kind
 from dprap.schema import Schema
 from dprap.workload import MAX_CELLS, Workload, all_kway, random_kway
@@ -53,6 +57,8 @@ class Plan:
     records: int | None
     notes: tuple[str, ...] = field(default=())
     public: PublicTable | None = None
+    refinement: RefinementPlan | None = None
+    intervals: bool = True
 
     def __repr__(self) -> str:
         from dprap.runs.describe import plan_lines
@@ -72,7 +78,7 @@ class Plan:
         return forecast(self, self.records)
 
 
-def make_plan(schema: Schema, options: RunOptions, *, records: int | None) -> Plan:
+def make_plan(schema: Schema, options: RunOptions, *, records: int | None, budget: Budget | None = None) -> Plan:
     """Decide everything that can be decided without the data.
 
     Args:
@@ -80,6 +86,7 @@ def make_plan(schema: Schema, options: RunOptions, *, records: int | None) -> Pl
         options: What the user says about the run.
         records: The number of records if it is publicly known. It decides about δ and the workload under replace
             neighbours alone.
+        budget: What paid discovery has left; unless given, all that the options allow.
 
     Returns:
         The plan.
@@ -100,14 +107,28 @@ def make_plan(schema: Schema, options: RunOptions, *, records: int | None) -> Pl
     neighbors = neighbors_of(options)
     public_records = records if neighbors.rows_are_public else None
     notes: list[str] = []
-    budget = _budget(options, public_records, notes)
+    budget = budget or _budget(options, public_records, notes)
     if not 0 <= options.certificate_share < 1:
         raise SettingsError(f"the certificate's share must lie in [0, 1); it is {options.certificate_share}.")
-    settings = _settings(method, options.settings or {})
-    _check_size(settings, schema)
+    settings = _with_targets(method, _settings(method, options.settings or {}, options.preset), options, schema)
+    refinement = plan_refinement(
+        schema,
+        rho=budget.rho * (1 - Fraction(options.certificate_share)),
+        neighbors=neighbors,
+        records=public_records,
+    )
+    domain = schema.domain if refinement is None else refinement.domain
+    _check_size(settings, domain)
+    if refinement is not None and options.public is not None:
+        raise SettingsError(
+            f"a public table goes with declared bins, and column {refinement.columns[0].name!r} has none. Declare bins, "
+            "or leave the public table out."
+        )
     if not 0 <= options.seed <= MAX_SEED:
         raise SettingsError(f"the seed must lie between 0 and {MAX_SEED}.")
-    workload = _workload(schema, options, public_records, notes)
+    workload = _workload(schema, domain, options, public_records, notes)
+    if refinement is not None:
+        _check_custom(workload, refinement)
     return Plan(
         schema=schema,
         workload=workload,
@@ -120,7 +141,37 @@ def make_plan(schema: Schema, options: RunOptions, *, records: int | None) -> Pl
         records=records,
         notes=tuple(notes),
         public=None if options.public is None else read_public(options.public, schema, workload),
+        refinement=refinement,
+        intervals=options.intervals == "yes",
     )
+
+
+def expected_marginals(schema: Schema, options: RunOptions, records: int | None) -> list[Marginal]:
+    """What a run by these options will count first, as far as is known while the table is read.
+
+    Args:
+        schema: The reviewed schema.
+        options: What the user says about the run.
+        records: The number of records, nearly, or None if nobody knows it yet.
+
+    Returns:
+        Marginals that the workload's queries are sums of; none where that depends on what is not known.
+
+    """
+    if schema.fine_columns:  # what comes after them is counted by intervals that nobody knows yet
+        return [Marginal((name,)) for name in schema.fine_columns]
+    follows_records = neighbors_of(options).rows_are_public and options.workload is None and options.max_cells is None
+    if follows_records and records is None:
+        return []
+    try:
+        workload = _workload(schema, schema.domain, options, records if follows_records else None, [])
+    except DprapError:  # make_plan says why
+        return []
+    return [
+        Marginal(family.columns)
+        for family in workload.families
+        if not isinstance(family, Custom) or family.is_table(workload.domain)
+    ]
 
 
 def check_records(records: int | None, name: str = "records") -> None:
@@ -132,6 +183,11 @@ def check_records(records: int | None, name: str = "records") -> None:
 def neighbors_of(options: RunOptions) -> Neighbors:
     """The neighbour relation that the options describe."""
     return Neighbors(Relation(str(options.neighbors)), options.max_rows_per_person)
+
+
+def planned_budget(options: RunOptions, records: int | None) -> Budget:
+    """The whole budget that the options describe; `records` is the number of records if it is public."""
+    return _budget(options, records, [])
 
 
 def _budget(options: RunOptions, records: int | None, notes: list[str]) -> Budget:
@@ -150,10 +206,10 @@ def _budget(options: RunOptions, records: int | None, notes: list[str]) -> Budge
     return budget
 
 
-def _settings(method: Method, given: Mapping[str, Any]) -> Any:
+def _settings(method: Method, given: Mapping[str, Any], preset: str | None) -> Any:
     """The settings of a method; a value of a wrong kind is refused before it can stop a run that has spent."""
     try:
-        settings = method.settings(given)
+        settings = method.settings(given, preset)
     except (TypeError, ValueError, AttributeError):
         raise SettingsError(f"method {method.name}: a setting has a value of the wrong kind.") from None
     try:
@@ -177,10 +233,31 @@ def _kinds(hint: Any) -> tuple[type, ...]:
     return parts if all(part in (bool, int, float, str) for part in parts) else ()
 
 
-def _check_size(settings: Any, schema: Schema) -> None:
+def _with_targets(method: Method, settings: Any, options: RunOptions, schema: Schema) -> Any:
+    """The settings with the columns that models will predict."""
+    if options.target is None:
+        return settings
+    if not hasattr(settings, "targets"):
+        raise SettingsError(f"method {method.name} has no targets. Leave --target out, or use {DEFAULT_METHOD}.")
+    for name in options.target:
+        if name not in schema.domain.names:
+            raise SettingsError(f"--target names the column {name!r}, which the schema does not have.")
+    return replace(settings, targets=tuple(options.target))
+
+
+def _check_custom(workload: Workload, refinement: RefinementPlan) -> None:
+    """Refuse functions of codes that nobody knows before the run."""
+    refined = {column.name for column in refinement.columns}
+    for family in workload:
+        found = [name for name in family.columns if name in refined]
+        if isinstance(family, Custom) and found:
+            raise WorkloadError(f"custom query {family}: column {found[0]!r} has no bins yet. Declare bins for it.")
+
+
+def _check_size(settings: Any, domain: Domain) -> None:
     relaxed_rows = getattr(settings, "synthetic_rows", 1)
-    if 4 * relaxed_rows * schema.domain.onehot_size > MAX_ARCHIVE_BYTES:
-        most = MAX_ARCHIVE_BYTES // 4 // schema.domain.onehot_size
+    if 4 * relaxed_rows * domain.onehot_size > MAX_ARCHIVE_BYTES:
+        most = MAX_ARCHIVE_BYTES // 4 // domain.onehot_size
         raise SettingsError(
             f"a release of {relaxed_rows:,} relaxed rows would be too large to be read. Use --synthetic-rows {most}."
         )
@@ -191,18 +268,63 @@ def _fits(domain: Domain, k: int, limit: int) -> bool:
     return math.prod(sorted(domain.sizes)[:k]) <= limit
 
 
-def _workload(schema: Schema, options: RunOptions, records: int | None, notes: list[str]) -> Workload:
+def _workload(schema: Schema, domain: Domain, options: RunOptions, records: int | None, notes: list[str]) -> Workload:
+    """The workload given, with the families that code of the user's own adds."""
+    code = NamedCode.of(options.queries)
+    added = code.families(schema)
+    marginals_asked_for = options.workload is not None or options.kway is not None or options.marginals is not None
+    if not added:
+        return _given_workload(schema, domain, options, records, notes, code)
+    limit = options.max_cells or MAX_CELLS
+    if not marginals_asked_for:
+        return Workload(domain, tuple(added), max_cells=limit)
+    given = _given_workload(schema, domain, options, records, notes, code)
+    return Workload(
+        domain,
+        (*given.families, *added),
+        (*given.weights, *(1.0 for _ in added)),
+        max_cells=max(given.max_cells, limit),
+    )
+
+
+def _listed_workload(given: Sequence[Any] | Marginal, domain: Domain, options: RunOptions) -> Workload:
+    """A workload from a list in Python: each entry a query family, a column, or columns."""
+    entries: Sequence[Any] = [given] if isinstance(given, Marginal) else given
+    return Workload(domain, tuple(map(_family, entries)), max_cells=options.max_cells or MAX_CELLS)
+
+
+def _family(entry: Any) -> Family:
+    """A query family as it is, or the marginal of a column or of several."""
+    if isinstance(entry, Family):
+        return entry
+    columns = (entry,) if isinstance(entry, str) else entry
+    if not isinstance(columns, list | tuple) or not columns or not all(isinstance(name, str) for name in columns):
+        raise SettingsError("--workload: each entry of a list names columns, such as ('age', 'sex').")
+    return Marginal(tuple(columns))
+
+
+def _given_workload(
+    schema: Schema,
+    domain: Domain,
+    options: RunOptions,
+    records: int | None,
+    notes: list[str],
+    code: NamedCode,
+) -> Workload:
     """The workload given; by default all 3-way marginals that fit, or 2-way if none does."""
-    domain = schema.domain
-    given = options.workload
+    given: Any = options.workload
     if given is not None:
         if options.kway is not None or options.marginals is not None:
             raise SettingsError("give a workload file or --kway/--marginals, not both.")
         if isinstance(given, Workload):
-            return given
+            return given if given.domain.sizes == domain.sizes else replace(given, domain=domain)
+        if isinstance(given, Sequence | Marginal) and not isinstance(given, str):
+            return _listed_workload(given, domain, options)
         if not isinstance(given, str | Path):
-            raise SettingsError("--workload must be a Workload or the path of a workload file.")
-        return read_workload(given, domain, max_cells=options.max_cells or MAX_CELLS)
+            raise SettingsError("--workload must be a Workload, a list of columns, or the path of a workload file.")
+        return read_workload(
+            given, domain, max_cells=options.max_cells or MAX_CELLS, load=lambda name: code.load(name, schema)
+        )
     limit = options.max_cells or records or PRIVATE_ROWS_MAX_CELLS
     k = options.kway if options.kway is not None else min(3, len(domain))
     if options.marginals is not None:

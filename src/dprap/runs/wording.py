@@ -16,6 +16,7 @@ from dprap.runs.options import ABOUT, SETTING_FLAGS
 _PYTHON_NAMES = {about.flag: name for name, about in ABOUT.items() if about.flag} | {
     "--" + name.replace("_", "-"): f'settings["{name}"]' for name in SETTING_FLAGS
 }
+_PYTHON_NAMES |= {f"--no-{name}": f"{name}=False" for name, about in ABOUT.items() if about.kind is bool}
 # A flag, and after it a value that a message proposes: a number or a word in capitals.
 _FLAG = re.compile(r"(?<![\w-])(--[a-z][a-z-]*[a-z])(?![\w-])( (?=[0-9]|[A-Z]{3}))?")
 

@@ -3,6 +3,7 @@
 schema       the noun: columns, CSV settings, constraints
 columns/     the column types: one class a file
 constraints  what cannot occur, declared on values and used on codes
+discover     columns whose domain a run is to find
 values       what one value is, whichever library brought it
 texts        one text, read strictly
 digits       arrays of plain texts, read by whole-array operations
@@ -10,6 +11,11 @@ arrays       whole Arrow arrays as NumPy values
 bins         edges of bins
 value_sets   sets of raw values of one column
 files        schema files, read strictly
+number_format  how numbers are written as text
+review       the review of a draft as an act
+review_record  notes on a draft, and who vouches for what
+imports/     what is already known elsewhere
+exports      schemas for other tools
 messages     one-line messages from the errors of pydantic
 """
 

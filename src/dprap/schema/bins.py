@@ -18,7 +18,7 @@ from jaxtyping import Float64, Int64
 IntegerEdges = Int64[np.ndarray, "edges"]
 NumberEdges = Float64[np.ndarray, "edges"]
 
-MAX_CODES = 1_000_000
+MAX_CODES = 1 << 20
 """More codes than this in one column is a mistake or needs bins, groups or a top list."""
 
 MICROSECONDS = {"second": 10**6, "minute": 60 * 10**6, "hour": 3600 * 10**6, "day": 86_400 * 10**6}
@@ -48,6 +48,56 @@ def integer_edges(
     inner = np.geomspace(low, high + 1, bins + 1) if log else np.linspace(low, high + 1, bins + 1)
     # log-spaced bins over small integers fall on the same integer: there are then fewer of them
     return np.unique(np.concatenate([[low], np.rint(inner[1:-1]).astype(np.int64), [high + 1]]))
+
+
+def integer_grid_step(low: int, high: int) -> int:
+    """The smallest of 1, 2, 5, 10, 20, … of which at most `MAX_CODES` multiples lie between two integers.
+
+    >>> integer_grid_step(0, 99_999), integer_grid_step(0, 3_000_000)
+    (1, 5)
+    """
+    step = 1
+    while (high - low) // step + 1 > MAX_CODES:
+        step = step * 5 // 2 if str(step).startswith("2") else step * 2
+    return step
+
+
+def integer_grid(low: int, high: int, step: int) -> IntegerEdges:
+    """Edges over the integers low..high, with one multiple of `step` in each bin."""
+    first, last = -(-low // step), high // step
+    if first > last:
+        raise ValueError(f"step: no multiple of {step:,} lies between the bounds. Move a bound or lower the step")
+    refuse_too_many(last - first + 1)
+    return np.concatenate([[low], np.arange(first + 1, last + 1, dtype=np.int64) * step, [high + 1]])
+
+
+def number_grid_decimals(low: float, high: float, decimals: int | None) -> int:
+    """The most decimals, up to the declared ones, at which at most `MAX_CODES` values lie between two numbers.
+
+    >>> number_grid_decimals(0.0, 100.0, 2), number_grid_decimals(0.0, 1.0, None), number_grid_decimals(0.0, 5e7, 2)
+    (2, 6, -2)
+    """
+    span = Decimal(repr(high)) - Decimal(repr(low))
+    most = 15 if decimals is None else decimals
+    while span * Decimal(10) ** most + 1 > MAX_CODES:
+        most -= 1
+    return most
+
+
+def number_grid(low: float, high: float, decimals: int) -> NumberEdges:
+    """Edges over the numbers from low to high, with one multiple of 10^-decimals in each bin."""
+    scale = Decimal(10) ** decimals
+    first = math.ceil(Decimal(repr(low)) * scale)
+    last = math.floor(Decimal(repr(high)) * scale)
+    if first > last:
+        raise ValueError("decimals: no value at this precision lies between the bounds. Move a bound or raise decimals")
+    inner = at_decimals(np.arange(first + 1, last + 1, dtype=np.int64), decimals)
+    return np.concatenate([[low], inner, [np.nextafter(high, np.inf)]])
+
+
+def at_decimals(steps: Int64[np.ndarray, " steps"], decimals: int) -> Float64[np.ndarray, " steps"]:
+    """Multiples of 10^-decimals as the nearest floats."""
+    return np.asarray(steps / 10.0**decimals if decimals >= 0 else steps * 10.0**-decimals)
 
 
 def number_edges(

@@ -30,8 +30,8 @@ def read_mapping(path: Path) -> dict[Any, Any]:
     return content
 
 
-def write_mapping(mapping: dict[str, Any], path: Path, *, comment: str | None = None) -> None:
-    """Write a mapping as YAML or JSON, by the ending of the path; a comment goes on top of YAML only."""
+def write_mapping(mapping: dict[str, Any], path: Path, *, comment: str | None = None, below: str | None = None) -> None:
+    """Write a mapping as YAML or JSON, by the ending of the path; comments go on top of YAML, and below it."""
     suffix = path.suffix.lower()
     if suffix == ".json":
         text = json.dumps(mapping, indent=2, ensure_ascii=False) + "\n"
@@ -39,10 +39,14 @@ def write_mapping(mapping: dict[str, Any], path: Path, *, comment: str | None = 
         text = yaml.dump(
             mapping, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None
         )
-        text = "".join(f"# {line}\n" for line in (comment or "").splitlines()) + text
+        text = _commented(comment) + text + _commented(below)
     else:
         raise SchemaError(f"{path}: schemas are written as .yaml or .json. Choose one of these endings.")
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise SchemaError(f"{path}: cannot be written ({error.strerror}). Check the folder.") from None
+
+
+def _commented(text: str | None) -> str:
+    return "".join(f"# {line}".rstrip() + "\n" for line in (text or "").splitlines())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import codecs
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Annotated, Any, Self
 from pydantic import (
     AfterValidator,
     Field,
+    StrictInt,
     StrictStr,
     ValidationError,
     ValidationInfo,
@@ -23,20 +25,64 @@ from dprap.errors import SchemaError
 from dprap.limits import MAX_SCHEMA_CODES
 from dprap.schema.columns import Column
 from dprap.schema.columns.base import Part, require_texts
+from dprap.schema.columns.binned import PLAIN_POINTS, BinnedColumn
 from dprap.schema.constraints import CodeConstraint, Constraint, to_codes
+from dprap.schema.discover import DiscoverColumn, Discovered, split_columns
 from dprap.schema.files import read_mapping, write_mapping
 from dprap.schema.messages import describe
+from dprap.schema.number_format import NumberFormat
+from dprap.schema.review_record import DraftNote, Vouch
 
 DRAFT_WARNING = """\
 DRAFT: the bounds and categories below were taken from the data. Publishing anything that depends on them leaks
 private information: a maximum is one person's value, a rare category is one person's existence. Replace them by what
-is publicly known (code books, physical limits, law), then remove the line draft: true. Until then dprap refuses it."""
+is publicly known (code books, physical limits, law). `dprap schema review` walks through the columns, keeps who
+vouches for what, and lifts the mark draft: true. Until then dprap refuses the schema."""
 
 
 class Csv(Part):
-    """How CSV files of this table are written."""
+    """How CSV files of this table are written.
+
+    Args:
+        delimiter: What stands between two fields.
+        encoding: The character encoding, by the name that Python gives it.
+        quote: What stands around a field that holds a delimiter.
+        strip: Whether blanks around each field are no part of it.
+        skip_lines: How many lines stand above the header.
+
+    """
 
     delimiter: Annotated[StrictStr, Field(min_length=1, max_length=1)] = ","
+    encoding: StrictStr = "utf-8"
+    quote: Annotated[StrictStr, Field(min_length=1, max_length=1)] = '"'
+    strip: bool = False
+    skip_lines: Annotated[StrictInt, Field(ge=0, le=1000)] = 0
+
+    @field_validator("encoding")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        try:
+            found = codecs.lookup(name)
+            " ".encode(name)
+        except (LookupError, ValueError, TypeError):
+            raise ValueError("is no character encoding. Use a name such as utf-8, cp1252 or iso-8859-1") from None
+        return "utf-8" if found.name == "utf-8-sig" else found.name
+
+    @model_validator(mode="after")
+    def _signs_differ(self) -> Self:
+        for sign in (self.delimiter, self.quote):
+            if not sign.isascii() or sign in "\r\n":
+                raise ValueError("csv: delimiter and quote are signs of ASCII, and no line ends")
+        if self.delimiter == self.quote:
+            raise ValueError("csv: delimiter and quote are the same sign. Change one")
+        return self
+
+
+class Excel(Part):
+    """Where in an Excel file the table stands: by default on the first sheet, with a header in its first line."""
+
+    sheet: StrictStr | None = None
+    skip_lines: Annotated[StrictInt, Field(ge=0, le=1000)] = 0
 
 
 @dataclass
@@ -55,6 +101,10 @@ def _within_limit(column: Column, info: ValidationInfo) -> Column:
     return column
 
 
+def _lacks_format(column: Mapping[Any, Any]) -> bool:
+    return column.get("type") in ("integer", "number") and column.get("format") is None
+
+
 class Schema(Part):
     """Columns in order, each with a public domain.
 
@@ -70,8 +120,18 @@ class Schema(Part):
     null_values: tuple[StrictStr, ...] = ("",)
     ignore_columns: tuple[StrictStr, ...] = ()
     ignore_extra_columns: bool = False
+    numbers: NumberFormat | None = None
     csv: Csv = Csv()
+    excel: Excel = Excel()
     description: StrictStr | None = None
+    draft_notes: Annotated[dict[StrictStr, DraftNote], Field(default_factory=dict)]
+    vouched: Annotated[dict[StrictStr, Vouch], Field(default_factory=dict)]
+    discover: Annotated[dict[StrictStr, DiscoverColumn], Field(default_factory=dict)]
+    """Columns whose domain a run is to find. A file has them among the columns, with `domain: discover`."""
+    discovered: Annotated[dict[StrictStr, Discovered], Field(default_factory=dict)]
+    """What was paid for the domains that a run has found."""
+    order: tuple[StrictStr, ...] = ()
+    """The order of all columns, where some are to be discovered."""
 
     def __init__(self, **data: Any) -> None:
         # pydantic calls this for every way a schema is made: one place turns its errors into ours
@@ -80,12 +140,41 @@ class Schema(Part):
         except ValidationError as error:
             raise SchemaError(describe(error)) from None
 
-    @field_validator("columns")
+    @model_validator(mode="before")
     @classmethod
-    def _some_columns(cls, columns: dict[str, Any]) -> dict[str, Any]:
-        if not columns:
-            raise ValueError("lists no column. Describe at least one")
-        return columns
+    def _with_numbers(cls, data: Any) -> Any:
+        """Give the format of the whole file to every column of numbers that has none of its own."""
+        form, columns = (data.get("numbers"), data.get("columns")) if isinstance(data, dict) else (None, None)
+        if form is None or not isinstance(columns, Mapping):
+            return data
+        given = {
+            name: {**column, "format": form} if isinstance(column, Mapping) and _lacks_format(column) else column
+            for name, column in columns.items()
+        }
+        return {**data, "columns": given}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _apart(cls, data: Any) -> Any:
+        """Put columns with `domain: discover` aside, in whose place a run puts what it finds."""
+        columns = data.get("columns") if isinstance(data, dict) else None
+        if not isinstance(columns, Mapping):
+            return data
+        declared, wanted = split_columns(columns)
+        if not wanted:
+            return data
+        return {**data, "columns": declared, "discover": wanted, "order": tuple(columns)}
+
+    @model_validator(mode="after")
+    def _some_columns(self) -> Self:
+        if not self.columns and not self.discover:
+            raise ValueError("columns: lists no column. Describe at least one")
+        if self.discover and set(self.order) != {*self.columns, *self.discover}:
+            raise ValueError("order: is written by dprap alone. Remove it")
+        unknown = [name for name in self.discovered if name not in self.columns]
+        if unknown:
+            raise ValueError(f"discovered: {unknown[0]!r} is no column of the schema. Remove it")
+        return self
 
     @field_validator("null_values")
     @classmethod
@@ -95,9 +184,21 @@ class Schema(Part):
 
     @model_validator(mode="after")
     def _ignored_are_not_described(self) -> Self:
-        both = [name for name in self.ignore_columns if name in self.columns]
+        both = [name for name in self.ignore_columns if name in self.columns or name in self.discover]
         if both:
             raise ValueError(f"ignore_columns: {both[0]!r} is described under columns too. Remove one of them")
+        return self
+
+    @model_validator(mode="after")
+    def _record_fits(self) -> Self:
+        unknown = [name for name in self.vouched if name not in self.columns]
+        if unknown:
+            raise ValueError(f"vouched: {unknown[0]!r} is no column of the schema. Remove it")
+        if self.draft_notes and not self.is_draft:
+            raise ValueError(
+                "draft_notes: speak of the data, so they stand in drafts alone. Put draft: true back and run "
+                "`dprap schema review`, which takes them out and keeps who vouches for what"
+            )
         return self
 
     @model_validator(mode="after")
@@ -132,7 +233,13 @@ class Schema(Part):
         """
         if any(size < 1 for size in sizes.values()):
             raise SchemaError("a domain file gives every column a size of at least 1.")
-        return cls(columns={name: {"type": "integer", "min": 0, "max": size - 1} for name, size in sizes.items()})
+        # the codes are what they are, numbers or not: a run must not look for intervals of them
+        plain = {name: {"refine": False} if size > PLAIN_POINTS else {} for name, size in sizes.items()}
+        return cls(
+            columns={
+                name: {"type": "integer", "min": 0, "max": size - 1, **plain[name]} for name, size in sizes.items()
+            }
+        )
 
     @classmethod
     def load(cls, path: str | Path) -> Schema:
@@ -151,8 +258,50 @@ class Schema(Part):
     def as_mapping(self) -> dict[str, Any]:
         """The schema as plain data, without settings that have their default."""
         mapping = self.model_dump(mode="json", exclude_defaults=True, by_alias=True)
-        mapping["columns"] = {name: {"type": column["type"], **column} for name, column in mapping["columns"].items()}
+        if self.numbers is not None:
+            for column in mapping["columns"].values():
+                if column.get("format") == mapping["numbers"]:
+                    del column["format"]
+        columns = {name: {"type": column["type"], **column} for name, column in mapping["columns"].items()}
+        wanted = {name: {"domain": "discover", **each} for name, each in mapping.pop("discover", {}).items()}
+        mapping["columns"] = {name: (columns | wanted)[name] for name in mapping.pop("order", columns)}
         return mapping
+
+    def with_found(self, found: Mapping[str, Mapping[str, Any]], paid: Mapping[str, Discovered]) -> Schema:
+        """The schema with columns in place of those that were to be discovered, as plain data, and what they cost."""
+        mapping = self.as_mapping()
+        costs = {name: each.model_dump(mode="json", exclude_defaults=True) for name, each in paid.items()}
+        return self.of(
+            {
+                **mapping,
+                "columns": {**mapping["columns"], **found},
+                **({"discovered": mapping.get("discovered", {}) | costs} if costs else {}),
+            }
+        )
+
+    def asking_for(self, names: Iterable[str]) -> Schema:
+        """The schema with some columns to be discovered: those that it describes keep their type, others are categorical.
+
+        >>> Schema.from_domain({"age": 100}).asking_for(["age", "zip"]).discover["age"].type
+        'integer'
+        """
+        mapping = self.as_mapping()
+        for name in names:
+            if name in self.discover:
+                continue
+            described = mapping["columns"].get(name, {"type": "categorical"})
+            if described["type"] not in ("categorical", "integer", "number"):
+                raise SchemaError(
+                    f"column {name!r}: is a {described['type']} column, whose domain is not discovered. Declare it."
+                )
+            kept = {key: described[key] for key in ("type", "null_values", "format", "description") if key in described}
+            if described["type"] == "categorical" and name in self.columns:
+                kept["nullable"] = self.columns[name].nullable
+            mapping["columns"][name] = {"domain": "discover", **kept}
+            for record in ("vouched", "discovered", "draft_notes"):  # of the domain that is given up
+                mapping.get(record, {}).pop(name, None)
+        ignored = [name for name in self.ignore_columns if name not in mapping["columns"]]
+        return self.of(mapping | {"ignore_columns": ignored})
 
     @cached_property
     def domain(self) -> Domain:
@@ -164,17 +313,44 @@ class Schema(Part):
         """The constraints on codes: for each its columns and a table of the cells that cannot occur."""
         return tuple(to_codes(constraint, self.columns) for constraint in self.constraints)
 
+    @cached_property
+    def fine_columns(self) -> dict[str, BinnedColumn]:
+        """The columns whose codes are points of a fine grid: a run pays to find intervals of them."""
+        ordered = {name: column for name, column in self.columns.items() if isinstance(column, BinnedColumn)}
+        return {name: column for name, column in ordered.items() if column.is_fine}
+
+    def with_columns(self, changed: Mapping[str, Column]) -> Schema:
+        """The schema with some columns replaced; everything else, constraints included, is checked against them."""
+        return self.of(
+            {
+                **self.as_mapping(),
+                "columns": {
+                    name: {"type": column.type, **column.model_dump(mode="json", exclude_defaults=True)}
+                    for name, column in {**self.columns, **changed}.items()
+                },
+            }
+        )
+
     @property
     def is_total(self) -> bool:
         """Whether encoding cannot fail because of a value: every column has a policy that covers everything."""
         return all(column.is_total for column in self.columns.values())
 
-    def require_reviewed(self) -> None:
-        """Raise unless a person has reviewed the schema; every private operation asks this first."""
+    def refuse_draft(self) -> None:
+        """Raise unless a person has reviewed the schema."""
         if self.is_draft:
             raise SchemaError(
                 "the schema is a draft whose bounds and categories come from private data. "
-                "Review every column, then remove draft: true."
+                "Review every column with `dprap schema review`."
+            )
+
+    def require_reviewed(self) -> None:
+        """Raise unless the schema is reviewed and says all domains; every private operation asks this first."""
+        self.refuse_draft()
+        if self.discover:
+            raise SchemaError(
+                f"column {next(iter(self.discover))!r}: has domain: discover, which a run pays for before anything else "
+                "is known. Run `dprap synth`, or declare the domain."
             )
 
     def null_texts(self, name: str) -> tuple[str, ...]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dprap.array_types import CodeColumn
+from dprap.counting.tally import BLOCK_RECORDS
 from dprap.domain import Domain
-from dprap.sources.tally import BLOCK_RECORDS
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
 _HALF = np.uint64(32)

@@ -92,16 +92,25 @@ def _fixed_part(pattern: Path) -> Path:
     return Path(*parts)
 
 
+def hive_value(folder: str) -> tuple[str, str | None] | None:
+    """The column and value in the name of a folder, or None where the name has none.
+
+    >>> hive_value("region=a%20b"), hive_value("2024")
+    (('region', 'a b'), None)
+    """
+    hive = _HIVE.fullmatch(folder)
+    return hive and (unquote(hive[1]), None if hive[2] == _HIVE_NULL else unquote(hive[2]))
+
+
 def _data_file(path: Path, base: Path) -> DataFile:
     relative = path.relative_to(base)
     partitions = []
     shown = []
     for part in relative.parts[:-1]:
-        hive = _HIVE.fullmatch(part)
+        hive = hive_value(part)
         if hive:
-            value = None if hive[2] == _HIVE_NULL else unquote(hive[2])
-            partitions.append((unquote(hive[1]), value))
-        shown.append(f"{hive[1]}=…" if hive else part)
+            partitions.append(hive)
+        shown.append(f"{part.partition('=')[0]}=…" if hive else part)
     text = str(Path(base, *shown, relative.name))
     size, modified = _size_and_time(path, text)
     return DataFile(path, text, tuple(partitions), size, modified)

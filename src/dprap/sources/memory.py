@@ -10,11 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from dprap.array_types import CodeColumn
+from dprap.counting import CellCounts, Tally
+from dprap.counting.passes import plan_passes
+from dprap.counting.tally import BLOCK_RECORDS, counting_threads
 from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.queries.marginal import Marginal
-from dprap.sources.protocol import CellCounts
-from dprap.sources.tally import BLOCK_RECORDS, Tally
+from dprap.sources.recoding import Recoding
 
 
 @dataclass(frozen=True)
@@ -42,10 +44,17 @@ class MemorySource:
         return digest.hexdigest()
 
     def count(self, marginals: Sequence[Marginal]) -> list[CellCounts]:
-        """Exact counts of the marginals, in one pass over the records."""
-        tally = Tally(self.domain, marginals)
-        tally.add(self.codes.columns)
-        return tally.result()
+        """Exact counts of the marginals."""
+        counted: dict[Marginal, CellCounts] = {}
+        for plan in plan_passes(self.domain, marginals, rows=self.rows):
+            tally = Tally(self.domain, plan, threads=counting_threads())
+            tally.add(self.codes.columns)
+            counted.update(tally.results())
+        return [counted[marginal] for marginal in marginals]
+
+    def recoded(self, recoding: Recoding) -> MemorySource:
+        """The same records under a coarser schema."""
+        return MemorySource(Codes(recoding.schema.domain, recoding(self.codes.columns)))
 
     def blocks(self) -> Iterator[tuple[CodeColumn, ...]]:
         """The records, block by block."""

@@ -5,24 +5,23 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dprap.address import settings_of
+from dprap.counting.cells import CellCounts, merge_sparse
+from dprap.counting.sums import all_summed_out
+from dprap.counting.unions import plan_unions
 from dprap.domain import Domain
 from dprap.encoding import check_columns
 from dprap.errors import DataError, SchemaError
 from dprap.queries.marginal import Marginal
 from dprap.schema import Schema
 from dprap.sources.catalog import array, call, cast, literal, operation
-from dprap.sources.covers import plan_covers
-from dprap.sources.passes import compact
-from dprap.sources.protocol import CellCounts
+from dprap.sources.recoding import Recoding
 from dprap.sources.sql import Kind, check_sql, count_sql, refuse
-from dprap.sources.tally import UNION_CELLS
-from dprap.sources.unions import all_summed_out, merge_sparse
 
 if TYPE_CHECKING:
     import psycopg
@@ -92,6 +91,10 @@ _LEAVING_CELLS = 1 << 20
 # Marginals leave the server together up to this many cells, and up to a fourth of the number of records: counts leave it,
 # not records in the guise of counts.
 
+_LEAST_LEAVING_CELLS = 1 << 16
+
+_LEAST_LEAVING_CELLS = 1 << 16
+
 _GROUPED_CELLS = 16
 # Cells for each record of what the server counts first. Real records crowd: ten of the example's fill one to three.
 
@@ -143,11 +146,11 @@ class PostgresSource:
         The server encodes records to cell numbers, counts these by wide marginals that many of those asked for share,
         and sums the counts further, down to marginals of no more cells than may leave it. The rest is summed out here.
         """
-        leaving = min(_LEAVING_CELLS, max(UNION_CELLS, self.rows // 4))
+        leaving = min(_LEAVING_CELLS, max(_LEAST_LEAVING_CELLS, self.rows // 4))
         counted: dict[int, CellCounts] = {}
         for plan in _plans(self.domain, marginals, grouped=max(leaving, _GROUPED_CELLS * self.rows)):
             narrow = {
-                wide: plan_covers(self.domain, [marginals[number] for number in served], max_cells=leaving)
+                wide: plan_unions(self.domain, [marginals[number] for number in served], max_cells=leaving)
                 for wide, served in plan.items()
             }
             results = iter(self._count({wide: list(covers) for wide, covers in narrow.items()}))
@@ -156,8 +159,12 @@ class PostgresSource:
                     numbers = [plan[wide][member] for member in members]
                     wanted = [marginals[number] for number in numbers]
                     summed = all_summed_out(self.domain, next(results), cover, wanted)
-                    counted.update(zip(numbers, map(compact, summed), strict=True))
+                    counted.update(zip(numbers, (counts.compact() for counts in summed), strict=True))
         return [counted[number] for number in range(len(marginals))]
+
+    def recoded(self, recoding: Recoding) -> PostgresSource:
+        """The same snapshot, encoded by the server with the coarser schema."""
+        return replace(self, schema=recoding.schema)
 
     def close(self) -> None:
         """End the transaction; the source cannot count any more."""
@@ -180,8 +187,8 @@ class PostgresSource:
 
 def _plans(domain: Domain, marginals: Sequence[Marginal], *, grouped: int) -> Iterator[dict[Marginal, list[int]]]:
     """Wide marginals that are counted in one query, each with the positions of those that it serves."""
-    for served in plan_covers(domain, marginals, max_cells=_MAX_CELL_NUMBER).values():
-        covers = plan_covers(domain, [marginals[number] for number in served], max_cells=min(grouped, _MAX_CELL_NUMBER))
+    for served in plan_unions(domain, marginals, max_cells=_MAX_CELL_NUMBER).values():
+        covers = plan_unions(domain, [marginals[number] for number in served], max_cells=min(grouped, _MAX_CELL_NUMBER))
         plan = [(wide, [served[member] for member in members]) for wide, members in covers.items()]
         for start in range(0, len(plan), _WIDE_PER_QUERY):
             yield dict(plan[start : start + _WIDE_PER_QUERY])

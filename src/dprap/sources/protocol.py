@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, TypeAlias, runtime_checkable
 
-import numpy as np
-from jaxtyping import Int64
-
-from dprap.array_types import CodeColumn, Counts
+from dprap.array_types import CodeColumn
+from dprap.counting import CellCounts
 from dprap.domain import Domain
 from dprap.queries.marginal import Marginal
+from dprap.sources.recoding import Recoding
+
+Expect: TypeAlias = Callable[[int | None], Sequence[Marginal]]
+"""Which marginals will be asked for, given the number of records or, where nobody knows it yet, None.
+
+A source that must read every record to check it counts them in the same pass. A wrong guess costs time and nothing else.
+"""
 
 
-@dataclass(frozen=True)
-class CellCounts:
-    """Exact counts of one marginal's cells: all of them, or (`cells` given) only those that are not zero."""
-
-    size: int
-    counts: Counts
-    cells: Int64[np.ndarray, " nonzero"] | None = None
-
-    def dense(self) -> Counts:
-        """Counts of all cells; zeros come from the declared domain."""
-        if self.cells is None:
-            return self.counts
-        full = np.zeros(self.size, dtype=np.int64)
-        full[self.cells] = self.counts
-        return full
+def expect_nothing(records: int | None) -> Sequence[Marginal]:  # noqa: ARG001
+    """Guess nothing."""
+    return ()
 
 
 class CountSource(Protocol):
@@ -50,6 +42,10 @@ class CountSource(Protocol):
 
     def count(self, marginals: Sequence[Marginal]) -> list[CellCounts]:
         """Exact counts of the marginals, in their order."""
+        ...
+
+    def recoded(self, recoding: Recoding) -> CountSource:
+        """The same records under a coarser schema."""
         ...
 
 

@@ -5,31 +5,23 @@ The workers need dprap installed. Errors travel as data, not as exceptions, beca
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from dprap.array_types import CodeColumn
+from dprap.counting import CellCounts, Tally
+from dprap.counting.passes import MEMORY_LIMIT, Pass, plan_passes
 from dprap.domain import Domain
-from dprap.encoding import check_columns, encode_batch
-from dprap.errors import DataError, DprapError, SchemaError, SettingsError
+from dprap.errors import DataError, DprapError, SchemaError
 from dprap.queries.marginal import Marginal
 from dprap.schema import Schema
 from dprap.sources.digest import Digest, digest_of
-from dprap.sources.passes import MEMORY_LIMIT, split_passes
-from dprap.sources.protocol import CellCounts
-from dprap.sources.tally import Tally
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from dprap.sources.protocol import Expect, expect_nothing
+from dprap.sources.recoding import Recoding
+from dprap.sources.spark_tables import Encode, SparkTable, spark_errors, spark_table
 
 _PARTIAL = pa.schema([("marginal", pa.int32()), ("cell", pa.int64()), ("count", pa.int64()), ("error", pa.string())])
 _PARTIAL_DDL = "marginal int, cell bigint, count bigint, error string"
@@ -37,43 +29,45 @@ _ROWS, _DIGEST_LOW, _DIGEST_HIGH, _ERROR = -1, -2, -3, -4
 # What a partition reports besides counts, in place of a marginal's number. The digest goes in two halves: sums of
 # 32-bit halves cannot overflow, whatever the number of partitions.
 
+_MANY = 1 << 20
+
 _ROWS_PER_BATCH = 50_000  # partial counts per Arrow batch sent back
 
 
 @dataclass(frozen=True)
 class SparkSource:
-    """Records of a Spark data frame, its columns c0, c1, … in the schema's order.
+    """Records that Spark hands to its workers.
 
-    Spark reads it again for every pass, so every pass checks that it is still the same.
+    Spark reads them again for every pass, so every pass checks that they are still the same.
     """
 
     schema: Schema
-    frame: DataFrame
-    is_text: bool
+    table: SparkTable
     digest: Digest
     memory_limit: int = MEMORY_LIMIT
+    counted: Mapping[Marginal, CellCounts] = field(default_factory=dict)
+    """What was counted while the records were checked."""
+    recoding: Recoding | None = None
 
     @classmethod
-    def open(cls, data: Any, schema: Schema, *, memory_limit: int = MEMORY_LIMIT) -> SparkSource:
+    def open(
+        cls, data: Any, schema: Schema, *, memory_limit: int = MEMORY_LIMIT, expect: Expect = expect_nothing
+    ) -> SparkSource:
         """Check every record of a data frame, or of the CSV or Parquet files at a path, against the schema."""
         schema.require_reviewed()
-        is_text = False
-        if isinstance(data, str | Path):
-            data, is_text = _read(str(data), schema)
-        check_columns(data.columns, schema)
-        # Spark reads a dot in a name as a field of a struct: quote each name once, and be rid of it
-        quoted = ["`" + name.replace("`", "``") + "`" for name in schema.columns]
-        with _errors():
-            frame = data.select([data[name].alias(f"c{position}") for position, name in enumerate(quoted)])
-        _, digest = _run(frame, schema, [], is_text=is_text)
+        table = spark_table(data, schema)
+        rows = table.expected_records
+        # of a table of unknown size unions are planned as for a large one
+        plans = plan_passes(schema.domain, expect(rows), rows=rows or _MANY, memory_limit=memory_limit)
+        counted, digest = _run(table, schema, next(plans, {}))
         if digest.rows == 0:
             raise DataError("the Spark table has no records. There is nothing to release.")
-        return cls(schema, frame, is_text, digest, memory_limit)
+        return cls(schema, table, digest, memory_limit, counted)
 
     @property
     def domain(self) -> Domain:
         """The public domain of the codes."""
-        return self.schema.domain
+        return (self.schema if self.recoding is None else self.recoding.schema).domain
 
     @property
     def rows(self) -> int:
@@ -82,63 +76,42 @@ class SparkSource:
 
     def fingerprint(self) -> str:
         """A digest of the records in any order and partitioning."""
-        return self.digest.fingerprint(self.domain)
+        return self.digest.fingerprint(self.schema.domain)
+
+    def recoded(self, recoding: Recoding) -> SparkSource:
+        """The same records under a coarser schema; they are still checked by the codes that they were read with."""
+        return replace(self, recoding=recoding, counted={})
 
     def count(self, marginals: Sequence[Marginal]) -> list[CellCounts]:
         """Exact counts of the marginals, in one pass, or in several where the counters of a worker are too large."""
-        counted: list[CellCounts] = []
-        for group in split_passes(self.domain, marginals, rows=self.rows, memory_limit=self.memory_limit):
-            counts, digest = _run(self.frame, self.schema, group, is_text=self.is_text)
+        counted = dict(self.counted)
+        missing = [marginal for marginal in marginals if marginal not in counted]
+        for plan in plan_passes(self.domain, missing, rows=self.rows, memory_limit=self.memory_limit):
+            counts, digest = _run(self.table, self.schema, plan, self.recoding)
             if digest != self.digest:
                 raise DataError(
                     "the Spark table changed while it was in use. Nothing was charged for it: "
                     "start again on data at rest, without sampling or the clock in its query."
                 )
-            counted.extend(counts)
-        return counted
-
-
-def _read(path: str, schema: Schema) -> tuple[DataFrame, bool]:
-    """The CSV or Parquet files at a path as a data frame, and whether all values are text."""
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise SettingsError("Spark needs an extra package. Run: pip install 'dprap[spark]'.") from None
-    endings = Path(path.rstrip("/")).name.lower().split(".")[1:]
-    text = next((ending for ending in endings if ending in ("csv", "tsv")), None)
-    if SparkSession.getActiveSession() is None:  # ours to start: its workers are to have the packages that we have
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    with _errors():
-        reader = SparkSession.builder.appName("dprap").getOrCreate().read
-        if text is None:
-            return reader.parquet(path), False
-        separator = "\t" if text == "tsv" else schema.csv.delimiter
-        # quotes as in RFC 4180; a line that does not fit the header is an error, never a record with nulls
-        options: dict[str, str | bool] = {
-            "header": True,
-            "sep": separator,
-            "escape": '"',
-            "multiLine": True,
-            "mode": "FAILFAST",
-        }
-        return reader.options(**options).csv(path), True
+            counted.update(counts)
+        return [counted[marginal] for marginal in marginals]
 
 
 def _run(
-    frame: DataFrame, schema: Schema, marginals: Sequence[Marginal], *, is_text: bool
-) -> tuple[list[CellCounts], Digest]:
+    table: SparkTable, schema: Schema, plan: Pass, recoding: Recoding | None = None
+) -> tuple[dict[Marginal, CellCounts], Digest]:
     """Counts and digest of all records, summed by Spark over the partitions."""
     from pyspark.sql import functions as sql
 
-    with _errors():
-        partial = frame.mapInArrow(_counter(schema, list(marginals), is_text), _PARTIAL_DDL)
+    with spark_errors():
+        partial = table.frame.mapInArrow(_counter(schema, plan, table.encode, recoding), _PARTIAL_DDL)
         summed = partial.groupBy("marginal", "cell").agg(
             sql.sum("count").alias("count"), sql.min("error").alias("error")
         )
-        table = summed.toArrow()
-    number, cell, count = (table[name].to_numpy() for name in ("marginal", "cell", "count"))
+        received = summed.toArrow()
+    number, cell, count = (received[name].to_numpy() for name in ("marginal", "cell", "count"))
     if (number == _ERROR).any():
-        kind, _, message = next(error for error in table["error"].to_pylist() if error).partition(": ")
+        kind, _, message = next(error for error in received["error"].to_pylist() if error).partition(": ")
         raise (SchemaError if kind == SchemaError.__name__ else DataError)(message)
 
     def total(of: int) -> int:
@@ -147,45 +120,41 @@ def _run(
     digest = Digest(total(_ROWS), (total(_DIGEST_HIGH) * 2**32 + total(_DIGEST_LOW)) % 2**64)
     order = np.lexsort((cell, number))
     number, cell, count = number[order], cell[order], count[order].astype(np.int64)
+    marginals = [marginal for served in plan.values() for marginal in served]
     bounds = np.searchsorted(number, np.arange(len(marginals) + 1))
-    return [
-        CellCounts(marginal.size(schema.domain), count[start:stop], cell[start:stop])
+    domain = (schema if recoding is None else recoding.schema).domain
+    return {
+        marginal: CellCounts(marginal.size(domain), count[start:stop], cell[start:stop])
         for marginal, start, stop in zip(marginals, bounds[:-1], bounds[1:], strict=True)
-    ], digest
+    }, digest
 
 
 def _counter(
-    schema: Schema, marginals: list[Marginal], is_text: bool
+    schema: Schema, plan: Pass, encode: Encode, recoding: Recoding | None
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """What a worker does with a partition: encode and count it, send back what is not zero."""
     settings = schema.as_mapping()  # plain data travels more safely than models with cached arrays
+    coarser = None if recoding is None else (recoding.schema.as_mapping(), dict(recoding.maps))
 
     def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         here = Schema.of(settings)
-        tally = Tally(here.domain, marginals)
+        recode = None if coarser is None else Recoding(here.domain, Schema.of(coarser[0]), coarser[1])
+        tally = Tally(here.domain if recode is None else recode.schema.domain, plan)
         digest = Digest()
         try:
-            for batch in batches:
-                columns = _encode(batch, here, is_text=is_text)
+            for columns in encode(batches, here):
                 digest += digest_of(columns)
-                tally.add(columns)
+                tally.add(columns if recode is None else recode(columns))
         except DprapError as error:  # says nothing private; the driver raises it again
             yield _report([_ERROR], [0], [f"{type(error).__name__}: {error}"])
             return
         yield _report(
             [_ROWS, _DIGEST_LOW, _DIGEST_HIGH], [digest.rows, digest.total % 2**32, digest.total >> 32], [None] * 3
         )
-        for number, counts in enumerate(tally.result()):
+        for number, (_, counts) in enumerate(tally.results()):
             yield from _nonzero(number, counts)
 
     return count
-
-
-def _encode(batch: pa.RecordBatch, schema: Schema, *, is_text: bool) -> tuple[CodeColumn, ...]:
-    columns = batch.columns
-    if is_text:  # Spark reads an empty field as null, where the schema decides what an empty text means
-        columns = [pc.fill_null(column, "") for column in columns]
-    return encode_batch(pa.RecordBatch.from_arrays(columns, names=list(schema.columns)), schema, is_text=is_text)
 
 
 def _nonzero(number: int, counts: CellCounts) -> Iterator[pa.RecordBatch]:
@@ -208,23 +177,3 @@ def _nonzero(number: int, counts: CellCounts) -> Iterator[pa.RecordBatch]:
 def _report(numbers: list[int], counts: list[int], errors: Sequence[str | None]) -> pa.RecordBatch:
     columns = {"marginal": numbers, "cell": [0] * len(numbers), "count": counts, "error": list(errors)}
     return pa.RecordBatch.from_pydict(columns, schema=_PARTIAL)
-
-
-@contextmanager
-def _errors() -> Iterator[None]:
-    """Turn Spark's errors into ours; their messages may quote values and plans, so only their kind passes."""
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
-    try:
-        yield
-    except (PySparkException, Py4JError, OSError) as error:
-        if "No module named 'dprap'" in str(error):
-            raise SettingsError(
-                "the Spark workers do not have dprap. Install it there, and set PYSPARK_PYTHON to their Python."
-            ) from None
-        condition = error.getCondition() if isinstance(error, PySparkException) else None
-        raise DataError(
-            f"the Spark job failed ({condition or type(error).__name__}); Spark's log says more. "
-            "Nothing was charged for this step: start again, or resume the run."
-        ) from None

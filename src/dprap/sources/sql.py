@@ -170,7 +170,19 @@ def code_sql(name: str, column: Column, kind: Kind) -> str:
         found = lookup(value.sql if is_text else cast(value.sql, "text"), column.label_texts, is_cheap=is_text)
         beyond = f"WHEN {value.beyond} THEN {codes[Unplaced.OUTSIDE]} " if value.beyond else ""
         position = f"{beyond}ELSE COALESCE({found}, {codes[column.not_listed]})"
-    return f"CASE WHEN {value.is_missing} THEN {codes[Unplaced.MISSING]} {not_whole}{position} END"
+    means_null = _means_null(column, value.sql, sql_type, codes[Unplaced.MISSING])
+    return f"CASE WHEN {value.is_missing} THEN {codes[Unplaced.MISSING]} {not_whole}{means_null}{position} END"
+
+
+def _means_null(column: Column, value: str, sql_type: SqlType, missing: int) -> str:
+    """The part of an expression that finds the column's own `null_values`."""
+    if sql_type == "text" and column.null_values:
+        possible = dict.fromkeys(filter(_can_be_stored, column.null_values), 1)
+        return f"WHEN {lookup(value, possible)} IS NOT NULL THEN {missing} " if possible else ""
+    if sql_type in ("int8", "float8") and column.null_numbers:
+        numbers = (operation(value, "=", cast(f"'{number}'", sql_type)) for number in sorted(column.null_numbers))
+        return f"WHEN {' OR '.join(numbers)} THEN {missing} "
+    return ""
 
 
 def lookup(value: str, codes: Mapping[str, int], *, is_cheap: bool = True) -> str:

@@ -1,11 +1,13 @@
 """Workloads in a file: a YAML or JSON list of marginals.
 
 Each entry is a list of columns, or a mapping `{columns: [...], weight: 2}`; `at_least: t` makes it a t-out-of-k
-threshold and `cumulative: [...]` a prefix family over those columns.
+threshold and `cumulative: [...]` a prefix family over those columns. `{custom: "module:name"}` names query families
+in code, which is loaded only if the caller says how.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +18,31 @@ from dprap.queries import Family
 from dprap.queries.plain import as_plain, from_plain
 from dprap.workload.workload import MAX_CELLS, Workload, weighted
 
-# Custom queries are functions, which no file holds; groups of codes are chosen by methods, not by users.
+# Groups of codes are chosen by methods, not by users.
 _KEYS = {"columns", "weight", "at_least", "cumulative"}
 
+LoadCode = Callable[[str], Sequence[Family]]
+"""From `module:name` to the query families that it stands for."""
 
-def read_workload(path: Path | str, domain: Domain, *, max_cells: int = MAX_CELLS) -> Workload:
-    """Read a workload file."""
+
+def read_workload(
+    path: Path | str, domain: Domain, *, max_cells: int = MAX_CELLS, load: LoadCode | None = None
+) -> Workload:
+    """Read a workload file.
+
+    Args:
+        path: The file.
+        domain: The columns and their codes.
+        max_cells: The most cells that a family may have.
+        load: How names of code become families; without it a file that names code is refused.
+
+    Returns:
+        The workload.
+
+    Raises:
+        WorkloadError: The file is none, or does not fit the domain.
+
+    """
     path = Path(path)
     try:
         entries = parse(read_text(path), "yaml")  # JSON is YAML
@@ -31,16 +52,29 @@ def read_workload(path: Path | str, domain: Domain, *, max_cells: int = MAX_CELL
         entries = entries["marginals"]
     if not isinstance(entries, list) or not entries:
         raise WorkloadError(f"workload {path} must be a list of marginals, each a list of columns.")
-    return weighted(domain, [_from_entry(path, domain, entry) for entry in entries], max_cells=max_cells)
+    found = [pair for entry in entries for pair in _from_entry(path, domain, entry, load)]
+    return weighted(domain, found, max_cells=max_cells)
 
 
-def _from_entry(path: Path, domain: Domain, entry: Any) -> tuple[Family, float]:
+def _from_entry(path: Path, domain: Domain, entry: Any, load: LoadCode | None) -> list[tuple[Family, float]]:
     if isinstance(entry, list):
         entry = {"columns": entry}
+    if isinstance(entry, dict) and "custom" in entry and not set(entry) - {"custom", "weight"}:
+        return _from_code(path, entry, load)
     if not isinstance(entry, dict) or not isinstance(entry.get("columns"), list) or set(entry) - _KEYS:
         raise WorkloadError(f"workload {path}: each entry is a list of columns, or a mapping with {sorted(_KEYS)}.")
     try:
-        return weighted_family(entry, domain)
+        return [weighted_family(entry, domain)]
+    except WorkloadError as error:
+        raise WorkloadError(f"workload {path}: {error}") from None
+
+
+def _from_code(path: Path, entry: dict[str, Any], load: LoadCode | None) -> list[tuple[Family, float]]:
+    name = str(entry["custom"])
+    if load is None:
+        raise WorkloadError(f"workload {path}: {name} is code, and nobody said that code may be loaded here.")
+    try:
+        return [(family, _weight(entry, family)) for family in load(name)]
     except WorkloadError as error:
         raise WorkloadError(f"workload {path}: {error}") from None
 
@@ -50,8 +84,12 @@ def weighted_family(entry: Any, domain: Domain) -> tuple[Family, float]:
     if not isinstance(entry, dict):
         raise WorkloadError("a query family with its weight is a mapping.")
     family = from_plain({key: value for key, value in entry.items() if key != "weight"}, domain)
+    return family, _weight(entry, family)
+
+
+def _weight(entry: dict[str, Any], family: Family) -> float:
     try:
-        return family, float(entry.get("weight", 1.0))
+        return float(entry.get("weight", 1.0))
     except (TypeError, ValueError):
         raise WorkloadError(f"the weight of {family} is not a number.") from None
 

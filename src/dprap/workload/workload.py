@@ -14,6 +14,9 @@ from dprap.queries.marginal import Marginal
 MAX_CELLS = 10_000_000
 """Cells a single family may have before it is refused: 80 MB of counts."""
 
+# Columns of a family of whose subsets each is a marginal of the closure.
+_MOST_COLUMNS = 12
+
 
 @dataclass(frozen=True)
 class Workload:
@@ -77,6 +80,9 @@ class Workload:
     def closure(self, *, smallest: int = 1) -> tuple[Marginal, ...]:
         """Every marginal over a subset of some family's columns, once, in the domain's column order.
 
+        Of a family over more than 12 columns, a custom function's, those over at most three columns: all subsets would be
+        2^k.
+
         >>> domain = Domain.of({"a": 2, "b": 2, "c": 2})
         >>> [str(m) for m in Workload(domain, (Marginal(("a", "b")), Marginal(("c", "b")))).closure()]
         ['a', 'b', 'c', 'a×b', 'b×c']
@@ -84,7 +90,9 @@ class Workload:
         found = {
             Marginal(tuple(sorted(subset.columns, key=self.domain.position)))
             for family in self.families
-            for subset in Marginal(family.columns).subsets(smallest=smallest)
+            for subset in Marginal(family.columns).subsets(
+                smallest=smallest, largest=len(family.columns) if len(family.columns) <= _MOST_COLUMNS else 3
+            )
         }
         return tuple(sorted(found, key=lambda m: (len(m.columns), [self.domain.position(name) for name in m.columns])))
 

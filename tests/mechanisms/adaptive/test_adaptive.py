@@ -127,7 +127,7 @@ def test_picks_of_a_round_have_no_pair_of_columns_in_common_while_there_are_othe
     candidates = [Marginal(tuple(columns)) for columns in ("ab", "abc", "abd", "cd")]
     estimates = [np.zeros(marginal.size(DOMAIN)) for marginal in candidates]
     price = keeper.remaining / 10
-    step = Choose(Pool((), (), 1.0), 4, price, price)
+    step = Choose(Pool((), (), 1.0, {}), 4, price, price)
     chosen = choose(keeper, candidates, estimates, step, AdaptiveSettings(objective="mean"))
     assert sorted(chosen) == [0, 1, 2, 3]
     assert 3 in chosen[:2]
@@ -151,7 +151,7 @@ def test_what_is_a_little_wrong_everywhere_comes_after_a_sharp_relation_unless_b
 ):
     stddev_counts = 100.0
     settings = AdaptiveSettings(objective=objective)
-    score = score_of([marginal], WIDE_DOMAIN, stddev_counts, settings).on_grid(1)
+    score = score_of([marginal], [1.0], WIDE_DOMAIN, stddev_counts, settings).on_grid(1)
     cells = marginal.size(WIDE_DOMAIN)
     sharp = np.zeros(cells)
     sharp[:4] = 10 * stddev_counts
@@ -321,6 +321,7 @@ def test_everything_large_is_kept_out_of_schedule():
         {"synthetic_rows": 0},
         {"rounds": 0},
         {"selection_share": 1.0},
+        {"learning_rate": 11.0},
         {"sweep_share": 1.0},
         {"kl": -1.0},
         {"one_way_share": 0.99},

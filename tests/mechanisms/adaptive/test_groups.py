@@ -14,6 +14,7 @@ from dprap.mechanisms.adaptive.choosing import choose
 from dprap.mechanisms.adaptive.groups import group_starts, is_broad, with_groups
 from dprap.mechanisms.adaptive.spending import Choose, Pool
 from dprap.privacy import Curator
+from dprap.privacy.turns import Turns
 from dprap.queries import Marginal
 from dprap.sources import MemorySource
 from dprap.workload import all_kway
@@ -41,7 +42,7 @@ def candidates(domain: Domain, shares: list[np.ndarray], pick_resolution: float)
     """Of a workload with one marginal over all columns; only pairs are candidates over single codes."""
     workload = all_kway(domain, len(domain))
     plain = tuple(all_kway(domain, 2))
-    return with_groups(Pool(plain, workload.closure(smallest=2), pick_resolution), workload, RULES, shares)
+    return with_groups(Pool(plain, workload.closure(smallest=2), pick_resolution, {}), workload, RULES, shares)
 
 
 def test_candidates_are_the_plain_ones_and_those_that_groups_make_coarse_enough():
@@ -83,7 +84,7 @@ def test_broad_marginals_take_part_in_the_first_half_of_a_round():
     domain = Domain.of({"a": 8, "b": 8, "c": 8, "d": 8, "e": 2, "f": 2})
     halves = Marginal(("a", "b", "c", "d"), ((0, 4),) * 4)
     others = [Marginal(("a", "e")), Marginal(("b", "f"))]
-    offered = []
+    rules = []
 
     class Watched:
         def __init__(self):
@@ -92,16 +93,19 @@ def test_broad_marginals_take_part_in_the_first_half_of_a_round():
         def stddev_of_marginal(self, _):
             return 1.0
 
-        def select(self, left, *_, **__):
-            offered.append(halves in left)
-            return [len(left) - 1]
+        def select(self, *_, k, apart, **__):
+            rules.append((k, apart))
+            return list(range(k))
 
     def offers(picks: int, *, of: list[Marginal]) -> list[bool]:
-        offered.clear()
         estimates = [np.zeros(found.size(domain)) for found in of]
-        step = Choose(Pool((), (), 1.0), picks, Fraction(1), Fraction(1))
+        step = Choose(Pool((), (), 1.0, {}), picks, Fraction(1), Fraction(1))
         choose(Watched(), of, estimates, step, AdaptiveSettings())
-        return list(offered)
+        asked, apart = rules.pop()
+        assert asked == picks
+        turns = Turns(of, apart)
+        others = [place for place, marginal in enumerate(of) if marginal != halves]
+        return [of.index(halves) in turns.open_after(others[:number]) for number in range(picks)]
 
     assert offers(1, of=[halves, *others]) == [True]
     assert offers(2, of=[halves, *others]) == [True, False]

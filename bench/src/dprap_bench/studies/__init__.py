@@ -21,10 +21,17 @@ STUDIES = {
     "adaptive_rows": "what the adaptive mechanism costs after counting, on small and large tables",
     "certificate_coverage": "how often the accuracy certificate's bound holds",
     "counting": "how fast each engine counts",
+    "interval_coverage": "how often the intervals of answers hold the truth, and how wide they are",
+    "pairs": "what all pairs of 60 columns cost before any noise, by part",
     "privacy_primitives": "counting, noise and selection, each beside a peer",
     "rap_accuracy": "maximum error, time and steps of RAP on the paper's workloads",
+    "rap_departures": "what each departure of RAP from the paper's settings does",
     "rap_rounding": "what rounding to whole records adds to the maximum error of RAP",
+    "regression_coverage": "how often intervals of regressions on several tables hold the truth",
     "rap_step": "what one optimiser step of RAP costs, by part",
+    "regimes": "the published table against independent columns and Gaussian noise, in 80 regimes",
+    "scale": "processor time and memory on large tables and workloads, against their targets",
+    "studio_pages": "what a page of the studio costs, and what an upload holds in memory",
 }
 """The studies and what each shows; a study's module has its name."""
 

@@ -92,7 +92,7 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
     """One run."""
     codes = load_benchmark(facts["data"], data_dir)
     source = MemorySource(codes)
-    workload = named_workload(facts["workload"], codes.domain, rows=codes.rows, data_dir=data_dir)
+    workload = named_workload(facts["workload"], codes.domain, rows=codes.rows)
     load_before = os.getloadavg()[0]
     seed = facts["seed"]
     with timed() as seconds:

@@ -76,7 +76,7 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
     (lever,) = (each for each in LEVERS if each.name == facts["lever"])
     codes = load_benchmark("adult", data_dir)
     source = MemorySource(codes)
-    workload = named_workload(facts["workload"], codes.domain, rows=codes.rows, data_dir=data_dir)
+    workload = named_workload(facts["workload"], codes.domain, rows=codes.rows)
     curator = seeded_curator(source, epsilon=facts["epsilon"], seed=facts["seed"], accounting=lever.accounting)
     curator.set_aside(curator.budget.rho * CERTIFICATE)
     with timed() as seconds:

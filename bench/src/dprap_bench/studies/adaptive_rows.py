@@ -14,11 +14,12 @@ from typing import Any
 from unittest.mock import patch
 
 from dprap.accounting import Budget, Neighbors
+from dprap.counting import CellCounts
 from dprap.datasets.example import example_schema
 from dprap.mechanisms.adaptive import AdaptiveSettings, run
 from dprap.privacy import Curator
 from dprap.queries import Marginal
-from dprap.sources import CellCounts, CountSource
+from dprap.sources import CountSource
 from dprap.sources.open import open_source
 from dprap.workload import random_kway
 from dprap_bench.cell import StudyCell

@@ -75,7 +75,7 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
     """One run."""
     codes = load_benchmark(facts["data"], data_dir)
     source = MemorySource(codes)
-    workload = named_workload(facts["workload"], codes.domain, rows=codes.rows, data_dir=data_dir)
+    workload = named_workload(facts["workload"], codes.domain, rows=codes.rows)
     settings = rap.RapSettings(rounds=facts["rounds"], queries_per_round=facts["queries_per_round"])
     with timed() as seconds:
         curator = seeded_curator(

@@ -41,7 +41,7 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
     """One run of RAP, the same for all cells of an ε, and its roundings."""
     codes = load_benchmark("adult", data_dir)
     source = MemorySource(codes)
-    workload = named_workload("3way:64", codes.domain, rows=codes.rows, data_dir=data_dir)
+    workload = named_workload("3way:64", codes.domain, rows=codes.rows)
     settings = rap.RapSettings(rounds=facts["rounds"], queries_per_round=5)
     curator = seeded_curator(source, epsilon=facts["epsilon"], seed=0, accounting=Accounting.PAPER)
     result = rap.run(curator, workload, settings, seed=0)

@@ -19,7 +19,7 @@ from jax import lax
 from dprap.datasets.benchmark import load_benchmark
 from dprap.queries import Query
 from dprap.relaxed.jax.layout import layout_of
-from dprap.relaxed.jax.projection import ProjectionSettings, QueryTargets, default_optimizer, fit_queries
+from dprap.relaxed.jax.projection import ProjectionSettings, QueryTargets, fit_queries, optimizer_of
 from dprap.relaxed.jax.queries import compile_queries
 from dprap.relaxed.jax.sparsemax import shrink, softmax_packed, thresholds
 from dprap.relaxed.jax.start import initialise
@@ -51,7 +51,7 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
     """Milliseconds of each part of a step."""
     count = facts["selected_queries"]
     codes = load_benchmark("adult", data_dir)
-    workload = named_workload("3way:64", codes.domain, rows=codes.rows, data_dir=data_dir)
+    workload = named_workload("3way:64", codes.domain, rows=codes.rows)
     relaxed = initialise(codes.domain, 1000, 0)
     layout = layout_of(codes.domain)
     rng = np.random.default_rng(0)
@@ -68,7 +68,7 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
     packed = layout.pack(jnp.asarray(relaxed.probabilities))
     slots = jnp.asarray(np.append(layout.slots, layout.size))[batch.coordinates]
     touched = packed.at[slots].get(mode="fill", fill_value=0)
-    optimizer = default_optimizer(0.1, "sparsemax")
+    optimizer = optimizer_of(ProjectionSettings())
 
     def loss(touched: jax.Array, batch: Any = batch, targets: Any = targets, weights: Any = weights) -> jax.Array:
         return jnp.sum(weights * (batch.answers(touched, relaxed.weights) - targets) ** 2)

@@ -5,7 +5,10 @@ rules         every number that was chosen by experiment, with its reason
 spending      what is spent on what: the steps, in exact fractions of ρ
 outline       the plan: the steps added up, without data
 mechanism     the run: the steps carried out
+columns       one-way marginals, and blocks of codes for prefixes
 choosing      which marginals a round measures
+column_estimate  the distribution of a column behind its noisy counts
+one_marginal  rows for a workload that one marginal answers
 groups        candidates over groups of codes
 shrinkage     how much of a noisy number to believe
 smoothing     shrinkage of differences between neighbouring codes

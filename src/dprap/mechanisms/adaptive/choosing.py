@@ -1,26 +1,27 @@
 """Which marginals a round measures: those that the rows answer worst, as far as noise lets us see.
 
-Privacy: every pick is one call of the curator, which adds noise to the scores and charges for it.
+Privacy: a round's picks are one call of the curator, which chooses at random by the scores and charges
+for every pick.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import combinations
+import math
+from collections.abc import Iterable, Sequence
 
 from dprap.array_types import Answers
 from dprap.domain import Domain
 from dprap.mechanisms.adaptive.groups import is_broad
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
 from dprap.mechanisms.adaptive.spending import Choose
-from dprap.privacy import Curator, Score
+from dprap.privacy import Apart, Curator, Score
 from dprap.queries import Marginal
 
 
 def choose(
     curator: Curator,
     candidates: Sequence[Marginal],
-    estimates_counts: Sequence[Answers],
+    estimates_counts: Iterable[Answers],
     step: Choose,
     settings: AdaptiveSettings,
 ) -> list[int]:
@@ -31,28 +32,25 @@ def choose(
     """
     rules = settings.rules
     stddev_counts = curator.stddev_of_marginal(step.measure_rho_each)
-    pairs = [frozenset(combinations(candidate.columns, 2)) for candidate in candidates]
-    taken: set[tuple[str, str]] = set()
-    chosen: list[int] = []
-    for number in range(step.picks):
-        others = [place for place in range(len(candidates)) if place not in chosen]
-        if number >= step.picks * rules.broad_part_of_round:
-            others = [place for place in others if not is_broad(candidates[place], rules)] or others
-        left = [place for place in others if not pairs[place] & taken] or others
-        open_ = [candidates[place] for place in left]
-        (pick,) = curator.select(
-            open_,
-            [estimates_counts[place] for place in left],
-            k=1,
-            rho=step.rho_each,
-            score=score_of(open_, curator.domain, stddev_counts, settings),
-        )
-        chosen.append(left[pick])
-        taken |= pairs[left[pick]]
-    return chosen
+    importance = [step.pool.importance_of.get(candidate.columns, 1.0) for candidate in candidates]
+    broad = frozenset(place for place, candidate in enumerate(candidates) if is_broad(candidate, rules))
+    return curator.select(
+        candidates,
+        estimates_counts,
+        k=step.picks,
+        rho=step.rho,
+        score=score_of(candidates, importance, curator.domain, stddev_counts, settings),
+        apart=Apart(early=broad, early_picks=math.ceil(step.picks * rules.broad_part_of_round)),
+    )
 
 
-def score_of(candidates: Sequence[Marginal], domain: Domain, stddev_counts: float, settings: AdaptiveSettings) -> Score:
+def score_of(
+    candidates: Sequence[Marginal],
+    importance: Sequence[float],
+    domain: Domain,
+    stddev_counts: float,
+    settings: AdaptiveSettings,
+) -> Score:
     """What makes a marginal worth measuring, by the objective.
 
     A relation of two columns shows in four cells at least, two with too many records and two with
@@ -63,6 +61,7 @@ def score_of(candidates: Sequence[Marginal], domain: Domain, stddev_counts: floa
 
     Args:
         candidates: What may be chosen.
+        importance: How much each matters to the workload, at most 1.
         domain: Of the table.
         stddev_counts: The noise that a measurement of the chosen marginal would have.
         settings: The objective, how many errors count and what each must exceed.
@@ -71,9 +70,11 @@ def score_of(candidates: Sequence[Marginal], domain: Domain, stddev_counts: floa
     rules = settings.rules
     match settings.objective:
         case "max":
-            return Score(cell=1.0)
+            return Score(cell=1.0, weights=importance)
         case "mean":
-            return Score(cell=0.0, l1=1.0, threshold_counts=stddev_counts * rules.error_threshold_of_mean)
+            threshold = stddev_counts * rules.error_threshold_of_mean
+            return Score(cell=0.0, l1=1.0, weights=importance, threshold_counts=threshold)
         case "largest_errors":
             summed = [each.size(domain) if is_broad(each, rules) else rules.cells_that_count for each in candidates]
-            return Score(cell=0.0, l1=1.0, threshold_counts=stddev_counts * rules.error_threshold, summed_cells=summed)
+            threshold = stddev_counts * rules.error_threshold
+            return Score(cell=0.0, l1=1.0, weights=importance, threshold_counts=threshold, summed_cells=summed)

@@ -14,8 +14,10 @@ says little.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from jaxtyping import Float64, Int64
@@ -24,7 +26,7 @@ from dprap.accounting import Measurement
 from dprap.array_types import Answers
 from dprap.mechanisms.adaptive.shrinkage import fit_shares, posterior
 from dprap.queries import Marginal
-from dprap.relaxed.fit import Target
+from dprap.relaxed.gradient import Target
 
 # In counts. An empty cell may turn out not to be empty.
 _LEAST_EXPECTED = 1e-2
@@ -41,6 +43,10 @@ _SURPRISES_PER_STDDEV = 8
 # A residual of more standard deviations says no more than one of so many.
 _LARGEST_SURPRISE = 12.0
 _SURPRISES = int(_SURPRISES_PER_STDDEV * _LARGEST_SURPRISE) + 1
+# In standard deviations: noise alone goes so far in one of two million cells.
+_CERTAIN = 5.0
+# Cells below zero are set to zero, and what that adds is taken from the others, so many times.
+_CLIPS = 20
 # Bands are of expected counts over the variance of the noise, from 2^-24 on, the last one open.
 _LOWEST_OCTAVE = -24
 _OCTAVES_PER_BAND = 3
@@ -76,14 +82,40 @@ class Evidence:
     def target(self, records: float, *, shrink: bool = True) -> Target:
         """What the rows should fit, as shares; without `shrink` all cells count alike."""
         full = (records / self.stddev_counts) ** 2
-        weights = (self._reliability() if shrink else np.ones(len(self.counts))) * full
+        weights = (self._reliability(self.mixtures) if shrink else np.ones(len(self.counts))) * full
         return Target(self.marginal, (self.counts / records).astype(np.float32), weights.astype(np.float32))
 
-    def _reliability(self) -> Float64[np.ndarray, " cells"]:
+    def posterior_counts(self, dependence: float) -> Answers:
+        """The posterior mean of every cell, given that all cells add up to what was expected.
+
+        Noisy cells that cannot be told from expected ones say little about large dispersions. But
+        these are rare: if departures add up to `dependence`, in total variation distance, the
+        typical dispersion is c₀ = (2·dependence·Σx / .8·Σ√x)², and a dispersion of c > c₀ is the
+        less likely by c₀/c. A departure that noise cannot explain is believed wholly: the posterior
+        mean of a large number is the number itself.
+        """
+        expected, departures = self.expected_counts, self.counts - self.expected_counts
+        mean_departure = 2 * dependence * expected.sum() / np.sqrt(expected).sum()
+        typical = (mean_departure / math.sqrt(2 / math.pi)) ** 2
+        tempered = self.mixtures * np.minimum(1.0, typical / _DISPERSIONS)
+        believed = self._reliability(tempered / tempered.sum(axis=1, keepdims=True))
+        believed[np.abs(departures) > _CERTAIN * self.stddev_counts] = 1.0
+        # Believed σ² is the posterior variance: whoever is certain of a cell does not move it.
+        counts = expected + believed * departures
+        for _ in range(_CLIPS):
+            free = counts > 0
+            excess = counts[free].sum() - expected.sum()
+            total = believed[free].sum()
+            if total <= 0:
+                break
+            counts = np.where(free, counts - believed * excess / total, 0.0)
+        return np.asarray(np.maximum(counts, 0.0))
+
+    def _reliability(self, mixtures: Mixtures) -> Float64[np.ndarray, " cells"]:
         """The posterior mean of c·x/(c·x + σ²) of every cell."""
         bins, bin_of = np.unique(_bin_of(self.counts, self.expected_counts, self.stddev_counts), return_inverse=True)
         likelihoods, departures = _likelihoods(bins)
-        belongs = posterior(likelihoods, self.mixtures[_bands(bins)])
+        belongs = posterior(likelihoods, mixtures[_bands(bins)])
         reliability: Float64[np.ndarray, " bins"] = (belongs * (departures / (1 + departures))).sum(axis=1)
         return reliability[bin_of]
 
@@ -150,16 +182,16 @@ def _bands(bins: Bins) -> Bins:
 def _fit_mixtures(
     likelihoods: Float64[np.ndarray, "bins dispersions"], cells: Float64[np.ndarray, " bins"], bands: Bins | None
 ) -> Mixtures:
-    """Shares of the dispersions, as if one cell more had been spread over all of them."""
+    """Shares of the dispersions, as if one cell more had been spread over all of them.
+
+    Bins are in increasing order, and so are their bands.
+    """
+    evenly = np.full(len(_DISPERSIONS), 1 / len(_DISPERSIONS))
+
+    def mixture(part: slice) -> Float64[np.ndarray, " dispersions"]:
+        return fit_shares(likelihoods[part], cells[part], evenly, imagined=evenly, rounds=_EXPECTATION_MAXIMISATIONS)
+
     if bands is None:
-        alike = _fit_mixtures(likelihoods, cells, np.zeros(len(cells), np.int64))[:1]
-        return np.repeat(alike, _BANDS, axis=0)
-    cells_of_band = np.where(bands == np.arange(_BANDS)[:, None], cells, 0.0)
-    return fit_shares(
-        likelihoods,
-        np.full((_BANDS, len(_DISPERSIONS)), 1 / len(_DISPERSIONS)),
-        of_numbers=lambda mixtures: mixtures[bands],
-        add_up=lambda belongs: cells_of_band @ belongs,
-        imagined=np.full(len(_DISPERSIONS), 1 / len(_DISPERSIONS)),
-        rounds=_EXPECTATION_MAXIMISATIONS,
-    )
+        return np.tile(mixture(slice(None)), (_BANDS, 1))
+    ends = np.searchsorted(bands, np.arange(_BANDS + 1))
+    return np.stack([mixture(slice(start, end)) for start, end in pairwise(ends)])

@@ -7,23 +7,26 @@ step is carried out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from dprap.accounting import Measurement
 from dprap.array_types import Answers, Relaxed
 from dprap.mechanisms.adaptive.choosing import choose
+from dprap.mechanisms.adaptive.column_estimate import estimate_column
+from dprap.mechanisms.adaptive.columns import ColumnMarginals, reconciled
 from dprap.mechanisms.adaptive.evidence import Evidence, first_evidence
 from dprap.mechanisms.adaptive.groups import with_groups
+from dprap.mechanisms.adaptive.one_marginal import rows_of_cells
 from dprap.mechanisms.adaptive.public_start import column_evidence, fit_to_public, misleads, records_stood_for
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
-from dprap.mechanisms.adaptive.smoothing import smooth
 from dprap.mechanisms.adaptive.spending import (
     Choose,
     CountRecords,
     MeasureChosen,
     MeasureColumns,
+    MeasureOne,
     MeasureWorkload,
     StartRows,
     Step,
@@ -31,14 +34,15 @@ from dprap.mechanisms.adaptive.spending import (
     walk,
 )
 from dprap.mechanisms.records import estimate_records
-from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
+from dprap.mechanisms.result import MechanismResult, Paced, Prediction, Progress, ProgressCallback, silent
 from dprap.privacy import Curator
 from dprap.public import PublicTable
 from dprap.queries import Marginal
-from dprap.relaxed.fit import FitSettings, Target, fit
+from dprap.relaxed.adam import FitSettings
+from dprap.relaxed.fit import fit
+from dprap.relaxed.gradient import Target
 from dprap.relaxed.marginals import Blocks
 from dprap.relaxed.rows import RelaxedDataset
-from dprap.relaxed.simplex import project_simplex
 from dprap.workload import Workload
 
 
@@ -85,6 +89,7 @@ class _Run:
         self._settings = settings
         self._seed = seed
         self._progress = progress
+        self._meanwhile = Paced(progress)
         self._public = public
         self._records = 0.0
         self._measurements: list[Measurement] = []
@@ -93,6 +98,7 @@ class _Run:
         # What was chosen and not yet measured, with what the rows said of each.
         self._chosen: list[tuple[Marginal, Answers]] = []
         self._evidence: dict[Marginal, Evidence] = {}
+        self._predictions: list[Prediction] = []
 
     def take(self, step: Step) -> float:
         """Carry a step out, and return what is known of n after it."""
@@ -109,12 +115,16 @@ class _Run:
                 self._measure_chosen(step)
             case MeasureWorkload():
                 self._measure_workload(step)
+            case MeasureOne():
+                self._measure_one(step)
         return self._records
 
     def result(self) -> MechanismResult:
         """The rows as they are, without their logits."""
         rows = RelaxedDataset(self._workload.domain, self._rows.probabilities, self._rows.weights)
-        return MechanismResult(rows, None, tuple(self._measurements), self._records, self._fit_steps)
+        return MechanismResult(
+            rows, None, tuple(self._measurements), self._records, self._fit_steps, tuple(self._predictions)
+        )
 
     def _count_records(self, step: CountRecords) -> None:
         if self._curator.neighbors.rows_are_public:
@@ -126,30 +136,36 @@ class _Run:
     def _measure_columns(self, step: MeasureColumns) -> None:
         """Measure the columns one by one; rows will start at them and be fitted to them."""
         rules = self._settings.rules
-        columns = [Marginal((name,)) for name in self._workload.domain]
-        self._columns = self._curator.measure(columns, step.rho, step.shares)
-        self._measurements += self._columns
+        plan = ColumnMarginals.of(self._workload, step.shares)
+        measured = self._curator.measure(plan.marginals, step.rho, plan.shares)
+        self._columns, blocks = plan.split(measured)
+        self._measurements += measured
         if not self._curator.neighbors.rows_are_public:
             self._records = estimate_records(self._measurements)
         self._one_way_shares: list[np.ndarray] = []
         self._column_targets: list[Target] = []
         for measurement in self._columns:
-            counts = measurement.counts.astype(np.float64)
-            if rules.smooth_from_codes is not None and len(counts) >= rules.smooth_from_codes:
-                counts = smooth(counts, measurement.stddev_counts**2)
-            least = rules.least_start * measurement.stddev_counts / self._records
-            share = project_simplex(counts / self._records) + least
-            self._one_way_shares.append(share / share.sum())
-            # The fit may see negative counts: what a projection cuts off here, other marginals may
-            # yet correct.
-            weight = (self._records / measurement.stddev_counts) ** 2
-            wanted = (counts / self._records).astype(np.float32)
-            self._column_targets.append(Target(measurement.marginal, wanted, np.full(len(wanted), weight, np.float32)))
+            counts, stddev = measurement.counts.astype(np.float64), measurement.stddev_counts
+            by_blocks = blocks.get(measurement.marginal.columns[0])
+            if by_blocks is not None:
+                counts = reconciled(counts, stddev, by_blocks)
+                weight = (self._records / by_blocks.stddev_counts) ** 2
+                wanted = (by_blocks.counts / self._records).astype(np.float32)
+                weights = np.full(len(wanted), weight, np.float32)
+                self._column_targets.append(Target(by_blocks.marginal, wanted, weights))
+            column = estimate_column(counts, stddev, self._records, rules)
+            self._one_way_shares.append(column.shares)
+            weights = np.full(len(column.shares), column.noise**-2, np.float32)
+            self._column_targets.append(Target(measurement.marginal, column.wanted.astype(np.float32), weights))
 
     def _start_rows(self, step: StartRows) -> None:
         rules = self._settings.rules
         self._afresh = step.afresh
         self._jitter = self._settings.jitter or (rules.jitter_of_afresh if step.afresh else rules.jitter)
+        if not step.fitted:
+            product = np.log(np.concatenate(self._one_way_shares))[:, None]
+            self._rows = RelaxedDataset.from_logits(self._workload.domain, product)
+            return
         self._start_at_columns()
         if self._public is not None:
             self._start_at_public(self._public)
@@ -180,9 +196,10 @@ class _Run:
         if not self._candidates:
             rules = self._settings.rules
             self._candidates = with_groups(step.pool, self._workload, rules, self._one_way_shares)
-        estimates = self._estimates(self._candidates)
+        estimates = self._meanwhile.each(self._estimates(self._candidates), "choose", len(self._candidates))
         places = choose(self._curator, self._candidates, estimates, step, self._settings)
-        self._chosen = [(self._candidates[place], estimates[place]) for place in places]
+        chosen = [self._candidates[place] for place in places]
+        self._chosen = list(zip(chosen, self._estimates(chosen), strict=True))
 
     def _measure_chosen(self, step: MeasureChosen) -> None:
         measured = self._curator.measure([marginal for marginal, _ in self._chosen], step.rho)
@@ -193,26 +210,33 @@ class _Run:
         self._fit_to_all(measured, step)
 
     def _measure_workload(self, step: MeasureWorkload) -> None:
-        expected = self._estimates(step.marginals)
-        measured = self._curator.measure(step.marginals, step.rho)
+        expected = list(self._estimates(step.marginals))
+        measured = self._curator.measure(step.marginals, step.rho, step.shares)
         self._learn(measured, expected)
         self._fit_to_all(measured, step)
+
+    def _measure_one(self, step: MeasureOne) -> None:
+        """Make rows of the cells of the one marginal that answers the workload."""
+        (measured,) = self._curator.measure([step.marginal], step.rho)
+        self._measurements.append(measured)
+        self._rows = rows_of_cells(self._workload.domain, measured, self._columns, self._records, self._settings.rules)
+        self._progress(Progress("round", 1, 1, "100% of ρ spent"))
 
     def _drop_public_if_it_misleads(self, measured: Sequence[Measurement], expected: list[Answers]) -> list[Answers]:
         """What is expected of the measured marginals, by the rows or by the columns alone."""
         followed = (self._rows, self._prior, self._origin, self._first_targets, self._column_departures)
         self._start_at_columns()
-        plainly = self._estimates([item.marginal for item in measured])
+        plainly = list(self._estimates([item.marginal for item in measured]))
         if misleads(measured, expected, plainly):
             self._public = None
             return plainly
         self._rows, self._prior, self._origin, self._first_targets, self._column_departures = followed
         return expected
 
-    def _estimates(self, marginals: Sequence[Marginal]) -> list[Answers]:
+    def _estimates(self, marginals: Sequence[Marginal]) -> Iterator[Answers]:
         """What the rows say of marginals, in counts."""
         blocks = Blocks(self._workload.domain, self._rows.probabilities)
-        return [blocks.shares(marginal) * self._records for marginal in marginals]
+        return (shares * self._records for shares in blocks.all_shares(marginals))
 
     def _learn(self, measured: Sequence[Measurement], expected_counts: Sequence[Answers]) -> None:
         """Take marginals in that were measured together, with what the rows said of each before."""
@@ -220,6 +244,7 @@ class _Run:
         for item in measured:
             if item.marginal in self._evidence:
                 self._evidence[item.marginal] = self._evidence[item.marginal].again(item)
+        self._predictions += [Prediction(expected_counts[place], measured[place]) for place in fresh]
         first = first_evidence([measured[place] for place in fresh], [expected_counts[place] for place in fresh])
         self._evidence.update({item.marginal: item for item in first})
         self._measurements += measured
@@ -229,17 +254,27 @@ class _Run:
 
     def _fit_to_all(self, measured: Sequence[Measurement], step: MeasureChosen | MeasureWorkload) -> None:
         """Fit the rows to everything measured so far."""
-        last = step.fit == step.fits
+        last, rules = step.fit == step.fits, self._settings.rules
         if last and self._afresh:
             self._rows = RelaxedDataset.from_logits(self._workload.domain, self._origin)
-        kl_weight = self._settings.kl * self._records / max(item.stddev_counts for item in measured)
+        resolution = self._records / max(item.stddev_counts for item in measured)
+        # By code: what a group leaves open, the pull decides.
+        cells_each = float(np.mean([self._workload.domain.size_of(item.marginal.columns) for item in measured]))
+        kl_weight = self._settings.kl * min(resolution, cells_each)
         if self._public is not None:
             departures = [*self._column_departures, *self._evidence.values()]
             kl_weight = max(kl_weight, records_stood_for(self._public, departures, self._records))
         targets = [*self._first_targets, *map(self._target, self._evidence.values())]
-        misfit = self._fit(targets, kl_weight=kl_weight, last=last)
-        spent = float(self._curator.spent / self._curator.budget.rho)
         cells = sum(len(target.shares) for target in targets)
+        misfit = self._fit(targets, kl_weight=kl_weight, last=last)
+        for _ in range(rules.most_last_fits - 1 if last else 0):
+            before = misfit
+            if before <= rules.misfit_of_noise * cells:
+                break
+            misfit = self._fit(targets, kl_weight=kl_weight, last=last)
+            if misfit > (1 - rules.least_gain_of_last_fit) * before:
+                break
+        spent = float(self._curator.spent / self._curator.budget.rho)
         detail = f"{spent:.0%} of ρ spent, misfit {misfit / cells:.2f} of the noise"
         self._progress(Progress("round", step.fit, step.fits, detail))
 
@@ -254,8 +289,9 @@ class _Run:
                 kl_weight=kl_weight,
                 steps=settings.final_steps if last else settings.steps,
                 learning_rate=settings.learning_rate,
-                cool_down=settings.rules.cool_down if last else 0.0,
+                cool_down=settings.rules.cool_down,
             ),
+            after_step=lambda step, steps: self._meanwhile(Progress("fit", step, steps, f"{len(targets):,} marginals")),
         )
         self._rows = result.rows
         self._fit_steps += result.steps

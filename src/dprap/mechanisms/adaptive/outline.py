@@ -6,12 +6,14 @@ from fractions import Fraction
 
 from dprap.accounting import Neighbors
 from dprap.accounting.stddev import stddev_for
+from dprap.mechanisms.adaptive.columns import ColumnMarginals
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
 from dprap.mechanisms.adaptive.spending import (
     Choose,
     CountRecords,
     MeasureChosen,
     MeasureColumns,
+    MeasureOne,
     MeasureWorkload,
     Step,
     spending,
@@ -20,6 +22,14 @@ from dprap.mechanisms.adaptive.spending import (
 from dprap.mechanisms.outline import PlannedStep, total_of_records
 from dprap.public import PublicTable
 from dprap.workload import Workload
+
+# A plan's unit of work is a multiplication of elementwise arithmetic. In a matrix product 40 of them
+# take as long.
+_IN_PRODUCT = 1 / 40
+# Beside the marginals a step goes over the rows themselves about twenty times, a fifth of a unit each.
+_PASSES = 4.0
+# A choice subtracts, sorts and adds up every cell of a candidate.
+_SCORING = 10.0
 
 
 def outline(
@@ -46,8 +56,8 @@ def outline(
     measured_cells = picks * pool_cells // len(chosen[0].pool.candidates) if chosen else 0
 
     def fitting(steps: int, fitted_cells: float) -> float:
-        """Operations of a fit: forward once, backward twice."""
-        return 3.0 * steps * (domain.onehot_size + fitted_cells) * settings.synthetic_rows
+        """Operations of a fit: forward once, backward twice; all that goes over the rows themselves."""
+        return steps * (3.0 * _IN_PRODUCT * fitted_cells + _PASSES * domain.onehot_size) * settings.synthetic_rows
 
     def stddev(rho: Fraction) -> float:
         return stddev_for(neighbors.marginal_l2_squared, rho)
@@ -57,7 +67,8 @@ def outline(
         if isinstance(step, CountRecords):
             planned += total_of_records(step.rho, neighbors)
         elif isinstance(step, MeasureColumns):
-            least = step.rho * Fraction(min(step.shares)) / sum(Fraction(share) for share in step.shares)
+            shares = ColumnMarginals.of(workload, step.shares).shares
+            least = step.rho * Fraction(min(shares)) / sum(Fraction(share) for share in shares)
             planned.append(
                 PlannedStep(f"{len(domain)} columns one by one", step.rho, stddev(least), domain.onehot_size)
             )
@@ -68,12 +79,12 @@ def outline(
         at_least = "" if rows is not None else " or more"
         planned += [
             PlannedStep(
-                f"choose {picks}{at_least} of {len(chosen[0].pool.candidates):,} marginals or coarser ones, "
-                f"in {len(chosen)} rounds",
+                f"choose {picks}{at_least} marginals in {len(chosen)} rounds, "
+                f"among {len(chosen[0].pool.candidates):,} and coarser forms of them",
                 sum((step.rho for step in chosen), Fraction(0)),
                 None,
                 0,
-                float(len(chosen) * pool_cells * settings.synthetic_rows),
+                float(len(chosen) * pool_cells * (_IN_PRODUCT * settings.synthetic_rows + _SCORING)),
             ),
             PlannedStep(
                 "measure them",
@@ -91,11 +102,15 @@ def outline(
                 PlannedStep(
                     f"measure the workload's {len(step.marginals):,} marginals",
                     step.rho,
-                    stddev(step.rho / len(step.marginals)),
+                    stddev(step.rho * Fraction(min(step.shares)) / sum(map(Fraction, step.shares))),
                     cells,
                     fitting(settings.final_steps, measured_cells + cells),
                 )
             )
+        elif isinstance(step, MeasureOne):
+            cells = step.marginal.size(domain)
+            label = f"measure {step.marginal}, which answers the whole workload"
+            planned.append(PlannedStep(label, step.rho, stddev(step.rho), cells, float(cells * domain.onehot_size)))
     return planned
 
 

@@ -24,7 +24,9 @@ from dprap.mechanisms.adaptive.evidence import Evidence, first_evidence
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
 from dprap.public import PublicTable
 from dprap.queries import Marginal
-from dprap.relaxed.fit import FitResult, FitSettings, Target, fit
+from dprap.relaxed.adam import FitSettings
+from dprap.relaxed.fit import FitResult, fit
+from dprap.relaxed.gradient import Target
 from dprap.relaxed.rows import RelaxedDataset
 
 # A code that no public record has may be common in the private table: every row must be able to

@@ -8,6 +8,7 @@ from typing import Literal
 
 from dprap.errors import SettingsError
 from dprap.mechanisms.adaptive.rules import Rules
+from dprap.relaxed.adam import LARGEST_RATE
 
 Objective = Literal["largest_errors", "max", "mean"]
 
@@ -34,7 +35,8 @@ class AdaptiveSettings:
         them. steps: The steps of a fit after a round. final_steps: The steps of the last fit.
         learning_rate: About how far a logit moves in a step. jitter: How far apart rows start; by
         default the rules say. kl: The weight of the pull towards independent columns, in units of
-        n/σ. rules: Everything else that was chosen by experiment; a mapping changes some of them.
+        n/σ. targets: Columns that models will predict: what is related to them counts more. rules:
+        Everything else that was chosen by experiment; a mapping changes some of them.
 
     Raises:
         SettingsError: for a value that makes no sense.
@@ -49,16 +51,18 @@ class AdaptiveSettings:
     total_share: float = 0.02
     sweep_share: float | None = None
     selection_share: float = 0.2
-    steps: int = 150
-    final_steps: int = 300
+    steps: int = 100
+    final_steps: int = 100
     learning_rate: float = 0.1
     jitter: float | None = None
     kl: float = 0.3
+    targets: tuple[str, ...] = ()
     rules: Rules = field(default_factory=Rules)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "objective", _FORMER_OBJECTIVES.get(self.objective, self.objective))
         object.__setattr__(self, "rules", _rules(self.rules))
+        object.__setattr__(self, "targets", tuple(self.targets))
         if self.objective not in ("largest_errors", "max", "mean"):
             raise SettingsError(f"the objective must be largest_errors, max or mean, not {self.objective!r}.")
         for name in ("synthetic_rows", "steps", "final_steps"):
@@ -78,6 +82,8 @@ class AdaptiveSettings:
             raise SettingsError("one_way_share and total_share leave nothing for the rest.")
         if not (self.learning_rate > 0 and (self.jitter is None or self.jitter > 0) and self.kl >= 0):
             raise SettingsError("learning_rate and jitter must be positive, kl not negative.")
+        if self.learning_rate > LARGEST_RATE:
+            raise SettingsError(f"learning_rate must be at most {LARGEST_RATE:g}.")
 
 
 def _rules(given: Rules | Mapping[str, object]) -> Rules:

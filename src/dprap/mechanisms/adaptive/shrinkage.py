@@ -8,8 +8,6 @@ model before it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from jaxtyping import Float64
 
@@ -18,6 +16,9 @@ Likelihoods = Float64[np.ndarray, "numbers variances"]
 
 Shares = Float64[np.ndarray, "... variances"]
 """How often each variance occurs, in one mixture or in several."""
+
+Mixture = Float64[np.ndarray, " variances"]
+"""How often each variance occurs in one mixture."""
 
 
 def posterior(likelihoods: Likelihoods, shares: Shares) -> Likelihoods:
@@ -29,29 +30,31 @@ def posterior(likelihoods: Likelihoods, shares: Shares) -> Likelihoods:
 
 def fit_shares(
     likelihoods: Likelihoods,
-    start: Shares,
+    occurrences: Float64[np.ndarray, " numbers"],
+    start: Mixture,
     *,
-    of_numbers: Callable[[Shares], Shares],
-    add_up: Callable[[Likelihoods], Shares],
-    imagined: Float64[np.ndarray, " variances"],
+    imagined: Mixture,
     rounds: int,
-) -> Shares:
+) -> Mixture:
     """Shares of the variances by expectation maximisation.
+
+    With L the likelihoods, w the occurrences and m the imagined numbers, a round takes the shares s
+    to s · Lᵀ(w / Ls) + m, scaled to a sum of one. That is the sum of all posteriors, by two products
+    with L.
 
     Args:
         likelihoods: Of every number under every variance.
+        occurrences: How often each number was seen.
         start: Shares to begin with.
-        of_numbers: Gives the mixture of each number from all mixtures.
-        add_up: Adds the posteriors of all numbers up, for each mixture.
-        imagined: Numbers of each variance that are taken to have been seen before, in each mixture.
+        imagined: Numbers of each variance that are taken to have been seen before.
         rounds: How many expectations and maximisations.
 
     Returns:
-        Shares of the form of `start`, which sum to one for each mixture.
+        Shares that sum to one.
 
     """
     shares = start
     for _ in range(rounds):
-        shares = add_up(posterior(likelihoods, of_numbers(shares))) + imagined
-        shares /= shares.sum(axis=-1, keepdims=True)
+        shares = shares * (likelihoods.T @ (occurrences / (likelihoods @ shares))) + imagined
+        shares /= shares.sum()
     return shares

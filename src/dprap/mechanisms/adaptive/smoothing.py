@@ -56,13 +56,7 @@ def _reliability(differences: Answers, variance: float) -> Float64[np.ndarray, "
     likelihoods = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
     start = np.ones(len(parts)) / len(parts)
     start[0] += 1.0
-    shares = fit_shares(
-        likelihoods,
-        start,
-        of_numbers=lambda shares: shares,
-        add_up=lambda belongs: belongs.sum(axis=0),
-        imagined=_IMAGINED,
-        rounds=_EXPECTATION_MAXIMISATIONS,
-    )
+    once = np.ones(len(differences))
+    shares = fit_shares(likelihoods, once, start, imagined=_IMAGINED, rounds=_EXPECTATION_MAXIMISATIONS)
     kept: Float64[np.ndarray, " codes"] = posterior(likelihoods, shares) @ (_VARIANCES / (1 + _VARIANCES))
     return kept

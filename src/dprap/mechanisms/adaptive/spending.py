@@ -6,9 +6,10 @@ Everything here follows from public facts and from an estimate of n: ρ, the dom
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from typing import TypeAlias
 
 from dprap.accounting import Neighbors
@@ -37,10 +38,14 @@ class MeasureColumns:
 
 @dataclass(frozen=True)
 class StartRows:
-    """Make the rows, far apart if the last fit is to be afresh; a public table moves them."""
+    """Make the rows, far apart if the last fit is to be afresh; a public table moves them.
+
+    If nothing will be fitted, one row is the product of the columns and says it all.
+    """
 
     afresh: bool
     public: bool
+    fitted: bool = True
     rho: Fraction = Fraction(0)
 
 
@@ -49,12 +54,13 @@ class Pool:
     """Which marginals may be chosen after the columns.
 
     `candidates` are of the workload's downward `closure`. `pick_resolution` is the number of
-    records over the noise of one pick.
+    records over the noise of one pick. `importance_of` is how much columns matter together.
     """
 
     candidates: tuple[Marginal, ...]
     closure: tuple[Marginal, ...]
     pick_resolution: float
+    importance_of: Mapping[tuple[str, ...], float]
 
 
 @dataclass(frozen=True)
@@ -95,9 +101,18 @@ class MeasureWorkload:
     rho: Fraction
     fit: int
     fits: int
+    shares: tuple[float, ...]
 
 
-Step: TypeAlias = CountRecords | MeasureColumns | StartRows | Choose | MeasureChosen | MeasureWorkload
+@dataclass(frozen=True)
+class MeasureOne:
+    """Measure the one marginal that answers the whole workload; its cells become the rows."""
+
+    marginal: Marginal
+    rho: Fraction
+
+
+Step: TypeAlias = CountRecords | MeasureColumns | StartRows | Choose | MeasureChosen | MeasureWorkload | MeasureOne
 Spending: TypeAlias = Generator[Step, float, None]
 
 
@@ -111,13 +126,22 @@ def spending(
     """
     records_rho = Fraction(0) if neighbors.rows_are_public else rho * Fraction(settings.total_share)
     records = yield CountRecords(records_rho)
+    one = None if public else the_one_marginal(workload, settings)
+    if one is not None:
+        share = _columns_beside(one, workload, settings, _resolution(rho, records, neighbors))
+        columns_rho = (rho - records_rho) * Fraction(share)
+        yield MeasureColumns(columns_rho, shares_of_columns(workload, settings.rules))
+        yield MeasureOne(one, rho - records_rho - columns_rho)
+        return
     columns_rho = rho - records_rho
-    if has_pairs(workload, settings.rules):
+    if has_pairs(workload, settings.rules) and not _columns_alone(
+        workload, settings, _resolution(rho, records, neighbors), public=public
+    ):
         columns_rho = rho_of_columns(workload, settings, rho=rho, records=records, neighbors=neighbors)
     records = yield MeasureColumns(columns_rho, shares_of_columns(workload, settings.rules))
     left = rho - records_rho - columns_rho
     following = after_columns(workload, settings, rho=rho, left=left, records=records, neighbors=neighbors)
-    yield StartRows(_afresh(workload, settings.rules, following), public)
+    yield StartRows(_afresh(workload, settings.rules, following), public, fitted=public or bool(following))
     for step in following:  # noqa: UP028 - each is answered, which a tuple does not take
         yield step
 
@@ -158,15 +182,85 @@ def rho_of_columns(
     return rho * Fraction(max(share, settings.rules.least_for_columns))
 
 
-def shares_of_columns(workload: Workload, rules: Rules) -> tuple[float, ...]:
-    """A part equally, the rest ∝ (uses · size)^(2/3), which minimises Σ uses · size · σ.
+def the_one_marginal(workload: Workload, settings: AdaptiveSettings) -> Marginal | None:
+    """The marginal that answers all of the workload, if there is one whose cells can be rows."""
+    if settings.picks is not None or settings.sweep_share is not None or settings.targets:
+        return None
+    domain = workload.domain
+    columns = {name for family in workload for name in family.columns}
+    one = Marginal(tuple(name for name in domain if name in columns))
+    if len(columns) < 2 or not any(set(family.columns) == columns for family in workload):
+        return None
+    return one if one.size(domain) * domain.onehot_size <= settings.rules.most_numbers_in_rows else None
 
-    That sum is the L1 noise of the columns, added up over the workload.
+
+def _columns_beside(one: Marginal, workload: Workload, settings: AdaptiveSettings, resolution: float) -> float:
+    """The columns' share of ρ beside the one marginal.
+
+    With x the expected error of the marginal, measured with everything, over that of independent
+    columns, measured with everything: x²/(1 + x²). Where x is small the marginal says it all, and
+    where it is large its cells drown.
     """
-    uses = [max(sum(name in family.columns for family in workload), 0.5) for name in workload.domain]
-    by_size = [(use * size) ** (2 / 3) for use, size in zip(uses, workload.domain.sizes, strict=True)]
+    if settings.one_way_share is not None:
+        return settings.one_way_share
+    rules = settings.rules
+    columns = _noise_of_columns(one.columns, workload, resolution, rules)
+    ratio = _noise(one.size(workload.domain), resolution, rules) / (columns + rules.typical_dependence)
+    return max(ratio**2 / (1 + ratio**2), rules.least_beside_one)
+
+
+def _columns_alone(workload: Workload, settings: AdaptiveSettings, resolution: float, *, public: bool) -> bool:
+    """Whether nothing but columns pays, because both hold of a typical family of the workload.
+
+    - Giving the columns the usual share, and not everything, adds more noise to it than half of what
+      independent columns typically get wrong.
+    - Measured with its equal share, a marginal of only ten cells would have as much noise as pairs
+      of columns are typically away from independent.
+    """
+    if public or (settings.picks, settings.sweep_share, settings.one_way_share) != (None, None, None):
+        return False
+    rules = settings.rules
+    several = [family.columns for family in workload if len(family.columns) > 1]
+    noise = sum(_noise_of_columns(columns, workload, resolution, rules) for columns in several) / len(several)
+    added = (1 / math.sqrt(rules.most_for_columns) - 1) * noise
+    wrong = rules.typical_dependence * (sum(map(len, several)) / len(several) - 1)
+    coarse = _noise(10, resolution / math.sqrt(len(several)), rules)
+    return added > wrong / 2 and coarse > rules.typical_dependence
+
+
+def _noise_of_columns(columns: tuple[str, ...], workload: Workload, resolution: float, rules: Rules) -> float:
+    """Expected error of independent columns that get all of ρ: the sum of theirs."""
+    each = resolution / math.sqrt(len(workload.domain))
+    return sum(_noise(workload.domain.size(name), each, rules) for name in columns)
+
+
+def _noise(cells: int, resolution: float, rules: Rules) -> float:
+    """Expected total variation distance of a noisy marginal: ½ · E|N(0, σ²)| for each of its cells.
+
+    Not all cells count: many are empty, and projecting onto distributions removes their noise.
+    """
+    return math.sqrt(1 / (2 * math.pi)) * math.pow(cells, rules.cells_with_noise) / resolution
+
+
+def shares_of_columns(workload: Workload, rules: Rules) -> tuple[float, ...]:
+    """A part equally, the rest ∝ (use · size)^(2/3), which minimises Σ use · size · σ.
+
+    That sum is the L1 noise of the columns, added up over the workload by its weights. A column
+    that no query asks about is there to complete the table. It gets what a column of its size
+    would get by the second part if half a family of mean weight asked about it.
+    """
+    mean = sum(workload.weights) / len(workload)
+    uses = [
+        sum(weight for family, weight in zip(workload, workload.weights, strict=True) if name in family.columns) / mean
+        for name in workload.domain
+    ]
+    by_size = [(max(use, 0.5) * size) ** (2 / 3) for use, size in zip(uses, workload.domain.sizes, strict=True)]
+    asked = sum(use > 0 for use in uses)
     equally = rules.columns_spread_equally
-    return tuple(equally / len(by_size) + (1 - equally) * share / sum(by_size) for share in by_size)
+    return tuple(
+        (equally / asked if use else 0.0) + (1 - equally) * share / sum(by_size)
+        for use, share in zip(uses, by_size, strict=True)
+    )
 
 
 def after_columns(
@@ -190,12 +284,14 @@ def after_columns(
     measure_rho = (left - sweep_rho) / picks * (1 - Fraction(settings.selection_share))
     pick_resolution = records / stddev_for(neighbors.marginal_l2_squared, measure_rho)
     closure = workload.closure(smallest=2)
+    closure = tuple(dict.fromkeys((*closure, *related_to_targets(workload.domain, settings.targets))))
     candidates = _candidates(closure, workload.domain, rules, pick_resolution)
     per_round, rounds = _rounds(settings, picks=picks, candidates=len(candidates), sweeps=sweeps)
     rho_each = (left - sweep_rho) / (rounds * per_round)
     choose_each = rho_each * Fraction(settings.selection_share)
     measure_each = rho_each - choose_each
-    pool = Pool(candidates, closure, pick_resolution)
+    importance = importance_in(workload, settings)
+    pool = Pool(candidates, closure, pick_resolution, {each.columns: importance(each.columns) for each in closure})
     fits = rounds + sweeps
     steps: list[Choose | MeasureChosen | MeasureWorkload] = []
     for number in range(1, rounds + 1):
@@ -203,7 +299,48 @@ def after_columns(
             Choose(pool, per_round, choose_each, measure_each),
             MeasureChosen(per_round, measure_each, number, fits),
         ]
-    return (*steps, MeasureWorkload(swept, sweep_rho, fits, fits)) if sweeps else tuple(steps)
+    if not sweeps:
+        return tuple(steps)
+    # ∝ w^(2/3) minimises Σ w · σ over marginals of one size.
+    shares = tuple(importance(marginal.columns) ** (2 / 3) for marginal in swept)
+    return (*steps, MeasureWorkload(swept, sweep_rho, fits, fits, shares))
+
+
+def importance_in(workload: Workload, settings: AdaptiveSettings) -> Callable[[tuple[str, ...]], float]:
+    """How much columns matter together, from 0 to 1.
+
+    It is the largest weight of a family that contains them, over the largest weight of all. Where
+    there are targets, what contains none of them counts less, and what contains one counts fully
+    although the workload may not have it.
+    """
+    largest, least = max(workload.weights), min(workload.weights)
+    families = [(set(family.columns), weight) for family, weight in zip(workload, workload.weights, strict=True)]
+
+    def importance(columns: tuple[str, ...]) -> float:
+        if settings.targets:
+            beside = settings.rules.beside_target
+            factor = 1.0 if set(columns) & set(settings.targets) else beside
+        else:
+            factor = 1.0
+        if least == largest:
+            return factor
+        return (
+            factor * max((weight for family, weight in families if family.issuperset(columns)), default=least) / largest
+        )
+
+    return importance
+
+
+def related_to_targets(domain: Domain, targets: tuple[str, ...]) -> tuple[Marginal, ...]:
+    """Every target with one other column, and with two."""
+    position = domain.position
+    found = {
+        Marginal(tuple(sorted((target, *others), key=position))): None
+        for target in targets
+        for size in (1, 2)
+        for others in combinations([name for name in domain if name != target], size)
+    }
+    return tuple(found)
 
 
 def own_marginals(workload: Workload, rules: Rules) -> tuple[Marginal, ...]:

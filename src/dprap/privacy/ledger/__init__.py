@@ -14,7 +14,7 @@
 
 from dprap.privacy.ledger.balance import balance_lines, caution_lines
 from dprap.privacy.ledger.default_location import default_ledger, named_ledger
-from dprap.privacy.ledger.ledger import Ledger, read_ledger
+from dprap.privacy.ledger.ledger import Ledger, read_books, read_ledger
 from dprap.privacy.ledger.results import Arrays
 from dprap.privacy.ledger.state import LedgerState, RunState
 
@@ -27,5 +27,6 @@ __all__ = [
     "caution_lines",
     "default_ledger",
     "named_ledger",
+    "read_books",
     "read_ledger",
 ]

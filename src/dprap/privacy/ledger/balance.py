@@ -18,17 +18,19 @@ def balance_lines(state: LedgerState, budget: Budget) -> list[str]:
 
     Charges are zCDP whatever the accounting of their run, so their ρ add up, also when later runs were chosen after
     looking at earlier releases; the sum is turned into ε by the conversion `tight`, at the δ of this run. Runs that
-    are not finished count with all that they hold.
+    are not finished count with all that they hold. A run with paid discovery is asked about once, before that.
     """
     if not state.runs:
         return ["nothing was spent on this data set before, as far as its ledger knows."]
     before = state.held_rho
-    after = before + budget.rho
+    after = before + budget.whole_rho
     runs = "1 run" if len(state.runs) == 1 else f"{len(state.runs):,} runs"
     lines = [
         f"{runs} before spent or hold {_stated(before, budget)} on this data set.",
         f"With this run the sum is {_stated(after, budget)}: budgets on the same people add up.",
     ]
+    if state.threshold_delta:
+        lines.append(f"Thresholds of paid discovery add {state.threshold_delta:.3g} to δ.")
     if state.cap_rho is not None:
         lines.append(f"The ledger's cap is ρ = {float(state.cap_rho):.4g}.")
     return lines

@@ -77,6 +77,14 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
+def _is_event(value: Any) -> bool:
+    """Of an event only its part of δ is added up; the rest is shown."""
+    if not isinstance(value, dict):
+        return False
+    taken = value.get("threshold_delta", 0.0)
+    return _is_number(taken) and 0 <= taken < 1
+
+
 def _is_sha256(value: Any) -> bool:
     return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None
 
@@ -111,7 +119,7 @@ _FIELDS: dict[str, dict[str, tuple[Callable[[Any], bool], bool]]] = {
         "verb": (_is_text, True),
         "digest": (_is_text, True),
         "rho": (_is_rho, True),
-        "event": (lambda value: isinstance(value, dict), False),
+        "event": (_is_event, False),
     },
     "result": {
         "run": (_is_run, True),

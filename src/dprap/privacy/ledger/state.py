@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -75,6 +76,12 @@ class LedgerState:
     def held_rho(self) -> Fraction:
         """What counts against the cap: charges of finished runs, planned ρ of unfinished ones."""
         return sum((run.held_rho for run in self.runs.values()), Fraction(0))
+
+    @property
+    def threshold_delta(self) -> float:
+        """What the thresholds of all discoveries take of δ, beside the sum of all ρ."""
+        events = (charge.get("event") or {} for run in self.runs.values() for charge in run.charges.values())
+        return math.fsum(event.get("threshold_delta", 0.0) for event in events)
 
     def check_cap(self, planned_rho: Fraction) -> None:
         """Refuse a new run that the cap does not allow."""

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from jaxtyping import UInt64
 
 from dprap.encoding.frames import from_polars
+from dprap.encoding.tables import is_stream, native
 from dprap.errors import DataError
 from dprap.schema.values import Unplaced, plain
 
@@ -52,6 +53,7 @@ def content_digest(table: Any) -> bytes:
 
 
 def _columns(table: Any) -> Iterator[tuple[str, Any]]:
+    table = native(table)
     library = type(table).__module__.partition(".")[0]
     if library == "pandas" and isinstance(table, pd.DataFrame):
         for position, name in enumerate(table.columns):
@@ -65,6 +67,9 @@ def _columns(table: Any) -> Iterator[tuple[str, Any]]:
         for column in table.get_columns():
             yield column.name, from_polars(column, _objects)
         return
+    if is_stream(table):
+        with pa.RecordBatchReader.from_stream(table) as reader:
+            table = reader.read_all()
     arrow = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
     if not isinstance(arrow, pa.Table):
         raise DataError(f"cannot read a table from {type(table).__name__}. Give an Arrow, pandas or polars table.")

@@ -1,11 +1,11 @@
-"""What JAX compiles: the fits of the method rap, and custom functions. Import when used.
+"""What JAX compiles: the fits of the method rap. Import when used.
 
 start       random rows, and rows spread over devices
 layout      column blocks of different sizes, laid out for one loop
 sparsemax   sparsemax and softmax of every column block
+cells       cell tables of rows, differentiable
 queries     selected single queries as index arrays, with derivatives
 optimizer   momentum whose step follows the largest gradient
 projection  `fit_queries`: rows fitted to selected queries, in one compiled loop
 families    `fit_families`: rows fitted to all answers of whole families
-custom      means over rows of a user's own functions
 """

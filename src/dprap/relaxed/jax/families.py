@@ -22,16 +22,16 @@ from dprap.array_types import Answers
 from dprap.domain import Domain
 from dprap.queries import Custom, Family
 from dprap.relaxed.fit import FitResult
+from dprap.relaxed.jax.cells import blocks_of, folded_table
 from dprap.relaxed.jax.layout import JaxRows
 from dprap.relaxed.jax.projection import (
-    HALVINGS,
     Attempt,
     ProjectionSettings,
-    default_optimizer,
+    optimizer_of,
     with_shorter_steps,
 )
 from dprap.relaxed.jax.sparsemax import softmax, sparsemax
-from dprap.relaxed.jax.start import on_devices
+from dprap.relaxed.jax.start import devices_named, on_devices
 from dprap.relaxed.marginals import Fold
 from dprap.relaxed.rows import RelaxedDataset
 
@@ -70,7 +70,7 @@ def fit_families(start: RelaxedDataset, targets: FamilyTargets, settings: Projec
         DivergedError: if the loss is not finite, also after three starts with ever shorter steps.
 
     """
-    probabilities, weights = on_devices(start)
+    probabilities, weights = on_devices(start, devices_named(settings.device))
 
     def attempt(rows: JaxRows, scale: float) -> Attempt[JaxRows]:
         return _fit(rows, weights, start.domain, targets, settings, scale)
@@ -87,7 +87,8 @@ def _fit(
     settings: ProjectionSettings,
     scale: float,
 ) -> Attempt[JaxRows]:
-    optimizer = settings.optimizer or default_optimizer(settings.learning_rate, settings.normalisation)
+    optimizer = optimizer_of(settings)
+    keeps_last = settings.keep == "last"
     softmaxed = settings.normalisation == "softmax"
     iterate = jnp.log(start.clip(_SMALLEST_PROBABILITY)) if softmaxed else start
     memory = optimizer.init(iterate)
@@ -101,14 +102,14 @@ def _fit(
             loss, gradient = loss + float(part), gradient + slope
         if not math.isfinite(loss):
             return Attempt(best, best_loss, steps, finite=False)
-        if loss < best_loss:
+        if keeps_last or loss < best_loss:
             best, best_loss = rows, loss
         if best_loss <= targets.floor:
             break
         if steps % settings.window == 0:
             if best_loss >= (1 - settings.tolerance) * last_loss:
                 plateaus, scale = plateaus + 1, scale / 2
-                if plateaus > HALVINGS:
+                if plateaus > settings.halvings:
                     break
             last_loss = best_loss
         iterate, memory = _step(iterate, gradient, memory, jnp.float32(scale), domain, optimizer, softmaxed)
@@ -142,26 +143,10 @@ def _step(
 def _family_loss(
     rows: JaxRows, weights: jax.Array, fractions: Float32[jax.Array, " queries"], domain: Domain, family: Family
 ) -> jax.Array:
-    if isinstance(family, Custom):
-        answered = family.values(domain, rows) @ weights
+    if isinstance(family, Custom) and not family.is_table(domain):
+        answered = family.values(blocks_of(rows, domain, family.columns)) @ weights
     else:
         # Families use methods that NumPy and JAX arrays share.
-        table: Any = _table(rows, weights, domain, family.columns)
+        table: Any = folded_table(blocks_of(rows, domain, family.columns), weights, Fold.of(domain, family.columns))
         answered = jnp.asarray(family.answers(table).reshape(-1))
     return jnp.sum((answered - fractions) ** 2)
-
-
-def _table(rows: JaxRows, weights: jax.Array, domain: Domain, columns: tuple[str, ...]) -> jax.Array:
-    """Cell table of some columns as one matrix product of two factors; differentiable."""
-    fold = Fold.of(domain, columns)
-
-    def factor(names: tuple[str, ...]) -> jax.Array:
-        product = jnp.ones((1, rows.shape[1]), rows.dtype)
-        for name in names:
-            block = rows[domain.offset(name) : domain.offset(name) + domain.size(name)]
-            product = (product[:, None] * block[None]).reshape(-1, rows.shape[1])
-        return product
-
-    table = (factor(fold.left) * weights) @ factor(fold.right).T
-    names = (*fold.left, *fold.right)
-    return table.reshape(domain.shape_of(names)).transpose([names.index(name) for name in columns])

@@ -29,7 +29,7 @@ from dprap.relaxed.jax.layout import ColumnLayout, JaxRows, Packed, layout_of
 from dprap.relaxed.jax.optimizer import shared_scale_momentum
 from dprap.relaxed.jax.queries import QueryBatch, compile_queries
 from dprap.relaxed.jax.sparsemax import shrink, softmax_packed, sparsemax, thresholds
-from dprap.relaxed.jax.start import on_devices
+from dprap.relaxed.jax.start import devices_named, on_devices
 from dprap.relaxed.rows import RelaxedDataset
 
 Normalisation = Literal["sparsemax", "softmax"]
@@ -42,37 +42,56 @@ _SMALLEST_LOGIT = -12.0
 # time.
 RETRIES = 3
 RETRY_SCALE = 0.1
-# How often steps are halved where the loss no longer falls, before a projection ends.
-HALVINGS = 5
 
 
 @dataclass(frozen=True)
 class ProjectionSettings:
     """How to project.
 
-    `optimizer` may be any optax gradient transformation, such as the paper's `optax.adam(1e-3)`.
-    Without one it is `shared_scale_momentum(learning_rate)` (Adam with softmax), which leaves
-    smaller errors on ADULT's unselected queries than Adam did. The loss is looked at every `window`
-    steps. Whenever it has not fallen by the fraction `tolerance` below the best, steps are halved,
-    and the sixth time the projection ends. It also ends at the floor that comes with the targets.
+    Attributes:
+        optimizer: `momentum` is `shared_scale_momentum(learning_rate)` (Adam with softmax), which leaves
+            smaller errors on ADULT's unselected queries than Adam did; `adam` is Adam; or any optax
+            gradient transformation.
+        learning_rate: The length of a step.
+        max_steps: The most steps of a projection.
+        window: The loss is looked at every so many steps.
+        tolerance: Where the loss has not fallen by this fraction below that of the rows kept, steps are halved.
+        halvings: How often steps are halved before a projection ends; 0 ends it the first time.
+        keep: The rows with the smallest loss met, `best`, or the `last`. The loss is compared with theirs.
+        normalisation: `sparsemax` or `softmax`.
+        device: Where it is computed, see `dprap.relaxed.jax.start.devices_named`.
+
+    A projection also ends at the floor that comes with the targets.
     """
 
-    optimizer: optax.GradientTransformation | None = None
+    optimizer: optax.GradientTransformation | Literal["momentum", "adam"] = "momentum"
     learning_rate: float = 0.1
     max_steps: int = 5000
     window: int = 50
     tolerance: float = 1e-7
+    halvings: int = 5
+    keep: Literal["best", "last"] = "best"
     normalisation: Normalisation = "sparsemax"
+    device: str | None = None
 
     def __post_init__(self) -> None:
-        if self.max_steps < 1 or self.window < 1:
-            raise SettingsError("max_steps and window of a projection must be at least 1.")
+        if self.max_steps < 1 or self.window < 1 or self.halvings < 0:
+            raise SettingsError("max_steps and window of a projection must be at least 1, halvings at least 0.")
+        if isinstance(self.optimizer, str) and self.optimizer not in ("momentum", "adam"):
+            raise SettingsError(f"optimizer must be momentum, adam or one of optax, not {self.optimizer!r}.")
+        if self.keep not in ("best", "last"):
+            raise SettingsError(f"keep must be best or last, not {self.keep!r}.")
         if not 0 < self.learning_rate < float("inf"):
             raise SettingsError(f"the learning rate must be a positive number; it is {self.learning_rate}.")
         if not 0 <= self.tolerance < 1:
             raise SettingsError(f"the tolerance of a projection must be in [0, 1); it is {self.tolerance}.")
         if self.normalisation not in ("sparsemax", "softmax"):
             raise SettingsError(f"normalisation must be sparsemax or softmax, not {self.normalisation!r}.")
+
+
+PAPER = ProjectionSettings(optimizer="adam", learning_rate=1e-3, window=1, halvings=0, keep="last")
+"""The paper's: Adam with learning rate .001, at most 5,000 steps, ended by the first step that lowers the loss by less
+than a fraction of 10^-7, and the rows that this step reached."""
 
 
 class DivergedError(SettingsError):
@@ -117,15 +136,15 @@ def fit_queries(start: RelaxedDataset, targets: QueryTargets, settings: Projecti
         settings: Optimiser, length and normalisation.
 
     Returns:
-        The best rows met.
+        The best rows met, or the last.
 
     Raises:
         DivergedError: if the loss is not finite, also after three starts with ever shorter steps.
 
     """
     layout = layout_of(start.domain)
-    optimizer = settings.optimizer or default_optimizer(settings.learning_rate, settings.normalisation)
-    probabilities, row_weights = on_devices(start)
+    optimizer = optimizer_of(settings)
+    probabilities, row_weights = on_devices(start, devices_named(settings.device))
     fractions, weights = (jnp.asarray(numbers, jnp.float32) for numbers in (targets.fractions, targets.weights))
     problem = _Problem(targets.batch, fractions, weights, row_weights)
     shape = _Shape(layout, optimizer, settings.normalisation)
@@ -134,6 +153,8 @@ def fit_queries(start: RelaxedDataset, targets: QueryTargets, settings: Projecti
         jnp.int32(settings.window),
         jnp.float32(1 - settings.tolerance),
         jnp.float32(targets.floor),
+        jnp.int32(settings.halvings),
+        jnp.asarray(settings.keep == "last"),
     )
 
     def attempt(packed: Packed, scale: float) -> Attempt[Packed]:
@@ -182,11 +203,17 @@ def _normalised(rows: JaxRows, domain: Domain, normalisation: Normalisation) -> 
     return rows if normalisation == "softmax" else sparsemax(rows, domain)
 
 
-@cache
-def default_optimizer(learning_rate: float, normalisation: Normalisation) -> optax.GradientTransformation:
-    """Return the same object for the same settings, so that compiled fits are shared."""
+def optimizer_of(settings: ProjectionSettings) -> optax.GradientTransformation:
+    """The optimiser that the settings name: the same object each time, so that compiled fits are shared."""
+    if not isinstance(settings.optimizer, str):
+        return settings.optimizer
     # Softmax scales the gradient of a logit by its probability, which only Adam makes up for.
-    return optax.adam(learning_rate) if normalisation == "softmax" else shared_scale_momentum(learning_rate)
+    adam = settings.optimizer == "adam" or settings.normalisation == "softmax"
+    return _adam(settings.learning_rate) if adam else _momentum(settings.learning_rate)
+
+
+_adam = cache(optax.adam)
+_momentum = cache(shared_scale_momentum)
 
 
 class _Problem(NamedTuple):
@@ -211,6 +238,8 @@ class _Limits(NamedTuple):
     window: jax.Array
     kept: jax.Array
     floor: jax.Array
+    halvings: jax.Array
+    keeps_last: jax.Array
 
 
 class _State(NamedTuple):
@@ -271,7 +300,7 @@ def _fit(packed: Packed, problem: _Problem, limits: _Limits, scale: jax.Array, s
             return iterate
 
     def unfinished(state: _State) -> jax.Array:
-        more = (state.plateaus <= HALVINGS) & (state.step < limits.max_steps) & (state.best_loss > limits.floor)
+        more = (state.plateaus <= limits.halvings) & (state.step < limits.max_steps) & (state.best_loss > limits.floor)
         return more & state.finite
 
     def advance(state: _State) -> _State:
@@ -281,7 +310,7 @@ def _fit(packed: Packed, problem: _Problem, limits: _Limits, scale: jax.Array, s
         )
         reached = normalised(iterate)
         reached_loss = loss(read(reached))
-        better = reached_loss < state.best_loss
+        better = (reached_loss < state.best_loss) | (limits.keeps_last & jnp.isfinite(reached_loss))
         plateau = reached_loss >= limits.kept * state.best_loss
         return _State(
             iterate,

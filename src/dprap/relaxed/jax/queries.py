@@ -3,8 +3,9 @@
 A query of a marginal, threshold or prefix family is a function of k *literals*, one a column: the
 probability of one code, or of a run of codes for a cumulative column. Products of literals
 (marginals, prefixes) and tails of their Poisson-binomial counts (thresholds) are evaluated for all
-queries at once, with derivatives written by hand. Arrays are padded to a few sizes, so that a query
-set that grows every round is not compiled every round.
+queries at once, with derivatives written by hand. A query of a custom function is a linear map of the
+cell table over its columns, given by the function's table of values. Arrays are padded to a few sizes,
+so that a query set that grows every round is not compiled every round.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from jaxtyping import Float, Float32, Int, Int32
 
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
-from dprap.queries import Custom, Marginal, Prefix, Query, Threshold
+from dprap.queries import GRID, Custom, Marginal, Prefix, Query, Threshold
+from dprap.relaxed.jax.cells import folded_table
+from dprap.relaxed.marginals import Fold
 
 Literals = Float[jax.Array, "literals rows"]
 LiteralIndex = Int[jax.Array, "queries columns"]
@@ -32,8 +35,8 @@ _SMALLEST = 32
 
 @partial(
     jax.tree_util.register_dataclass,
-    data_fields=["coordinates", "sums", "products", "thresholds", "at_least", "custom_index"],
-    meta_fields=["domain", "custom"],
+    data_fields=["coordinates", "sums", "products", "thresholds", "at_least", "custom_index", "custom_tables"],
+    meta_fields=["domain", "custom", "block_starts"],
 )
 @dataclass(frozen=True)
 class QueryBatch:
@@ -41,7 +44,9 @@ class QueryBatch:
 
     `coordinates` are the one-hot coordinates that the queries read (padded beyond the last); the
     rows of `sums`, if there are any, say which of them make up each literal (a literal is one
-    coordinate otherwise). The two literals after the last are always one and always zero.
+    coordinate otherwise). The two literals after the last are always one and always zero. `custom_tables`
+    has the values at all cells of each custom family, or None for a function that is no table;
+    `block_starts` says where the codes of its columns begin among `coordinates`.
     """
 
     coordinates: Int32[jax.Array, " touched"]
@@ -50,8 +55,10 @@ class QueryBatch:
     thresholds: LiteralIndex
     at_least: Int32[jax.Array, " thresholds"]
     custom_index: Int32[jax.Array, " custom"]
+    custom_tables: tuple[Float32[jax.Array, "cells queries"] | None, ...]
     domain: Domain
     custom: tuple[Custom, ...]
+    block_starts: tuple[tuple[str, int], ...]
 
     @property
     def size(self) -> int:
@@ -69,9 +76,23 @@ class QueryBatch:
         if self.thresholds.shape[0]:
             parts.append(threshold_means(literals, self.thresholds, self.at_least, weights))
         if self.custom:
-            values = jnp.concatenate([family.values(self.domain, touched) for family in self.custom])
-            parts.append((values @ weights)[self.custom_index])
+            starts = dict(self.block_starts)
+            blocks = {name: touched[start : start + self.domain.size(name)] for name, start in starts.items()}
+            answered = [
+                self._custom_means(family, table, blocks, weights)
+                for family, table in zip(self.custom, self.custom_tables, strict=True)
+            ]
+            parts.append(jnp.concatenate(answered)[self.custom_index])
         return jnp.concatenate(parts)
+
+    def _custom_means(
+        self, family: Custom, table: jax.Array | None, blocks: dict[str, jax.Array], weights: jax.Array
+    ) -> Answered:
+        """Means of all queries of a custom family: the multilinear extension of its table, or the function itself."""
+        if table is None:
+            return family.values(blocks) @ weights
+        own = {name: blocks[name] for name in family.columns}
+        return folded_table(own, weights, Fold.of(self.domain, family.columns)).reshape(-1) @ table
 
 
 def compile_queries(
@@ -110,7 +131,8 @@ def compile_queries(
         else:
             kinds.append((0, len(products)))
             products.append(literals)
-    coordinates, sums = _coordinates(domain, list(runs), everything=bool(families))
+    whole = sorted({name for family in families for name in family.columns}, key=domain.position)
+    coordinates, sums = _coordinates(domain, list(runs), whole)
     literal_count = len(coordinates) if sums is None else len(sums)
     # A literal that is one coordinate is found by the coordinate's place in the sorted list.
     place = np.searchsorted(coordinates, [start for start, _ in runs]) if sums is None else np.arange(len(runs))
@@ -128,11 +150,17 @@ def compile_queries(
         jnp.asarray(threshold_index),
         jnp.asarray(at_least),
         jnp.asarray(custom_padded),
+        tuple(_values(family, domain) for family in families),
         domain,
         families,
+        tuple((name, int(np.searchsorted(coordinates, domain.offset(name)))) for name in whole),
     )
     offsets = (0, len(product_index), len(product_index) + len(threshold_index))
     return batch, np.array([offsets[kind] + position for kind, position in kinds], dtype=np.int64)
+
+
+def _values(family: Custom, domain: Domain) -> Float32[jax.Array, "cells queries"] | None:
+    return jnp.asarray(family.table(domain) / GRID, jnp.float32) if family.is_table(domain) else None
 
 
 def padded_size(count: int) -> int:
@@ -144,11 +172,15 @@ def padded_size(count: int) -> int:
 
 
 def _coordinates(
-    domain: Domain, runs: list[tuple[int, int]], *, everything: bool
+    domain: Domain, runs: list[tuple[int, int]], whole: Sequence[str]
 ) -> tuple[Int32[np.ndarray, " touched"], Float32[np.ndarray, "literals touched"] | None]:
-    """One-hot coordinates that literals read, sorted and padded; and the sums they are, unless each is one of them."""
-    read = range(domain.onehot_size) if everything else sorted({c for start, stop in runs for c in range(start, stop)})
-    size = len(read) if everything else min(padded_size(len(read)), domain.onehot_size)
+    """One-hot coordinates that are read, sorted and padded; and the sums that literals are, unless each is one of them.
+
+    They are those of the literals, and all of the columns that are read as a `whole`.
+    """
+    columns = [(domain.offset(name), domain.offset(name) + domain.size(name)) for name in whole]
+    read = sorted({c for start, stop in (*runs, *columns) for c in range(start, stop)})
+    size = min(padded_size(len(read)), domain.onehot_size)
     coordinates = np.full(size, domain.onehot_size, dtype=np.int32)
     coordinates[: len(read)] = read
     if all(stop - start == 1 for start, stop in runs):

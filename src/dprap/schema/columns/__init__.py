@@ -5,6 +5,7 @@
 | `base` | what every column declares, and the questions that each type answers |
 | `listed` | what columns with a list of values have in common |
 | `binned` | what columns with an order and bins have in common |
+| `shape` | the fine shape inside bins: histograms, rounding habits |
 | `numeric` | what integers and numbers have in common |
 | `categorical`, `boolean`, `integer`, `number`, `date`, `datetime` | the types |
 """

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
@@ -22,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, StrictStr, field_validator, model_va
 from dprap.errors import WorkloadError
 from dprap.schema.arrays import Mask, Positions
 from dprap.schema.value_sets import CodeWeights, ValueSet
-from dprap.schema.values import Plain, Unplaced, is_text_type, plain
+from dprap.schema.values import Plain, Unplaced, is_number_type, is_text_type, plain
 
 OutOfDomain = Literal["error", "clip", "other", "null"]
 CodeMask: TypeAlias = Bool[np.ndarray, " codes"]
@@ -56,6 +57,8 @@ _STORAGE_TYPES: dict[str, pa.DataType] = {
     "uint32": pa.uint32(),
     "uint64": pa.uint64(),
 }
+# Exact in float64, and written as every program writes it.
+_WHOLE = re.compile(r"-?[1-9][0-9]{0,14}|0", re.ASCII)
 _DECIMAL = re.compile(r"decimal128\((\d{1,2}), ?(\d{1,2})\)")
 INTEGER_STORAGE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
@@ -163,15 +166,40 @@ class BaseColumn(Part):
         policy `clip` a value outside the bounds is in the nearest bin, so it has a position.
 
         Args:
-            value: a Python, NumPy or pandas scalar, or a `pyarrow.Scalar`. Texts that mean null in CSV files are
-                the reader's business: it hands over None.
+            value: a Python, NumPy or pandas scalar, or a `pyarrow.Scalar`. Texts that mean null in all columns of
+                a CSV file are the reader's business: it hands over None.
 
         Returns:
             A position from 0 on, or `Unplaced.MISSING`, `UNREADABLE` or `OUTSIDE`, which are negative.
 
         """
         found = plain(value)
-        return found if isinstance(found, Unplaced) else self.place_plain(found)
+        if isinstance(found, Unplaced):
+            return found
+        return Unplaced.MISSING if self.null_values and self._means_null(found) else self.place_plain(found)
+
+    def _means_null(self, value: Plain) -> bool:
+        """Whether a value is one of the column's `null_values`: the same text, or the whole number that a text names."""
+        if isinstance(value, str):
+            return value in (self.null_values or ())
+        return not isinstance(value, bool) and isinstance(value, int | float | Decimal) and value in self.null_numbers
+
+    @cached_property
+    def null_numbers(self) -> frozenset[int]:
+        """The whole numbers among `null_values`, such as 99 and -9: in typed tables, too, they mean null."""
+        return frozenset(int(text) for text in self.null_values or () if _WHOLE.fullmatch(text))
+
+    def null_mask(self, array: pa.Array) -> Mask:
+        """Which elements of an Arrow array of numbers are among `null_numbers`; anything for null."""
+        found = np.zeros(len(array), dtype=bool)
+        if not is_number_type(array.type):
+            return found
+        if pa.types.is_decimal(array.type):  # few, and never exact in another type
+            return np.array([each.is_valid and self._means_null(each.as_py()) for each in array], dtype=bool)
+        values = array.fill_null(0).to_numpy(zero_copy_only=False)
+        for number in self.null_numbers:
+            found |= values == number
+        return found
 
     def place_plain(self, value: Plain) -> int:
         """`place` for a value of one of the plain kinds."""
@@ -188,9 +216,14 @@ class BaseColumn(Part):
     def takes(self, kind: pa.DataType) -> bool:
         """Whether a typed table may bring this column as this Arrow type: some of its values are readable.
 
-        Text is taken where the schema says so (`storage: string`), and where no text can be refused.
+        Text is taken where the schema says so (`storage: string`, or a `format`), and where no text can be refused.
         """
-        return is_text_type(kind) and (self.storage == "string" or self.is_total)
+        return is_text_type(kind) and (self.storage == "string" or self.is_total or self.reads_text)
+
+    @property
+    def reads_text(self) -> bool:
+        """Whether the schema says how texts of this column are to be read."""
+        return False
 
     def allowed_storage(self) -> tuple[str, ...]:
         """Names of the Arrow types this column can come out with; the first is the default."""

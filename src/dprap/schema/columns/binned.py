@@ -4,25 +4,43 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, Literal
+from itertools import pairwise
+from typing import Any, Literal, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from jaxtyping import Int64, Num
+from jaxtyping import Float64, Int64, Num
 
 from dprap.errors import WorkloadError
 from dprap.schema import arrays, bins
 from dprap.schema.arrays import INT64, Mask, Positions
 from dprap.schema.columns.base import BaseColumn, CodeMask, SqlType
+from dprap.schema.columns.shape import (
+    Cells,
+    Edges,
+    Habits,
+    Histogram,
+    Steps,
+    cells_of,
+    check_habits,
+    draw_between,
+    weight_between,
+)
 from dprap.schema.digits import Parsed
 from dprap.schema.value_sets import CodeWeights, Interval, ValueSet
 from dprap.schema.values import Plain, Unplaced
 
-Edges = Num[np.ndarray, " edges"]
-Steps = Int64[np.ndarray, " bins"]
+Starts = Int64[np.ndarray, " intervals"]
+"""The first code of each interval of neighbouring codes."""
+
+PLAIN_POINTS = 256
+"""Up to so many points a column without bins has a code for each: a byte, and few enough to measure one by one."""
+
+TOP_INTERVALS = 256
+"""Refinement starts with the finest round intervals of which there are at most so many: noise is the same for all."""
 
 
 class BinnedColumn(BaseColumn):
@@ -30,9 +48,15 @@ class BinnedColumn(BaseColumn):
 
     `edges` are in the unit of the encoded value: the integer, the number, days or microseconds since 1970.
     Values are drawn on a lattice of steps where the column has one: integers, decimals, days, seconds.
+
+    Where no bins are declared, the bins are the points of a grid. More than `PLAIN_POINTS` of them are too fine to be measured:
+    a run then pays to find intervals (`is_fine`), and its release has the `refined` column.
     """
 
     decode: Literal["uniform", "representative", "histogram"] = "uniform"
+    histogram: Histogram | None = None
+    rounding: Habits = ()
+    refine: bool | None = None
 
     policies = ("error", "clip", "null")
     is_ordered = True
@@ -124,14 +148,80 @@ class BinnedColumn(BaseColumn):
         """Number of bins."""
         return len(self.bin_edges) - 1
 
+    @property
+    def has_bins(self) -> bool:
+        """Whether bins are declared; else the codes are the points of a grid."""
+        raise NotImplementedError
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether a run pays to find intervals among the codes, because they are points and too many to measure."""
+        if self.has_bins or self.refine is False:
+            return False
+        return self.regular > (1 if self.refine else PLAIN_POINTS)
+
+    def interval_levels(self) -> tuple[Starts, ...]:
+        """Nested intervals of the grid's points, between round values: from a few coarse ones down to the points."""
+        raise NotImplementedError
+
+    def refined(self, starts: Starts, histogram: Histogram | None, rounding: Habits) -> Self:
+        """The column with an interval of points for each code, and the shape inside them; every value keeps its place.
+
+        Args:
+            starts: The first point of each interval, from 0 on.
+            histogram: Where the values lie inside the intervals.
+            rounding: How much likelier multiples are.
+
+        """
+        kept = {
+            name: getattr(self, name) for name in self.model_fields_set if name not in ("min", "max", "unit", "refine")
+        }
+        shape = {} if histogram is None else {"decode": "histogram", "histogram": histogram.model_dump()}
+        edges = (*self.bin_edges[starts].tolist(), self.last_value)
+        return type(self)(**{**kept, **self.declared_edges(edges), **shape, "rounding": rounding})
+
+    def declared_edges(self, edges: Sequence[Any]) -> dict[str, Any]:
+        """The settings by which a column of this type declares edges, and the step of its grid; the last is the maximum."""
+        raise NotImplementedError
+
     @cached_property
     def steps(self) -> tuple[Steps, Steps] | None:
         """First and last lattice step of each bin, or None where any float will do."""
         return self.steps_between(self.bin_edges)
 
+    def first_steps(self, values: Num[np.ndarray, " values"]) -> Int64[np.ndarray, " values"] | None:
+        """The first lattice step at or after each value, or None where any float will do."""
+        return np.asarray(np.ceil(values).astype(np.int64) if values.dtype == np.float64 else values)
+
+    def step_values(self, steps: Num[np.ndarray, " steps"]) -> Num[np.ndarray, " steps"]:
+        """Lattice steps in the unit of `bin_edges`."""
+        return steps
+
+    def value_text(self, value: float) -> str:
+        """Text for people: a value in the unit of `bin_edges`, such as a mean, which need not be on the lattice."""
+        raise NotImplementedError
+
     def steps_between(self, edges: Edges) -> tuple[Steps, Steps] | None:
         """First and last lattice step between each two edges."""
-        return edges[:-1], edges[1:] - 1
+        first = self.first_steps(edges)
+        return None if first is None else (first[:-1], first[1:] - 1)
+
+    @property
+    def order_kind(self) -> str:
+        """What values of the column can be compared with: numbers, dates, wall times or instants."""
+        return self.type
+
+    @property
+    def least_values(self) -> Float64[np.ndarray, " bins"]:
+        """The least value of each bin."""
+        return (self.bin_edges[:-1] if self.steps is None else self.step_values(self.steps[0])).astype(np.float64)
+
+    @property
+    def largest_values(self) -> Float64[np.ndarray, " bins"]:
+        """The largest value of each bin."""
+        if self.steps is not None:
+            return self.step_values(self.steps[1]).astype(np.float64)
+        return np.asarray(np.nextafter(self.bin_edges[1:], -np.inf), dtype=np.float64)
 
     @cached_property
     def representative_values(self) -> Num[np.ndarray, " bins"]:
@@ -149,6 +239,7 @@ class BinnedColumn(BaseColumn):
             bins.refuse_too_many(self.regular)
         if self.steps is not None and (self.steps[0] > self.steps[1]).any():
             raise ValueError("has a bin that holds no value at the declared precision. Use wider bins or finer values")
+        self._check_shape()
         declared: Any = getattr(self, "representatives", None)
         if self.decode != "representative":
             if declared is not None:
@@ -166,13 +257,30 @@ class BinnedColumn(BaseColumn):
         first, last = self.steps
         return np.asarray(first + (last - first) // 2)
 
+    def _check_shape(self) -> None:
+        if self.refine and self.has_bins:
+            raise ValueError("refine: true is for columns without bins. Remove the bins or refine")
+        check_habits(self.rounding)
+        histogram = self.histogram
+        if (self.decode == "histogram") != (histogram is not None):
+            raise ValueError("decode: histogram and histogram: {edges, weights} go together")
+        if histogram is None:
+            return
+        if len(histogram.weights) != len(histogram.edges) - 1 or (np.diff(histogram.edges) <= 0).any():
+            raise ValueError("histogram: needs increasing edges and one weight between each two")
+
+    @cached_property
+    def cells(self) -> Cells | None:
+        """Parts of the bins with the weights of the declared histogram; None where a bin is one whole."""
+        return None if self.histogram is None else cells_of(self.histogram, self.bin_edges, self.steps_between)
+
     def draw_cells(
-        self,
-        positions: Int64[np.ndarray, " records"],
-        rng: np.random.Generator,  # noqa: ARG002 - a histogram needs it
+        self, positions: Int64[np.ndarray, " records"], rng: np.random.Generator
     ) -> tuple[Edges, Int64[np.ndarray, " records"]]:
         """Edges to draw between, and for each record the cell between two of them: its bin, or a part of its bin."""
-        return self.bin_edges, positions
+        if self.cells is None:
+            return self.bin_edges, positions
+        return self.cells.edges, self.cells.draw(positions, rng)
 
     def draw_steps(
         self, positions: Int64[np.ndarray, " records"], rng: np.random.Generator
@@ -182,7 +290,14 @@ class BinnedColumn(BaseColumn):
         first, last = self.steps_between(edges) or (np.empty(0), np.empty(0))
         if (first == last).all():
             return np.asarray(first[cell])
-        return np.asarray(rng.integers(first[cell], last[cell], endpoint=True))
+        return draw_between(first[cell], last[cell], self.rounding, rng)
+
+    def draw_end(self, positions: Int64[np.ndarray, " records"], *, last: bool) -> pa.Array:
+        """The least value of the bin of each record, or its largest."""
+        fixed = self.model_copy(update={"decode": "representative"})
+        ends = self.largest_values if last else self.least_values
+        fixed.__dict__["representative_values"] = ends.astype(self.bin_edges.dtype)  # the cache of that property
+        return fixed.draw(positions, np.zeros(len(positions), dtype=bool), np.random.default_rng(0))
 
     def in_units(self, array: pa.Array) -> Num[np.ndarray, " records"]:
         """Decoded values in the unit of `bin_edges`; anything for null."""
@@ -299,14 +414,58 @@ class BinnedColumn(BaseColumn):
         return among
 
     def position_shares(self, values: ValueSet) -> CodeWeights:
-        """The share of each bin's width that is in a set, or whether its representative is."""
-        edges = self.bin_edges
+        """The share of each bin's values that is in a set, by the fine shape where one is known."""
         found = np.zeros(self.regular)
         for low, high in values.intervals:
             if self.decode == "representative":
                 at = self.representative_values
                 found += (at >= low) & (at < high)
             else:
-                overlap = np.minimum(edges[1:], high) - np.maximum(edges[:-1], low)
-                found += np.clip(overlap / (edges[1:] - edges[:-1]), 0, 1)
+                found += self._shares_between(low, high)
         return found
+
+    def _shares_between(self, low: float, high: float) -> CodeWeights:
+        """The share of each bin that lies from one value up to, not including, another."""
+        cells = self.cells
+        edges = self.bin_edges if cells is None else cells.edges
+        starts, stops = np.clip(edges[:-1], low, high), np.clip(edges[1:], low, high)
+        if (first := self.first_steps(edges)) is not None:
+            # by points: a set may hold all values of a bin without its whole width
+            begin, end = self.first_steps(starts), self.first_steps(stops)
+            assert begin is not None  # noqa: S101 - a column has a lattice or none
+            assert end is not None  # noqa: S101
+            all_points = weight_between(first[:-1], first[1:] - 1, self.rounding)
+            part = weight_between(begin, end - 1, self.rounding) / np.where(all_points > 0, all_points, 1)
+        else:
+            part = (stops - starts) / (edges[1:] - edges[:-1])
+        part = np.clip(part, 0, 1)
+        if cells is None:
+            return np.asarray(part, dtype=np.float64)
+        return np.bincount(cells.bin_of, cells.weights * part, minlength=self.regular)
+
+
+def check_edges(edges: Sequence[Any]) -> None:
+    """Refuse edges that are not in increasing order; the last may equal the one before: a bin for the maximum alone."""
+    if len(edges) < 2 or any(a >= b for a, b in pairwise(edges[:-1])) or edges[-1] < edges[-2]:
+        raise ValueError("edges: needs at least two values in strictly increasing order")
+
+
+def nested_starts(labels: Sequence[Int64[np.ndarray, " points"]], points: int) -> tuple[Starts, ...]:
+    """Levels of nested intervals of points, coarse to fine; neighbours with one label are in one interval.
+
+    It begins with the finest level of at most `TOP_INTERVALS` intervals and ends with the points themselves.
+
+    >>> [len(starts) for starts in nested_starts([np.arange(1000) // 100, np.arange(1000) // 10], 1000)]
+    [100, 1000]
+    """
+    cuts = np.zeros(points, dtype=bool)
+    levels: list[Starts] = []
+    for label in labels:
+        cuts[1:] |= label[1:] != label[:-1]
+        starts = np.append(0, np.flatnonzero(cuts))
+        if levels and (len(starts) <= TOP_INTERVALS or len(starts) == len(levels[-1])):
+            levels.pop()
+        levels.append(starts)
+    if levels and (points <= TOP_INTERVALS or len(levels[-1]) == points):
+        levels.pop()
+    return (*levels, np.arange(points))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -16,7 +16,8 @@ from dprap.errors import WorkloadError
 from dprap.schema import arrays, bins
 from dprap.schema.arrays import Mask, Positions
 from dprap.schema.columns.base import DatabaseKind, SqlType
-from dprap.schema.columns.binned import BinnedColumn, Edges
+from dprap.schema.columns.binned import BinnedColumn, Starts, check_edges, nested_starts
+from dprap.schema.columns.shape import Edges
 from dprap.schema.digits import DATE, Parsed, read_days
 from dprap.schema.texts import format_problem, read_by_format, read_day, read_period, written
 from dprap.schema.value_sets import Interval
@@ -24,19 +25,19 @@ from dprap.schema.values import MICROSECONDS_PER_DAY, Day, Moment, Plain
 
 
 class Date(BinnedColumn):
-    """Days between two public dates, by day, week, month, quarter or year.
+    """Days between two public dates, by day, week, month, quarter or year, or between given edges.
 
     >>> Date(type="date", min="2024-01-15", max="2024-03-02", unit="month").label(1)
     '2024-02-01..2024-02-29'
     """
 
     type: Literal["date"]
-    min: date
-    max: date
+    min: date | None = None
+    max: date | None = None
     unit: Literal["day", "week", "month", "quarter", "year"] = "day"
     width: Annotated[StrictInt, Field(ge=1)] = 1
     format: StrictStr | None = None
-    decode: Literal["uniform", "representative"] = "uniform"
+    edges: tuple[date, ...] | None = None
     representatives: tuple[date, ...] | None = None
 
     storages = ("date32", "timestamp[s]", "timestamp[ms]", "timestamp[us]", "timestamp[ns]", "string")
@@ -45,9 +46,10 @@ class Date(BinnedColumn):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.min > self.max:
+        low, high = self.bounds
+        if low > high:
             raise ValueError("min is after max. Swap them")
-        problem = None if self.format is None else format_problem(self.format, (self.min, self.max))
+        problem = None if self.format is None else format_problem(self.format, (low, high))
         if problem is not None:
             raise ValueError(problem)
         self.check_bins()
@@ -57,6 +59,11 @@ class Date(BinnedColumn):
         """Dates, and timestamps without a zone."""
         is_wall_time = pa.types.is_timestamp(kind) and kind.tz is None
         return super().takes(kind) or pa.types.is_date(kind) or is_wall_time
+
+    @property
+    def reads_text(self) -> bool:
+        """Whether a format is declared."""
+        return self.format is not None
 
     def read(self, value: Plain) -> int | None:
         """Days, wall times (their day) and texts in ISO form or the declared format, as days since 1970-01-01."""
@@ -69,10 +76,44 @@ class Date(BinnedColumn):
             return value.microseconds // MICROSECONDS_PER_DAY
         return value.days if isinstance(value, Day) else None
 
+    @property
+    def bounds(self) -> tuple[date, date]:
+        """First and last day; raises ValueError where none are declared."""
+        if self.edges is not None:
+            if (self.min, self.max) != (None, None) or self.unit != "day" or self.width != 1:
+                raise ValueError("takes edges, or min and max with a unit. Leave one of them out")
+            check_edges(self.edges)
+            return self.edges[0], self.edges[-1]
+        if self.min is None or self.max is None:
+            raise ValueError("needs public bounds: min and max (or edges). Never take them from the data")
+        return self.min, self.max
+
+    @property
+    def has_bins(self) -> bool:
+        """Whether bins are longer than a day, or edges are declared."""
+        return self.edges is not None or self.unit != "day" or self.width != 1
+
+    def value_text(self, value: float) -> str:
+        """The day."""
+        return str(np.datetime64(round(value), "D"))
+
+    def interval_levels(self) -> tuple[Starts, ...]:
+        """Years, months, days."""
+        days = self.bin_edges[:-1].astype("datetime64[D]")
+        labels = [days.astype(f"datetime64[{unit}]").astype(np.int64) for unit in ("Y", "M")]
+        return nested_starts(labels, self.regular)
+
+    def declared_edges(self, edges: Sequence[Any]) -> dict[str, Any]:
+        """Edges as dates."""
+        return {"edges": tuple(np.datetime64(int(edge), "D").astype(date) for edge in edges)}
+
     @cached_property
     def bin_edges(self) -> Edges:
         """Edges in days since 1970-01-01."""
-        low, high = bins.days_since_epoch(self.min), bins.days_since_epoch(self.max)
+        if self.edges is not None:
+            days = [bins.days_since_epoch(day) for day in self.edges]
+            return np.array([*days[:-1], days[-1] + 1], dtype=np.int64)
+        low, high = map(bins.days_since_epoch, self.bounds)
         return bins.calendar_edges(low, high, self.unit, self.width)
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
@@ -16,7 +17,8 @@ from dprap.errors import WorkloadError
 from dprap.schema import arrays, bins
 from dprap.schema.arrays import Mask, Positions
 from dprap.schema.columns.base import DatabaseKind, SqlType
-from dprap.schema.columns.binned import BinnedColumn, Edges, Steps
+from dprap.schema.columns.binned import BinnedColumn, Starts, check_edges, nested_starts
+from dprap.schema.columns.shape import Edges
 from dprap.schema.digits import DATETIME, Parsed, read_moments
 from dprap.schema.texts import format_problem, read_by_format, read_moment, read_period, written
 from dprap.schema.value_sets import Interval
@@ -26,17 +28,21 @@ _RESOLUTION = {"minute": 60 * 10**6, "second": 10**6, "millisecond": 1000, "micr
 
 
 class Datetime(BinnedColumn):
-    """Instants (with `timezone`) or wall times (without) between two public bounds."""
+    """Instants (with `timezone`) or wall times (without) between two public bounds.
+
+    Without unit and edges they are on a grid: of seconds, minutes, hours or days, whatever is the
+    finest that is not finer than `resolution` and has at most `bins.MAX_CODES` points.
+    """
 
     type: Literal["datetime"]
-    min: datetime
-    max: datetime
-    unit: Literal["second", "minute", "hour", "day", "week", "month", "quarter", "year"] = "day"
+    min: datetime | None = None
+    max: datetime | None = None
+    unit: Literal["second", "minute", "hour", "day", "week", "month", "quarter", "year"] | None = None
     width: Annotated[StrictInt, Field(ge=1)] = 1
     timezone: StrictStr | None = None
     resolution: Literal["minute", "second", "millisecond", "microsecond"] = "second"
     format: StrictStr | None = None
-    decode: Literal["uniform", "representative"] = "uniform"
+    edges: tuple[datetime, ...] | None = None
     representatives: tuple[datetime, ...] | None = None
 
     storages = ("timestamp[us]", "timestamp[s]", "timestamp[ms]", "timestamp[ns]", "string")
@@ -54,20 +60,25 @@ class Datetime(BinnedColumn):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        instants = (self.min, self.max, *(self.representatives or ()))
+        low, high = self.bounds
+        instants = (low, high, *(self.edges or ()), *(self.representatives or ()))
         if self.timezone is None and any(each.tzinfo is not None for each in instants):
             raise ValueError("has bounds with a UTC offset and no time zone. Declare timezone or remove the offsets")
         if self.timezone is not None and any(not 2 <= each.year <= 9998 for each in instants):
             raise ValueError(
                 "bounds in a time zone lie a year from either end of the calendar: years 2 to 9998. Move them, or drop timezone"
             )
-        if self.microseconds(self.min) > self.microseconds(self.max):
+        if self.edges is not None:
+            check_edges([self.microseconds(each) for each in self.edges])
+        elif self.microseconds(low) > self.microseconds(high):
             raise ValueError("min is after max. Swap them")
+        if self.unit is None and self.width != 1:
+            raise ValueError("width: goes with a unit. Give the unit of the bins")
         if self.step % {"timestamp[s]": 10**6, "timestamp[ms]": 1000}.get(self.storage or "", 1):
             raise ValueError("resolution is finer than the storage. Choose a finer storage")
-        if self.storage == "timestamp[ns]" and (self.min.year < 1678 or self.max.year > 2261):
+        if self.storage == "timestamp[ns]" and (low.year < 1678 or high.year > 2261):
             raise ValueError("storage: timestamp[ns] holds the years 1678 to 2261. Choose timestamp[us]")
-        walls = tuple(each.replace(tzinfo=self.zone) for each in (self.min, self.max))
+        walls = tuple(each.replace(tzinfo=self.zone) for each in (low, high))
         problem = None if self.format is None else format_problem(self.format, walls)
         if problem is not None:
             raise ValueError(problem)
@@ -95,6 +106,11 @@ class Datetime(BinnedColumn):
         """Timestamps with a zone where one is declared, else without."""
         return super().takes(kind) or (pa.types.is_timestamp(kind) and (kind.tz is None) == (self.timezone is None))
 
+    @property
+    def reads_text(self) -> bool:
+        """Whether a format is declared."""
+        return self.format is not None
+
     def read(self, value: Plain) -> int | None:
         """Instants where there is a time zone, else wall times, and their texts, as microseconds since 1970."""
         found = value
@@ -107,17 +123,73 @@ class Datetime(BinnedColumn):
             return found.microseconds
         return None
 
+    @property
+    def bounds(self) -> tuple[datetime, datetime]:
+        """First and last instant; raises ValueError where none are declared."""
+        if self.edges is not None:
+            if (self.min, self.max, self.unit) != (None, None, None):
+                raise ValueError("takes edges, or min and max with a unit. Leave one of them out")
+            if len(self.edges) < 2:
+                raise ValueError("edges: needs at least two values in strictly increasing order")
+            return self.edges[0], self.edges[-1]
+        if self.min is None or self.max is None:
+            raise ValueError("needs public bounds: min and max (or edges). Never take them from the data")
+        return self.min, self.max
+
+    @property
+    def has_bins(self) -> bool:
+        """Whether a unit or edges are declared."""
+        return self.unit is not None or self.edges is not None
+
+    @cached_property
+    def _grid_unit(self) -> str:
+        low, high = map(self.microseconds, self.bounds)
+        units = [unit for unit, length in bins.MICROSECONDS.items() if length >= self.step]
+        fitting = (unit for unit in units if (high - low) / bins.MICROSECONDS[unit] + 2 <= bins.MAX_CODES)
+        return next(fitting, "day")
+
     @cached_property
     def bin_edges(self) -> Edges:
         """Edges in microseconds since 1970."""
-        return bins.instant_edges(
-            self.microseconds(self.min), self.microseconds(self.max), self.unit, self.width, self.zone
-        )
+        if self.edges is not None:
+            instants = [self.microseconds(each) for each in self.edges]
+            return np.array([*instants[:-1], instants[-1] + 1], dtype=np.int64)
+        low, high = map(self.microseconds, self.bounds)
+        return bins.instant_edges(low, high, self.unit or self._grid_unit, self.width, self.zone)
 
-    def steps_between(self, edges: Edges) -> tuple[Steps, Steps] | None:
-        """First and last multiple of the resolution between each two edges."""
-        first = -(-edges // self.step)
-        return first[:-1], first[1:] - 1
+    @property
+    def order_kind(self) -> str:
+        """Instants, or wall times."""
+        return "wall time" if self.timezone is None else "instant"
+
+    def step_values(self, steps: Num[np.ndarray, " steps"]) -> Num[np.ndarray, " steps"]:
+        """Multiples of the resolution."""
+        return np.asarray(steps * self.step)
+
+    def value_text(self, value: float) -> str:
+        """The time to a second, in UTC where there is a time zone."""
+        return str(np.datetime64(round(value / 1e6), "s")) + ("" if self.timezone is None else "Z")
+
+    def interval_levels(self) -> tuple[Starts, ...]:
+        """Years, months, days, hours and minutes, as far as they are coarser than the grid."""
+        low, high = map(self.microseconds, self.bounds)
+        labels = []
+        for unit in ("year", "month", "day", "hour", "minute"):
+            if unit == self._grid_unit:
+                break
+            edges = bins.instant_edges(low, high, unit, 1, self.zone)
+            labels.append(np.searchsorted(edges, self.bin_edges[:-1], side="right"))
+        return nested_starts(labels, self.regular)
+
+    def declared_edges(self, edges: Sequence[Any]) -> dict[str, Any]:
+        """Edges as instants, in UTC where there is a time zone."""
+        at = [datetime.fromtimestamp(0, UTC) + timedelta(microseconds=int(edge)) for edge in edges]
+        return {"edges": tuple(each if self.zone else each.replace(tzinfo=None) for each in at)}
+
+    def first_steps(self, values: Num[np.ndarray, " values"]) -> Int64[np.ndarray, " values"]:
+        """The first multiple of the resolution at or after each value, over the resolution."""
+        whole = np.ceil(values).astype(np.int64) if values.dtype == np.float64 else values
+        return np.asarray(-(-whole // self.step))
 
     @cached_property
     def representative_values(self) -> Num[np.ndarray, " bins"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -17,9 +17,11 @@ from dprap.errors import WorkloadError
 from dprap.schema import arrays, bins
 from dprap.schema.arrays import Mask, Positions
 from dprap.schema.columns.base import DatabaseKind, SqlType
-from dprap.schema.columns.binned import Edges, Steps
-from dprap.schema.columns.numeric import Float64Bound, Histogram, Numeric
+from dprap.schema.columns.binned import Starts
+from dprap.schema.columns.numeric import Numeric
+from dprap.schema.columns.shape import Edges, Float64Bound
 from dprap.schema.digits import PLAIN_NUMBER, Parsed, cast_numbers
+from dprap.schema.number_format import number_texts
 from dprap.schema.texts import read_number
 from dprap.schema.value_sets import Interval, ValueSet
 from dprap.schema.values import Plain, float_number
@@ -30,7 +32,10 @@ _LITERAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})
 
 
 class Number(Numeric):
-    """Numbers between two public bounds, in bins of equal width, log-spaced bins or given edges.
+    """Numbers between two public bounds: a fine grid, or bins of equal width, log-spaced bins or given edges.
+
+    The grid has the declared decimals, or as many as `bins.MAX_CODES` values allow. A value between
+    two points of the grid counts as the one below.
 
     >>> Number(type="number", min=1, max=10_000, bins=4, spacing="log").label(1)
     '[10, 100)'
@@ -43,9 +48,8 @@ class Number(Numeric):
     bins: StrictInt | None = None
     edges: tuple[Float64Bound, ...] | None = None
     spacing: Literal["equal", "log"] = "equal"
-    decimals: Annotated[StrictInt, Field(ge=0, le=15)] | None = None
+    decimals: Annotated[StrictInt, Field(ge=-300, le=15)] | None = None
     representatives: tuple[FiniteFloat, ...] | None = None
-    histogram: Histogram | None = None
 
     storages = ("float64", "float32", "decimal128", "string")
     sql_types: ClassVar[Mapping[DatabaseKind, SqlType]] = {"integer": "float8", "float": "float8", "decimal": "float8"}
@@ -54,9 +58,6 @@ class Number(Numeric):
     @model_validator(mode="after")
     def _check(self) -> Self:
         self._check_bounds(self.min, self.max, self.edges, self.width, self.bins, self.spacing)
-        if self.edges is None and self.width is None and self.bins is None:
-            raise ValueError("needs bins, width or edges")
-        self._check_histogram(self.histogram)
         if pa.types.is_decimal(self.arrow_type) and (self.lattice_decimals or 0) > self.arrow_type.scale:
             raise ValueError("decimals: the declared decimal storage holds fewer. Lower decimals")
         if (
@@ -71,7 +72,13 @@ class Number(Numeric):
 
     @property
     def lattice_decimals(self) -> int | None:
-        """Decimal places of decoded values, None for any float."""
+        """Decimal places of decoded values, below 0 for tens and hundreds; None for any float."""
+        if not self.has_bins:
+            return bins.number_grid_decimals(self.min or 0.0, self.max or 0.0, self._declared_decimals)
+        return self._declared_decimals
+
+    @property
+    def _declared_decimals(self) -> int | None:
         if self.decimals is None and pa.types.is_decimal(self.arrow_type):
             return int(self.arrow_type.scale)
         return self.decimals
@@ -80,18 +87,37 @@ class Number(Numeric):
     def bin_edges(self) -> Edges:
         """Edges among the numbers; the last one is the float after the maximum."""
         low, high = (self.edges[0], self.edges[-1]) if self.edges else (self.min or 0.0, self.max or 0.0)
+        if not self.has_bins:
+            return bins.number_grid(low, high, self.lattice_decimals or 0)
         log = self.spacing == "log"
         return bins.number_edges(low, high, width=self.width, bins=self.bins, edges=self.edges, log=log)
 
-    def steps_between(self, edges: Edges) -> tuple[Steps, Steps] | None:
-        """First and last multiple of 10^-decimals between each two edges."""
-        if self.lattice_decimals is None:
+    @property
+    def has_bins(self) -> bool:
+        """Whether edges, a width or a number of bins is declared."""
+        return (self.edges, self.width, self.bins) != (None, None, None)
+
+    def first_steps(self, values: Num[np.ndarray, " values"]) -> Int64[np.ndarray, " values"] | None:
+        """The first multiple of 10^-decimals at or after each value."""
+        decimals = self.lattice_decimals
+        if decimals is None:
             return None
-        scale = 10.0**self.lattice_decimals
-        at = np.floor(edges * scale).astype(np.int64) - 1
+        at = np.floor(values * 10.0**decimals).astype(np.int64) - 1
         for _ in range(3):  # the product above may be off by one step either way: move up to the first step inside
-            at += (at / scale) < edges
-        return at[:-1], at[1:] - 1
+            at += bins.at_decimals(at, decimals) < values
+        return np.asarray(at)
+
+    def step_values(self, steps: Num[np.ndarray, " steps"]) -> Num[np.ndarray, " steps"]:
+        """Multiples of 10^-decimals."""
+        return bins.at_decimals(steps, self.lattice_decimals or 0)
+
+    def interval_levels(self) -> tuple[Starts, ...]:
+        """Intervals between multiples of powers of ten."""
+        return self.starts_by_tens(np.asarray(self.first_steps(self.bin_edges[:-1])))
+
+    def declared_edges(self, edges: Sequence[Any]) -> dict[str, Any]:
+        """Edges, and the decimals of the grid."""
+        return {"edges": tuple(map(float, edges)), "decimals": self.lattice_decimals}
 
     @cached_property
     def float32_bounds(self) -> tuple[Num[np.ndarray, " bins"], Num[np.ndarray, " bins"]]:
@@ -106,12 +132,12 @@ class Number(Numeric):
         if self.representatives is not None:
             return np.array(self.representatives, dtype=np.float64)
         if self.lattice_decimals is not None:
-            return self.middle_steps() / 10.0**self.lattice_decimals
+            return bins.at_decimals(self.middle_steps(), self.lattice_decimals)
         return self.bin_edges[:-1] + np.diff(self.bin_edges) / 2
 
     def read(self, value: Plain) -> float | None:
         """Numbers, of whatever type or as text, as the nearest float64."""
-        return read_number(value) if isinstance(value, str) else float_number(value)
+        return read_number(self.plain_number(value)) if isinstance(value, str) else float_number(value)
 
     def place_array(self, array: pa.Array) -> Positions:
         """The bins of the nearest float64."""
@@ -119,18 +145,12 @@ class Number(Numeric):
 
     @property
     def plain_texts(self) -> str | None:
-        """Digits, with or without a minus and a point."""
-        return PLAIN_NUMBER
+        """Digits, with or without a minus and a point, unless the column has a format of its own."""
+        return PLAIN_NUMBER if self.format is None else None
 
     def parse_plain(self, texts: pa.Array) -> Parsed:
         """Decimal numbers."""
         return cast_numbers(texts, pa.float64())
-
-    def draw_cells(
-        self, positions: Int64[np.ndarray, " records"], rng: np.random.Generator
-    ) -> tuple[Edges, Int64[np.ndarray, " records"]]:
-        """Bins, or parts of them that the declared histogram picks."""
-        return self.cells_by(self.histogram, positions, rng)
 
     def draw(self, positions: Int64[np.ndarray, " records"], is_null: Mask, rng: np.random.Generator) -> pa.Array:
         """A number of each bin, at the declared precision: any, or its representative."""
@@ -140,7 +160,7 @@ class Number(Numeric):
             steps = self.draw_steps(positions, rng)
             if pa.types.is_decimal(kind):
                 return _decimals(steps * 10 ** (kind.scale - decimals), is_null, kind)
-            values = steps / 10.0**decimals
+            values = bins.at_decimals(steps, decimals)
         elif self.decode == "representative":
             values = self.representative_values[positions]
         else:
@@ -151,7 +171,14 @@ class Number(Numeric):
             low, high = self.float32_bounds
             values = np.clip(values.astype(np.float32), low[positions], high[positions])
         result = pa.array(values, mask=is_null)
-        return _number_texts(result, decimals) if pa.types.is_string(kind) else result
+        return number_texts(result, decimals, self.format) if pa.types.is_string(kind) else result
+
+    def as_csv(self, array: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+        """Numbers that read back as the same float64, or in the declared format."""
+        plain = super().as_csv(array)
+        if self.format is None or pa.types.is_string(array.type):
+            return plain
+        return number_texts(plain, self.lattice_decimals, self.format)
 
     def _draw_floats(
         self, positions: Int64[np.ndarray, " records"], rng: np.random.Generator
@@ -195,12 +222,15 @@ class Number(Numeric):
 
     @property
     def span(self) -> str:
-        """The bounds, out of the labels of the first and the last bin."""
-        first, last = self.regular_label(0), self.regular_label(self.regular - 1)
-        return f"{first.split(',')[0].lstrip('[')}..{last.split(', ')[-1].rstrip(']')}"
+        """The bounds."""
+        return f"{self.bin_edges[0]:g}..{self.last_value:g}"
 
     def regular_label(self, code: int) -> str:
-        """The bin as an interval; only the last one is closed."""
+        """The value of a bin that holds one, else the bin as an interval; only the last one is closed."""
+        if not self.has_bins or self.histogram is not None:
+            first, last_step = self.steps or (np.zeros(self.regular), np.ones(self.regular))
+            if first[code] == last_step[code]:
+                return f"{bins.at_decimals(first[code], self.lattice_decimals or 0):.12g}"
         last = code == self.regular - 1
         high = self.last_value if last else self.bin_edges[code + 1]
         return f"[{self.bin_edges[code]:g}, {high:g}{']' if last else ')'}"
@@ -211,8 +241,3 @@ def _decimals(unscaled: Int64[np.ndarray, " records"], is_null: Mask, kind: pa.D
     words = np.stack([unscaled, unscaled >> 63], axis=1)
     validity = pa.array(~is_null).buffers()[1]
     return pa.Array.from_buffers(kind, len(unscaled), [validity, pa.py_buffer(words.tobytes())])
-
-
-def _number_texts(values: pa.Array, decimals: int | None) -> pa.Array:
-    form = "{!r}" if decimals is None else f"{{:.{decimals}f}}"
-    return pa.array([None if value is None else form.format(value) for value in values.to_pylist()], pa.string())

@@ -1,0 +1,210 @@
+"""Processor seconds and peak memory on tables and workloads as large as offices have, against stated targets.
+
+Every case is a function that does the work and returns what it found beside time and memory; `CASES` names them. A
+case is measured in a process of its own. A cell names the code that it ran, so a changed package is measured again and
+results of several versions stand side by side. Where a case is a run, the plan's forecast is kept with what it took.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import dprap
+from dprap.datasets.benchmark import load_benchmark
+from dprap.encoding import Codes
+from dprap.evaluate import evaluate
+from dprap.release import Release
+from dprap.runs.execute import execute
+from dprap.runs.options import RunOptions
+from dprap.runs.plan import make_plan
+from dprap.schema import Schema
+from dprap.sources import MemorySource
+from dprap.workload import Workload
+from dprap_bench.cell import StudyCell
+from dprap_bench.methods import bench_method
+from dprap_bench.record import Figures, Record
+from dprap_bench.seeded import seeded_curator
+from dprap_bench.timing import timed
+from dprap_bench.workloads import named_workload
+
+Found = dict[str, float | None]
+
+_CODES = 10
+_RECORDS = 50_000
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is measured, and the most it should take: processor seconds, or times those of another case.
+
+    `run` gets the folder with the benchmark tables.
+    """
+
+    name: str
+    run: Callable[[Path], Found]
+    target_seconds: float | None = None
+    target_mb: float | None = None
+    beside: str | None = None
+
+
+def method_on(data: str, workload: str, method: str, epsilon: float = 1.0) -> Callable[[Path], Found]:
+    """A method on a workload of a benchmark table, without a table drawn or certified."""
+
+    def run(data_dir: Path) -> Found:
+        codes = load_benchmark(data, data_dir)
+        families = named_workload(workload, codes.domain, rows=codes.rows)
+        source, chosen = MemorySource(codes), bench_method(method)
+        with timed() as found:
+            curator = seeded_curator(source, epsilon=epsilon, seed=0)
+            result = chosen.run(curator, families, chosen.settings({}, synthetic_rows=0), seed=0)
+        errors = evaluate(source, families, result)
+        return {**found, "queries": float(errors.queries), "max": errors.max, "tv": errors.tv}
+
+    return run
+
+
+def whole_run(data: str, workload: str, method: str = "adaptive") -> Callable[[Path], Found]:
+    """A whole run on a benchmark table: plan, count, choose, fit, draw, certify."""
+
+    def run(data_dir: Path) -> Found:
+        codes = load_benchmark(data, data_dir)
+        families = named_workload(workload, codes.domain, rows=codes.rows)
+        return _run(codes, families, method)
+
+    return run
+
+
+def all_pairs(columns: int) -> Callable[[Path], Found]:
+    """A whole run on columns of ten codes, each near the one before it, with all pairs as the workload."""
+
+    def run(data_dir: Path) -> Found:  # noqa: ARG001 - the table is made here
+        generator = np.random.default_rng(0)
+        sizes = {f"c{number:04}": _CODES for number in range(columns)}
+        steps = generator.integers(0, 4, (columns, _RECORDS))
+        walks = np.cumsum(steps, axis=0) % _CODES
+        codes = Codes.of(Schema.from_domain(sizes).domain, dict(zip(sizes, walks, strict=True)))
+        return _run(codes, None, "adaptive", kway=2)
+
+    return run
+
+
+def published(rows: int) -> Callable[[Path], Found]:
+    """Rows of ADULT drawn from a fit, decoded and written as Parquet."""
+
+    def run(data_dir: Path) -> Found:
+        release = _fitted(data_dir)
+        with tempfile.TemporaryDirectory() as folder, timed() as found:
+            release.save(Path(folder) / "out", rows=rows)
+        return {**found, "million_rows_per_second": rows / 1e6 / found["cpu_seconds"]}
+
+    return run
+
+
+CASES: Sequence[Case] = (
+    Case("ADULT, 64 3-way, AIM", method_on("adult", "3way:64", "aim")),
+    Case("ADULT, 64 3-way, MST", method_on("adult", "3way:64", "mst")),
+    Case("ADULT, 64 3-way", method_on("adult", "3way:64", "adaptive"), beside="ADULT, 64 3-way, AIM"),
+    Case("LOANS, 1,024 3-way", method_on("loans", "3way:1024", "adaptive"), target_seconds=25),
+    Case("100 columns, all pairs", all_pairs(100), target_seconds=20, target_mb=2000),
+    Case("300 columns, all pairs", all_pairs(300), target_seconds=80, target_mb=2000),
+    Case("1,000 columns, all pairs", all_pairs(1000), target_seconds=600, target_mb=2000),
+    Case("10^7 published rows", published(10**7), target_seconds=20),
+    Case("10^8 published rows", published(10**8), target_mb=1000),
+    Case("LOANS, 4,096 3-way", whole_run("loans", "3way:4096"), target_mb=4000),
+    Case("LOANS, 4,096 3-way, rap", whole_run("loans", "3way:4096", "rap"), target_mb=4000),
+    Case("LOANS, 100,000 4-way", whole_run("loans", "4way:100000"), target_mb=4000),
+)
+"""What is measured, in this order. A part of the package adds its cases here, one line each."""
+
+
+def cells(seeds: int | None) -> list[StudyCell]:  # noqa: ARG001 - time hardly depends on the noise
+    """Every case, with the code that it runs."""
+    code = package_digest()
+    return [StudyCell("scale", {"case": case.name, "code": code}) for case in CASES]
+
+
+def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
+    """One case."""
+    (case,) = (case for case in CASES if case.name == facts["case"])
+    return case.run(data_dir)
+
+
+def package_digest() -> str:
+    """Which version of the package runs."""
+    folder = Path(dprap.__file__).parent
+    files = sorted(folder.rglob("*.py"))
+    return hashlib.blake2b(b"".join(file.read_bytes() for file in files), digest_size=6).hexdigest()
+
+
+def table(records: Sequence[Record]) -> list[str]:
+    """The cases, one line each: what was measured, its target, and the ratios, by version of the code."""
+    lines = [
+        "| case | code | CPU s | target | ratio | peak MB | target | forecast CPU | forecast MB | max | TV |",
+        "|" + "---|" * 11,
+    ]
+    known = {(record.cell["case"], record.cell["code"]): record for record in records if not record.failed}
+    for case in CASES:
+        for (name, code), record in known.items():
+            if name == case.name:
+                lines.append("| " + " | ".join(_entries(case, code, record, known)) + " |")
+    return [*lines, "", *sorted({f"Measured on {record.machine}, {record.date}." for record in known.values()})]
+
+
+def _entries(case: Case, code: str, record: Record, known: Mapping[tuple[str, str], Record]) -> list[str]:
+    figures = record.figures
+    target = case.target_seconds
+    shown = "" if target is None else f"{target:g}"
+    if case.beside is not None and (case.beside, code) in known:
+        target = known[case.beside, code].figures["cpu_seconds"]
+        shown = f"1 × {case.beside}"
+    seconds = figures["cpu_seconds"]
+    ratio = "" if not target or seconds is None else f"{seconds / target:.2f}"
+
+    def number(name: str, form: str) -> str:
+        value = figures.get(name)
+        return "" if value is None else format(value, form)
+
+    return [
+        case.name,
+        code,
+        number("cpu_seconds", ".1f"),
+        shown,
+        ratio,
+        number("peak_mb", ",.0f"),
+        "" if case.target_mb is None else f"{case.target_mb:,.0f}",
+        number("forecast_cpu_seconds", ".1f"),
+        number("forecast_mb", ",.0f"),
+        number("max", ".4f"),
+        number("tv", ".4f"),
+    ]
+
+
+def _run(codes: Codes, workload: Workload | None, method: str, kway: int | None = None) -> Found:
+    sizes = dict(zip(codes.domain.names, codes.domain.sizes, strict=True))
+    options = RunOptions(epsilon=1.0, method=method, workload=workload, kway=kway)
+    with timed() as found:
+        plan = make_plan(Schema.from_domain(sizes), options, records=codes.rows)
+        execute(plan, MemorySource(codes), insecure_noise_seed=0)
+    expected = plan.forecast
+    return {
+        **found,
+        "queries": float(plan.workload.queries),
+        "forecast_cpu_seconds": expected.core_seconds,
+        "forecast_mb": expected.memory_mb,
+    }
+
+
+def _fitted(data_dir: Path) -> Release:
+    """A release of ADULT whose table has not been drawn."""
+    codes = load_benchmark("adult", data_dir)
+    workload = named_workload("3way:64", codes.domain, rows=codes.rows)
+    sizes = dict(zip(codes.domain.names, codes.domain.sizes, strict=True))
+    plan = make_plan(Schema.from_domain(sizes), RunOptions(epsilon=1.0, workload=workload), records=codes.rows)
+    return replace(execute(plan, MemorySource(codes), insecure_noise_seed=0), drawn=None)

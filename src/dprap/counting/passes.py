@@ -1,0 +1,71 @@
+"""How many passes over the records a set of marginals needs, so that the counters of each pass fit in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+from dprap.counting.tally import DENSE_CELLS, PENDING_CELLS, Tally, counting_threads
+from dprap.counting.unions import plan_unions
+from dprap.domain import Domain
+from dprap.queries.marginal import Marginal
+
+Pass: TypeAlias = dict[Marginal, list[Marginal]]
+"""What one pass counts over the records, each with the marginals that are summed out of it."""
+
+MEMORY_LIMIT = 1 << 29
+"""Bytes that a source may use for its counters, or for codes kept in memory: 512 MB."""
+
+UNION_CELLS = 1 << 13
+"""Marginals are counted together up to this many cells: 64 KB of counts stay in the nearest caches, adding those of a block
+takes an eighth of counting it, and cell numbers fit into two bytes."""
+
+_RECORDS_PER_CELL = 4
+# With fewer records for each cell of a union, summing its cells out takes longer than counting what it serves.
+
+_LEAST_CELLS = 1 << 8
+
+
+def plan_passes(
+    domain: Domain, marginals: Sequence[Marginal], *, rows: int, memory_limit: int = MEMORY_LIMIT
+) -> Iterator[Pass]:
+    """Passes whose counters fit into the limit; every marginal is in one of them, once.
+
+    >>> domain = Domain.of({"a": 9, "b": 8, "c": 7})
+    >>> pairs = [Marginal(("a", "b")), Marginal(("b", "c")), Marginal(("a", "c"))]
+    >>> [[str(union) for union in each] for each in plan_passes(domain, pairs, rows=10**6)]
+    [['a×b×c']]
+    >>> [[str(union) for union in each] for each in plan_passes(domain, pairs, rows=100, memory_limit=1200)]
+    [['a×b', 'a×c'], ['b×c']]
+    """
+    wanted = list(dict.fromkeys(marginals))
+    most = max(_LEAST_CELLS, min(UNION_CELLS, rows // _RECORDS_PER_CELL))
+    present: Pass = {}
+    used = 0
+    for union, served in plan_unions(domain, wanted, max_cells=most).items():
+        narrow = [wanted[number] for number in served]
+        needed = _counter_bytes(union.size(domain), rows) + sum(
+            8 * marginal.size(domain)
+            for marginal in narrow
+            if marginal != union and marginal.size(domain) <= DENSE_CELLS
+        )
+        if present and used + needed > memory_limit:
+            yield present
+            present, used = {}, 0
+        present[union] = narrow
+        used += needed
+    if present:
+        yield present
+
+
+def first_pass(domain: Domain, marginals: Sequence[Marginal], *, rows: int, memory_limit: int) -> Tally:
+    """A tally of as many of the marginals as one pass can count."""
+    plan = next(plan_passes(domain, marginals, rows=rows, memory_limit=memory_limit), {})
+    return Tally(domain, plan, threads=counting_threads())
+
+
+def _counter_bytes(size: int, rows: int) -> int:
+    """What counting a marginal takes at most: a count a cell, or pairs of cell and count before they are merged."""
+    if size <= DENSE_CELLS:
+        return 8 * size
+    return 16 * (min(size, rows) + min(PENDING_CELLS, rows))

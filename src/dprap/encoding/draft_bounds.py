@@ -1,0 +1,77 @@
+"""Bounds for drafted columns of numbers: they look public, and are never a value of one person.
+
+A bound lies on a grid of round numbers, so that it tells no more than which round numbers the data lie between. A
+column of numbers needs no bins: a run finds its intervals, spikes and tails with noisy counts.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float64, Int64
+
+# Up to so many steps between its bounds a column has a code for each.
+_SINGLE_VALUES = 100
+
+_STEPS = (1.0, 2.0, 5.0, 10.0)
+
+Values = Float64[np.ndarray, " values"]
+Counts = Int64[np.ndarray, " values"]
+
+
+def numeric_bounds(values: Values, counts: Counts, *, decimals: int, min_count: int) -> tuple[dict[str, Any], str]:
+    """Bounds of numbers with so many decimals, and the reason in words.
+
+    Args:
+        values: Different values, increasing.
+        counts: How many records have each.
+        decimals: Digits after the point; 0 for whole numbers.
+        min_count: A bound that fewer records have is moved to a round number.
+
+    """
+    step = 10.0**-decimals
+    low, high = float(values[0]), float(values[-1])
+    if round((high - low) / step) < _SINGLE_VALUES:
+        low, high = _single_bounds(values, counts, step, min_count)
+        settings: dict[str, Any] = {"min": _tidy(low, decimals), "max": _tidy(high, decimals)}
+        return (settings if decimals == 0 else {**settings, "width": step}), "few different values: one code each"
+    low, high = _round_bounds(low, high, step)
+    bounds = {"min": _tidy(low, decimals), "max": _tidy(high, decimals)}
+    return bounds, "round bounds; a run finds the intervals between them with noise"
+
+
+def _round_bounds(low: float, high: float, step: float) -> tuple[float, float]:
+    """Numbers of two digits around the values; zero where the values reach near it from above."""
+    unit = max(step, 10.0 ** (math.floor(math.log10(max(abs(low), abs(high), step))) - 1))
+    below = math.floor(low / unit) * unit
+    if 0 < below < 0.2 * high:
+        below = 0.0
+    return below, (math.floor(high / unit) + 1) * unit
+
+
+def _nice(width: float) -> float:
+    """The smallest of 1, 2 and 5 times a power of ten that is not below."""
+    if width <= 0:
+        return 0.0
+    power = 10.0 ** math.floor(math.log10(width))
+    return next(factor * power for factor in _STEPS if factor * power >= width * (1 - 1e-9))
+
+
+def _single_bounds(values: Values, counts: Counts, step: float, min_count: int) -> tuple[float, float]:
+    """Bounds that many records have, else round ones beyond them."""
+    low, high = float(values[0]), float(values[-1])
+    unit = max(step, _nice((high - low) / 10))
+    # up to a dozen values are a scale; the ends of a longer range are rounded, as those of one that few records reach
+    is_scale = round((high - low) / step) <= 12
+    if counts[0] < min_count or not is_scale:
+        below = math.floor(low / unit + 1e-9) * unit
+        low = below if below >= 0 or low < 0 else 0.0
+    if counts[-1] < min_count or not is_scale:
+        high = math.ceil(high / unit - 1e-9) * unit
+    return low, high
+
+
+def _tidy(value: float, decimals: int) -> float | int:
+    return round(value) if decimals == 0 else round(value, decimals)

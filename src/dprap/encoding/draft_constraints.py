@@ -1,0 +1,134 @@
+"""Constraints that hold without exception in the records that a draft looked at, as suggestions in comments.
+
+A draft never declares them: what is so in one table need not be so by law or logic. Values that fewer than twenty
+records have are not written.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pyarrow as pa
+import yaml
+
+from dprap.encoding.column_codes import positions_of
+from dprap.encoding.draft_columns import MIN_COUNT
+from dprap.schema import Schema
+from dprap.schema.columns.binned import BinnedColumn
+
+_MAX_CODES = 60
+_MAX_COLUMNS = 40
+_MAX_SUGGESTIONS = 20
+# A combination that chance would give this often, and that never occurs, may be impossible.
+_EXPECTED = 100
+
+
+def suggest_constraints(schema: Schema, sample: pa.Table, *, is_text: bool) -> tuple[str, ...]:
+    """Suggestions as lines of YAML, without the mark of a comment."""
+    few = [name for name, column in schema.columns.items() if 1 < column.size <= _MAX_CODES][:_MAX_COLUMNS]
+    codes = {name: _codes(schema, sample, name, is_text=is_text) for name in few}
+    found: list[str] = []
+    for one, other in combinations(few, 2):
+        table = np.zeros((schema.columns[one].size + 1, schema.columns[other].size + 1), dtype=np.int64)
+        np.add.at(table, (codes[one], codes[other]), 1)
+        seen = table[:-1, :-1]
+        found += _determines(schema, one, other, seen) + _determines(schema, other, one, seen.T)
+        found += _forbids(schema, one, other, seen)
+    found += _orders(schema, sample, is_text=is_text)
+    return tuple(found[:_MAX_SUGGESTIONS])
+
+
+def _codes(schema: Schema, sample: pa.Table, name: str, *, is_text: bool) -> np.ndarray:
+    """Codes of a column; one after the last for what has none."""
+    positions = _positions(schema, sample, name, is_text=is_text)
+    return np.where(positions < 0, schema.columns[name].size, positions)
+
+
+def _positions(schema: Schema, sample: pa.Table, name: str, *, is_text: bool) -> np.ndarray:
+    null_texts = schema.null_texts(name) if is_text else None
+    parts = [positions_of(name, schema.columns[name], chunk, null_texts) for chunk in sample.column(name).chunks]
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
+
+def _determines(schema: Schema, one: str, other: str, seen: np.ndarray) -> list[str]:
+    of_one = seen.sum(axis=1)
+    known = np.flatnonzero(of_one >= MIN_COUNT)
+    if len(known) < 3 or (seen.sum(axis=0) > 0).sum() < 3 or not ((seen > 0).sum(axis=1) <= 1).all():
+        return []
+    if any(isinstance(_value(schema, name, 0), dict) for name in (one, other)):
+        return []  # bins are no values
+    pairs = [[_value(schema, one, int(code)), _value(schema, other, int(seen[code].argmax()))] for code in known]
+    return [f"- {{type: determines, from: {_quoted(one)}, to: {_quoted(other)}, map: {_flow(pairs)}}}"]
+
+
+def _forbids(schema: Schema, one: str, other: str, seen: np.ndarray) -> list[str]:
+    total = seen.sum()
+    if total == 0 or (seen > 0).sum(axis=1).max() <= 1 or (seen > 0).sum(axis=0).max() <= 1:
+        return []
+    expected = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / total
+    lines = []
+    for a, b in np.argwhere((seen == 0) & (expected >= _EXPECTED))[:3]:
+        where = {name: found if isinstance(found := _value(schema, name, int(code)), dict) else [found]
+                 for name, code in ((one, a), (other, b))}  # fmt: skip
+        lines.append(f"- {{type: forbid, where: {_flow(where)}}}")
+    return lines
+
+
+def _orders(schema: Schema, sample: pa.Table, *, is_text: bool) -> list[str]:
+    """Pairs of dates or numbers in the same bins of which one is never after the other."""
+    lines = []
+    ordered = [name for name, column in schema.columns.items() if isinstance(column, BinnedColumn)][:_MAX_COLUMNS]
+    values = {name: _units(schema, sample, name, is_text=is_text) for name in ordered}
+    for one, other in combinations(ordered, 2):
+        if schema.columns[one].type != schema.columns[other].type:
+            continue
+        a, b = values[one], values[other]
+        both = np.isfinite(a) & np.isfinite(b)
+        if both.sum() < 1000:
+            continue
+        a, b = a[both], b[both]
+        # ranges that hardly meet say nothing
+        if min(a.max(), b.max()) - max(a.min(), b.min()) < 0.5 * (max(a.max(), b.max()) - min(a.min(), b.min())):
+            continue
+        for low, high, x, y in ((one, other, a, b), (other, one, b, a)):
+            if (x <= y).all() and (x < y).any():
+                lines.append(f"{_quoted(low)} <= {_quoted(high)} in every record that has both")
+    return lines
+
+
+def _units(schema: Schema, sample: pa.Table, name: str, *, is_text: bool) -> np.ndarray:
+    column = schema.columns[name]
+    assert isinstance(column, BinnedColumn)  # noqa: S101 - callers choose them
+    parts = []
+    for chunk in sample.column(name).chunks:
+        if is_text or pa.types.is_string(chunk.type):
+            values, readable = column.parse(chunk.cast(pa.string()))
+            parts.append(np.where(readable, values.astype(np.float64), np.nan))
+        else:
+            units = column.typed_in_units(chunk) if not pa.types.is_decimal(chunk.type) else chunk.cast(pa.float64())
+            parts.append(units.cast(pa.float64(), safe=False).fill_null(float("nan")).to_numpy(zero_copy_only=False))
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _value(schema: Schema, name: str, code: int) -> object:
+    """What a constraint writes for a code: a value, null, or the range of a bin."""
+    column = schema.columns[name]
+    if code == column.null_code:
+        return None
+    if not isinstance(column, BinnedColumn):
+        return code == 1 if column.type == "boolean" else column.label(code)
+    if column.type != "integer":
+        return {"bin": column.label(code)}
+    first, _, last = column.label(code).partition("..")
+    return {"min": int(first), "max": int(last)} if last else int(first)
+
+
+def _quoted(text: str) -> str:
+    return str(yaml.safe_dump(text, default_flow_style=True, allow_unicode=True, width=10_000).partition("\n")[0])
+
+
+def _flow(value: object) -> str:
+    return str(
+        yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=100_000, sort_keys=False).strip()
+    )

@@ -1,0 +1,79 @@
+"""Rows for a workload that one marginal answers, as on every table of two columns.
+
+Then there is nothing to choose and nothing to fit: each cell of the marginal becomes a row, with
+the cell's share as its weight. The share is the posterior mean of the cell's departure from what
+the columns say (`evidence`): a cell that stands above the noise is taken as measured, and one below
+it as if the columns were independent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float64
+
+from dprap.accounting import Measurement
+from dprap.array_types import Relaxed
+from dprap.domain import Domain
+from dprap.mechanisms.adaptive.column_estimate import Shares, estimate_column
+from dprap.mechanisms.adaptive.evidence import first_evidence
+from dprap.mechanisms.adaptive.rules import Rules
+from dprap.relaxed.rows import RelaxedDataset, column_slices
+
+
+def rows_of_cells(
+    domain: Domain, measured: Measurement, columns: Sequence[Measurement], records: float, rules: Rules
+) -> RelaxedDataset:
+    """One row for every cell that has a share.
+
+    Args:
+        domain: Of the table.
+        measured: The marginal.
+        columns: The columns as they were measured by themselves, in the order of the domain.
+        records: The number of records.
+        rules: How columns are estimated.
+
+    Returns:
+        Weighted rows. Columns outside the marginal are independent of it.
+
+    """
+    names = measured.marginal.columns
+    shape = domain.shape_of(names)
+    counts = measured.counts.astype(np.float64).reshape(shape)
+    alone = dict(zip(domain, columns, strict=True))
+    shares_of: dict[str, Shares] = {}
+    for name in domain:
+        axis = names.index(name) if name in names else None
+        shares_of[name] = _column(alone[name], counts, axis, measured.stddev_counts, records, rules)
+    expected = np.array(records)
+    for name in names:
+        expected = np.multiply.outer(expected, shares_of[name])
+    (evidence,) = first_evidence([measured], [expected.ravel()])
+    shares = evidence.posterior_counts(rules.typical_dependence) / records
+    cells = np.flatnonzero(shares > 0)
+    slices = column_slices(domain)
+    probabilities: Relaxed = np.empty((domain.onehot_size, len(cells)), np.float32)
+    for name in domain:
+        probabilities[slices[name]] = shares_of[name].astype(np.float32)[:, None]
+    for name, codes in zip(names, np.unravel_index(cells, shape), strict=True):
+        probabilities[slices[name]] = np.arange(domain.size(name))[:, None] == codes
+    return RelaxedDataset(domain, probabilities, (shares[cells] / shares[cells].sum()).astype(np.float32))
+
+
+def _column(
+    alone: Measurement,
+    counts: Float64[np.ndarray, "..."],
+    axis: int | None,
+    stddev_counts: float,
+    records: float,
+    rules: Rules,
+) -> Shares:
+    """A column's shares: as measured alone and as the marginal adds up, by inverse variance."""
+    mean, variance = alone.counts.astype(np.float64), alone.stddev_counts**2
+    if axis is not None:
+        summed = counts.sum(axis=tuple(other for other in range(counts.ndim) if other != axis))
+        variance_of_sum = stddev_counts**2 * counts.size / len(summed)
+        mean = (variance_of_sum * mean + variance * summed) / (variance + variance_of_sum)
+        variance = variance * variance_of_sum / (variance + variance_of_sum)
+    return estimate_column(mean, variance**0.5, records, rules).shares

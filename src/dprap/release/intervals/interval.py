@@ -1,0 +1,247 @@
+"""The interval of one answer, and of differences, ratios, means and quantiles of answers.
+
+An interval is estimate ± half a width that is looked up in the release's error table, so making one
+takes microseconds. It holds the noise of the measurements, what was not measured, and the fit. With
+`population` it also holds sampling: the records are then taken as a random sample of a population,
+and a count of x among n records has the variance x·(1 − x/n) more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float64
+
+from dprap.errors import SettingsError
+from dprap.release.intervals.basis import Basis, basis_of, measured_columns
+from dprap.release.intervals.combine import student_quantile
+from dprap.release.intervals.error_table import Kind, z_of
+
+if TYPE_CHECKING:
+    from dprap.release.release import Release
+
+DEFAULT_LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate, and where the truth is with a given probability.
+
+    `standard_error` is that of a normal error with the same interval. Both are None where nothing
+    can be said honestly: "modelled, no interval".
+    """
+
+    estimate: float
+    low: float | None
+    high: float | None
+    standard_error: float | None
+    level: float
+    basis: Basis
+    population: bool = False
+
+    @property
+    def known(self) -> bool:
+        """Whether there is an interval."""
+        return self.standard_error is not None
+
+    def __str__(self) -> str:
+        if self.low is None or self.high is None:
+            return f"{self.estimate:,.4g} ({self.basis}, no interval)"
+        return f"{self.estimate:,.4g} [{self.low:,.4g}, {self.high:,.4g}] ({self.basis})"
+
+    def times(self, factor: float) -> Interval:
+        """The interval of the answer in another unit, such as a share instead of a count."""
+        ends = [None if end is None else end * factor for end in (self.low, self.high)]
+        error = None if self.standard_error is None else self.standard_error * abs(factor)
+        low, high = ends if factor >= 0 else reversed(ends)
+        return replace(self, estimate=self.estimate * factor, low=low, high=high, standard_error=error)
+
+
+def count_intervals(
+    release: Release,
+    columns: Sequence[str],
+    counts: Float64[np.ndarray, " answers"],
+    *,
+    kind: Kind = Kind.CELL,
+    level: float = DEFAULT_LEVEL,
+    population: bool = False,
+) -> list[Interval]:
+    """Intervals of counts over the same columns: of cells, or of ranges.
+
+    Args:
+        release: The release.
+        columns: The columns that the counts depend on.
+        counts: The counts that the release gives.
+        kind: Whether each count is of a single cell or a sum of cells.
+        level: The probability that an interval holds the truth, between 0.5 and 0.99.
+        population: Whether the statement is about a population of which the records are a sample.
+
+    Returns:
+        One interval for each count, cut to what a count can be.
+
+    """
+    counts = np.asarray(counts, dtype=np.float64)
+    basis = release_basis(release, columns)
+    z = z_of(level)
+    most = float(release.rows) if release.rows_are_public else math.inf
+    if not columns and release.rows_are_public:
+        halves: Float64[np.ndarray, " answers"] | None = np.zeros(len(counts))
+    elif release.errors is None:
+        halves = None
+    else:
+        halves = release.errors.half_widths(kind, len(columns), basis, counts, level)
+        if halves is not None and release.rows_are_public:
+            # What is not counted is a count too: of nearly all records, the rest is what is uncertain.
+            rest = release.errors.half_widths(kind, len(columns), basis, most - counts, level)
+            halves = halves if rest is None else np.where(counts > most / 2, np.minimum(halves, rest), halves)
+    if halves is None:
+        return [Interval(float(count), None, None, None, level, basis, population) for count in counts]
+    if population:
+        inside = np.clip(counts, 1.0, release.rows)
+        halves = np.sqrt(halves**2 + z**2 * np.maximum(inside * (1 - inside / release.rows), 0))
+    return [
+        Interval(
+            float(count),
+            float(max(count - half, 0.0)),
+            float(min(count + half, most)),
+            float(half / z),
+            level,
+            basis,
+            population,
+        )
+        for count, half in zip(counts, halves, strict=True)
+    ]
+
+
+def mean_interval(
+    release: Release,
+    columns: Sequence[str],
+    mean: float,
+    *,
+    group_count: float,
+    spread: float,
+    level: float = DEFAULT_LEVEL,
+    population: bool = False,
+) -> Interval:
+    """The interval of the mean of a column within a group of records.
+
+    Args:
+        release: The release.
+        columns: The columns that it depends on: the one that is averaged, and those of the group.
+        mean: The mean that the release gives.
+        group_count: The number of records of the group that the release gives.
+        spread: The standard deviation of the values within the group that the release gives.
+        level: The probability that the interval holds the truth.
+        population: Whether the statement is about a population; then spread²/group_count is added.
+
+    """
+    basis = release_basis(release, columns)
+    table = release.errors
+    halves = (
+        None if table is None else table.half_widths(Kind.MEAN, len(columns), basis, np.array([group_count]), level)
+    )
+    if halves is None:
+        return Interval(mean, None, None, None, level, basis, population)
+    z, half = z_of(level), float(halves[0]) * spread
+    if population:
+        half = math.hypot(half, z * spread / math.sqrt(max(group_count, 1.0)))
+    return Interval(mean, mean - half, mean + half, half / z, level, basis, population)
+
+
+def quantile_interval(
+    share_below: Callable[[float], Interval], values: Sequence[float], *, probability: float
+) -> Interval:
+    """The interval of a quantile: the values at which the share below may be the one asked for.
+
+    Args:
+        share_below: The share of the group below a value, with its interval.
+        values: The values to try, growing: the edges of the column's bins.
+        probability: Of the quantile, such as 0.5 for the median.
+
+    Returns:
+        The first value at which at least `probability` lies below, and the values between which it may lie.
+
+    """
+    shares = [share_below(value) for value in values]
+    at = next((place for place, each in enumerate(shares) if each.estimate >= probability), len(values) - 1)
+    lows = [each.low for each in shares if each.low is not None]
+    highs = [each.high for each in shares if each.high is not None]
+    if min(len(lows), len(highs)) < len(values):
+        return replace(shares[at], estimate=values[at], low=None, high=None, standard_error=None)
+    first = next((place for place, share in enumerate(highs) if share >= probability), at)
+    last = next((place for place, share in enumerate(lows) if share >= probability), len(values) - 1)
+    low, high = values[min(first, at)], values[max(last, at)]
+    error = (high - low) / 2 / z_of(shares[at].level)
+    return replace(shares[at], estimate=values[at], low=low, high=high, standard_error=error)
+
+
+def statistic_interval(
+    release: Release,
+    statistic: Callable[[Release], float],
+    *,
+    columns: Sequence[str] | None = None,
+    level: float = DEFAULT_LEVEL,
+) -> Interval:
+    """The interval of any statistic, from its values on draws of the release's rows; see `Release.statistic_interval`."""
+    z_of(level)  # refuses levels that make no sense
+    estimate = float(statistic(release))
+    values = np.array([statistic(replace(release, relaxed=rows, drawn=None)) for rows in release.draws], dtype=float)
+    basis = release_basis(release, release.schema.domain.names if columns is None else columns)
+    if not (np.isfinite(values).all() and math.isfinite(estimate)):
+        return Interval(estimate, None, None, None, level, basis)
+    error = math.sqrt((1 + 1 / len(values)) * float(values.var(ddof=1)))
+    half = student_quantile(len(values) - 1, level) * error
+    return Interval(estimate, estimate - half, estimate + half, error, level, basis)
+
+
+def difference(first: Interval, second: Interval) -> Interval:
+    """The interval of first − second, their errors taken as independent."""
+    return _smooth(first, second, first.estimate - second.estimate, (1.0, 1.0))
+
+
+def product(first: Interval, second: Interval) -> Interval:
+    """The interval of first · second, such as a sum: a count times a mean, their errors taken as independent."""
+    return _smooth(first, second, first.estimate * second.estimate, (second.estimate, first.estimate))
+
+
+def ratio(first: Interval, second: Interval, *, part: bool = False) -> Interval:
+    """The interval of first / second, by the delta method.
+
+    With `part`, the first count is a part of the second. Then first = p·second, and the errors of
+    the part and of the rest are taken as independent, with the larger share of the variance of the
+    whole on the larger of the two.
+    """
+    if second.estimate <= 0:
+        raise SettingsError("a ratio needs a second number above 0.")
+    value = first.estimate / second.estimate
+    scale = 1 / second.estimate
+    if part:
+        found = _smooth(first, second, value, (scale * (1 - value), scale * value))
+        return replace(
+            found,
+            low=None if found.low is None else max(found.low, 0.0),
+            high=None if found.high is None else min(found.high, 1.0),
+        )
+    return _smooth(first, second, value, (scale, scale * value))
+
+
+def _smooth(first: Interval, second: Interval, value: float, slopes: tuple[float, float]) -> Interval:
+    """A smooth function of two numbers with independent errors."""
+    if first.level != second.level or first.population != second.population:
+        raise SettingsError("both intervals must have the same level and speak of the same: records or population.")
+    order = list(Basis)
+    basis = max(first.basis, second.basis, key=order.index)
+    if first.standard_error is None or second.standard_error is None:
+        return Interval(value, None, None, None, first.level, basis, first.population)
+    error = math.hypot(slopes[0] * first.standard_error, slopes[1] * second.standard_error)
+    half = z_of(first.level) * error
+    return Interval(value, value - half, value + half, error, first.level, basis, first.population)
+
+
+def release_basis(release: Release, columns: Sequence[str]) -> Basis:
+    """What an answer of the release over these columns rests on."""
+    return basis_of(columns, measured_columns(release.measurements))

@@ -1,0 +1,167 @@
+"""Rows and tables drawn from what the measurements leave open.
+
+A draw perturbs what the fitted rows say and fits the rows again, from where they are:
+
+* a measured cell by its noise. A cell of x records and noise σ is known to within σ² if x is large;
+  if x is small, its own size says more than the measurement. Its target has the variance
+  σ² + σ⁴/x and the weight of the inverse, as the mechanism's own shrinkage has it;
+* then the relation of each pair of columns that was not measured: its cells by the error that the
+  error table gives pairs of their size, with the sums over each column as the first step left them.
+
+Fitting makes the draws agree between marginals: this is sampling by randomised optimisation, exact
+for a linear model with normal errors. It reads the release alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from dprap.accounting.measurement import Measurement
+from dprap.array_types import Relaxed
+from dprap.errors import SettingsError
+from dprap.queries import Marginal
+from dprap.relaxed import RelaxedDataset
+from dprap.relaxed.adam import FitSettings
+from dprap.relaxed.fit import fit
+from dprap.relaxed.gradient import Target
+from dprap.relaxed.marginals import Blocks
+from dprap.release.intervals.basis import basis_of, measured_columns
+from dprap.release.intervals.error_table import Kind
+
+if TYPE_CHECKING:
+    from dprap.release.release import Release
+
+# Steps of a draw, to the measured marginals and then to the pairs. Rows start at the fit, of which a
+# draw is a small departure.
+_STEPS = 60
+_PAIR_STEPS = 40
+_LEARNING_RATE = 0.05
+_COOL_DOWN = 0.5
+# The pull of the rows to where they are, in units of n/σ, as the mechanism's own.
+_KL = 0.3
+# Larger pairs of columns that were not measured stay as they are.
+_MOST_CELLS = 5_000
+# Counts below it are taken as it; an empty cell may turn out not to be empty.
+_LEAST_COUNT = 0.5
+# Rounds in which the sums of a drawn interaction are taken off; after these they are next to nothing.
+_CENTRINGS = 4
+# The level of one standard error of a normal distribution.
+_ONE_ERROR = 0.6827
+# Logits of probabilities that are zero.
+_LEAST_PROBABILITY = 1e-11
+
+Spread: TypeAlias = tuple[Marginal, np.ndarray, np.ndarray]
+"""A marginal, what rows say of its cells, and how far each may be off."""
+
+
+def draw_rows(release: Release, relaxed: RelaxedDataset, *, draws: int, seed: int) -> Iterator[RelaxedDataset]:
+    """Draw rows that the measurements allow.
+
+    Args:
+        release: The release, with its measurements and its error table.
+        relaxed: Its rows.
+        draws: How many to draw.
+        seed: Of public randomness.
+
+    Yields:
+        Rows of equal weight.
+
+    Raises:
+        SettingsError: The release has no noisy marginals or rows of different weights, so that what
+            is open is not known.
+
+    """
+    known = any(isinstance(item, Measurement) and item.marginal.columns for item in release.measurements)
+    if not known or np.ptp(relaxed.weights) > _LEAST_PROBABILITY:
+        raise SettingsError(
+            f"method {release.facts.method} does not tell what its noise leaves open, so tables that show it cannot be "
+            "drawn. Use adaptive or independent, or `table` for a single table."
+        )
+    logits = np.log(np.maximum(relaxed.probabilities, _LEAST_PROBABILITY)).astype(np.float32)
+    start = RelaxedDataset.from_logits(relaxed.domain, logits)
+    measured = _measured_spreads(release, start)
+    for number in range(draws):
+        rng = np.random.default_rng([seed, number])
+        targets = [
+            _target(marginal, shares + spread * rng.standard_normal(len(shares)), spread)
+            for marginal, shares, spread in measured
+        ]
+        rows = _moved(release, start, targets, _STEPS)
+        pairs = [
+            _target(pair, shares + _interaction(spread, rng).ravel(), spread.ravel())
+            for pair, shares, spread in _pair_spreads(release, rows)
+        ]
+        yield _moved(release, rows, [*targets, *pairs], _PAIR_STEPS) if pairs else rows
+
+
+def _moved(release: Release, start: RelaxedDataset, targets: list[Target], steps: int) -> RelaxedDataset:
+    """Rows fitted to targets from where they are."""
+    noise = max((item.stddev_counts for item in release.measurements), default=1.0)
+    settings = FitSettings(
+        prior=_prior(start),
+        kl_weight=_KL * release.rows / noise,
+        steps=steps,
+        learning_rate=_LEARNING_RATE,
+        cool_down=_COOL_DOWN,
+    )
+    return fit(start, targets, settings).rows
+
+
+def _prior(start: RelaxedDataset) -> Relaxed:
+    if start.logits is None:
+        raise TypeError("rows to draw around need logits")
+    return start.logits
+
+
+def _measured_spreads(release: Release, start: RelaxedDataset) -> list[Spread]:
+    """Measured marginals with what the rows say of them and the spread of each cell, in shares."""
+    blocks = Blocks(release.schema.domain, start.probabilities)
+    precisions: dict[Marginal, float] = {}
+    for item in release.measurements:
+        if isinstance(item, Measurement) and item.marginal.columns:
+            precisions[item.marginal] = precisions.get(item.marginal, 0.0) + item.stddev_counts**-2
+    found = []
+    for marginal, precision in precisions.items():
+        shares = blocks.shares(marginal).astype(np.float64)
+        counts = np.maximum(shares * release.rows, _LEAST_COUNT)
+        found.append((marginal, shares, np.sqrt(1 / precision + precision**-2 / counts) / release.rows))
+    return found
+
+
+def _pair_spreads(release: Release, rows: RelaxedDataset) -> list[Spread]:
+    """Pairs of columns that were not measured, with what the rows say and the error that the table gives, in shares."""
+    table = release.errors
+    if table is None:
+        return []
+    domain = release.schema.domain
+    blocks = Blocks(domain, rows.probabilities)
+    measured = measured_columns(release.measurements)
+    found = []
+    for pair in combinations(domain.names, 2):
+        basis = basis_of(pair, measured)
+        if not basis.modelled or domain.size_of(pair) > _MOST_CELLS:
+            continue
+        shares = blocks.shares(Marginal(pair)).astype(np.float64)
+        errors = table.half_widths(Kind.CELL, 2, basis, shares * release.rows, _ONE_ERROR)
+        if errors is not None:
+            spread = np.maximum(errors, _LEAST_COUNT) / release.rows
+            found.append((Marginal(pair), shares, spread.reshape(domain.shape_of(pair))))
+    return found
+
+
+def _interaction(spread: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Normal numbers of the given spread that leave the sums over each column as they are."""
+    drawn = spread * rng.standard_normal(spread.shape)
+    variance = spread**2
+    for _ in range(_CENTRINGS):
+        for axis in (0, 1):
+            drawn -= variance * drawn.sum(axis=axis, keepdims=True) / variance.sum(axis=axis, keepdims=True)
+    return np.asarray(drawn)
+
+
+def _target(marginal: Marginal, shares: np.ndarray, spread: np.ndarray) -> Target:
+    return Target(marginal, shares.astype(np.float32), (spread**-2).astype(np.float32))

@@ -1,0 +1,312 @@
+"""Sums, means, variances, quantiles, correlations and histograms from a release, at no cost.
+
+The joint shares of groups and codes come from the relaxed rows (or published answers); where values
+lie inside a code is what the schema of the release says of it (`value_pieces`). So a mean is
+Σ share · mean of the code over Σ share. A missing value takes part in nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dprap.errors import WorkloadError
+from dprap.release.answer_question import MAX_GROUPS, Answered, aligned, ask
+from dprap.release.breakdown import Asked, Table, joint_shares
+from dprap.release.intervals import Interval, Kind
+from dprap.release.intervals.interval import DEFAULT_LEVEL, count_intervals, mean_interval, product
+from dprap.release.release import Release
+from dprap.release.statistics_language import COUNTS, Statistic, parse_statistic
+from dprap.release.value_pieces import Pieces, pieces_of
+from dprap.schema.columns.binned import BinnedColumn
+
+# Cells of groups and codes together that an answer may rest on.
+_MOST_CELLS = 20_000_000
+
+# A column with more codes is shown as about so many bars.
+_BARS = 12
+
+
+@dataclass(frozen=True)
+class Figure:
+    """The answer for one group: a number, its text, and the records that it is about.
+
+    Of means and sums it has the mean and the standard deviation within the group too.
+    """
+
+    values: tuple[str, ...]
+    value: float | None
+    text: str
+    count: float
+    mean: float | None = None
+    spread: float | None = None
+    interval: Interval | None = None
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The answer to a question about numbers; `all` is over all groups, None for histograms."""
+
+    question: str
+    statistic: str
+    columns: tuple[str, ...]
+    by: tuple[str, ...]
+    figures: tuple[Figure, ...]
+    all: Figure | None
+    cut: tuple[str, ...]
+
+    def lines(self) -> list[str]:
+        """The answer as lines for people."""
+        heading = f"{self.statistic} of {' and '.join(self.columns)}"
+        first = [*self.by, *([self.columns[0]] if self.statistic == "histogram" else [])]
+        shown = "share" if self.statistic == "histogram" else heading
+        known = [each.interval for each in self.figures if each.interval is not None and each.interval.known]
+        between = [f"{known[0].level:.0%} interval"] if known else []
+        rows = [
+            [*each.values, each.text, *(_ends(each) for _ in between), f"{each.count:,.1f}"] for each in self.figures
+        ]
+        if self.all is not None and self.by:
+            whole = [self.all.text, *(_ends(self.all) for _ in between), f"{self.all.count:,.1f}"]
+            rows.append(["all", *[""] * (len(self.by) - 1), *whole])
+        remarks = [
+            f"{name}: the condition cuts an interval; its records are interpolated by the fine shape of the release"
+            for name in self.cut
+        ]
+        return [*aligned([*first, shown, *between, "records"], rows, left=len(first)), *remarks]
+
+    def as_data(self) -> dict[str, Any]:
+        """The answer as plain data."""
+        return asdict(self)
+
+
+def _ends(figure: Figure) -> str:
+    """The interval of a figure as text."""
+    interval = figure.interval
+    if interval is None or interval.low is None or interval.high is None:
+        return "none"
+    return f"{interval.low:,.6g} to {interval.high:,.6g}"
+
+
+def answer(
+    release: Release,
+    question: str,
+    by: Sequence[str] = (),
+    *,
+    level: float = DEFAULT_LEVEL,
+    population: bool = False,
+) -> Answered | Figures:
+    """Answer any question: a condition, which asks for a count, or a statistic.
+
+    Args:
+        release: The release.
+        question: Such as `age >= 65` or `mean income by region where age >= 65`.
+        by: Columns to break the answer down by, beside those that the question names.
+        level: Of the intervals, between 0.5 and 0.99.
+        population: Whether intervals are about a population of which the records are a sample.
+
+    Raises:
+        WorkloadError: The question cannot be read, or the release cannot answer it.
+
+    """
+    asked = parse_statistic(question, release.schema)
+    if asked is None:
+        return ask(release, question, by, level=level, population=population)
+    groups = tuple(dict.fromkeys((*asked.by, *by)))
+    if asked.name in COUNTS:
+        return ask(release, asked.where, groups, level=level, population=population)
+    found = _figures(release, question, asked, groups)
+    return replace(found, **_with_intervals(release, asked, found, level=level, population=population))
+
+
+def _with_intervals(
+    release: Release, asked: Statistic, found: Figures, *, level: float, population: bool
+) -> dict[str, Any]:
+    """The figures with intervals: of means and sums, for which errors are calibrated."""
+    conditions = [name for name in release.schema.columns if any(name in box for box in asked.boxes)]
+
+    def of(figure: Figure, by: tuple[str, ...]) -> Figure:
+        if figure.spread is None or figure.mean is None:
+            return figure
+        columns = tuple(dict.fromkeys((*asked.columns, *by, *conditions)))
+        interval = mean_interval(
+            release,
+            columns,
+            figure.mean,
+            group_count=figure.count,
+            spread=figure.spread,
+            level=level,
+            population=population,
+        )
+        if asked.name == "sum":
+            group = tuple(name for name in columns if name not in asked.columns)
+            (count,) = count_intervals(
+                release, group, np.array([figure.count]), kind=Kind.RANGE, level=level, population=population
+            )
+            interval = product(count, interval)
+        return replace(figure, interval=interval)
+
+    return {
+        "figures": tuple(of(each, found.by) for each in found.figures),
+        "all": None if found.all is None else of(found.all, ()),
+    }
+
+
+def _figures(release: Release, question: str, asked: Statistic, by: tuple[str, ...]) -> Figures:
+    domain = release.schema.domain
+    if domain.size_of(by) > MAX_GROUPS:
+        raise WorkloadError(f"a breakdown by {'×'.join(by)} has more than {MAX_GROUPS:,} lines. Use fewer columns.")
+    if domain.size_of((*by, *asked.columns)) > _MOST_CELLS:
+        raise WorkloadError("the question asks about more than 20 million cells. Use fewer groups.")
+    if set(by) & set(asked.columns):
+        raise WorkloadError(f"{asked.name} names a column twice. Name each column once.")
+    evaluate = _histogram if asked.name == "histogram" else _correlation if asked.name == "correlation" else _single
+    found, overall = evaluate(release, asked, by)
+    cut = Asked(release.schema, asked.boxes, by).cut_columns
+    return Figures(question, asked.name, asked.columns, by, tuple(found), overall, cut)
+
+
+def _labels(release: Release, by: tuple[str, ...]) -> list[tuple[str, ...]]:
+    shape = release.schema.domain.shape_of(by)
+    return [
+        tuple(release.schema.label(name, code) for name, code in zip(by, codes, strict=True))
+        for codes in np.ndindex(shape)
+    ]
+
+
+def _spread(release: Release, asked: Statistic, by: tuple[str, ...]) -> list[tuple[Pieces, Table]]:
+    """For each box the pieces of the column, and the share of all records in each by group: [groups, pieces]."""
+    (name,) = asked.columns
+    column = release.schema.columns[name]
+    assert isinstance(column, BinnedColumn)  # noqa: S101 - the parser lets no other through
+    found = []
+    for box in asked.boxes:
+        pieces = pieces_of(column, box.get(name))
+        joint = joint_shares(release, box, by, asked.columns).reshape(-1, column.size)
+        found.append((pieces, joint[:, pieces.code] * pieces.share))
+    return found
+
+
+def _single(release: Release, asked: Statistic, by: tuple[str, ...]) -> tuple[list[Figure], Figure]:
+    spread = _spread(release, asked, by)
+    column = release.schema.columns[asked.columns[0]]
+    assert isinstance(column, BinnedColumn)  # noqa: S101
+    pieces, mass = _joined(spread)
+    labels = _labels(release, by)
+    rows = [_figure(release, asked, column, pieces, mass[at], labels[at]) for at in range(len(labels))]
+    return [row for row in rows if row.count > 0], _figure(release, asked, column, pieces, mass.sum(axis=0), ())
+
+
+def _joined(spread: list[tuple[Pieces, Table]]) -> tuple[Pieces, Table]:
+    """The pieces of all boxes together, in increasing order."""
+    names = list(Pieces.__dataclass_fields__)
+    whole = Pieces(*(np.concatenate([getattr(pieces, name) for pieces, _ in spread]) for name in names))
+    mass = np.concatenate([mass for _, mass in spread], axis=1)
+    order = np.argsort(whole.first, kind="stable")
+    return Pieces(*(getattr(whole, name)[order] for name in names)), mass[:, order]
+
+
+def _figure(
+    release: Release, asked: Statistic, column: BinnedColumn, pieces: Pieces, mass: Table, values: tuple[str, ...]
+) -> Figure:
+    share = float(mass.sum())
+    count = share * release.rows
+    if share <= 0:
+        return Figure(values, None, "-", 0.0)
+    mean = float(mass @ pieces.mean) / share
+    variance = max(float(mass @ pieces.mean_square) / share - mean**2, 0.0)
+    if asked.level is not None:
+        value = pieces.quantile(mass, asked.level)
+    else:
+        value = {"sum": mean * count, "mean": mean, "variance": variance, "stddev": variance**0.5}[asked.name]
+    plain = asked.name in ("sum", "variance", "stddev")
+    text = f"{value:,.6g}" if plain else column.value_text(value)
+    if asked.name in ("mean", "sum"):
+        return Figure(values, value, text, count, mean, variance**0.5)
+    return Figure(values, value, text, count)
+
+
+def _correlation(release: Release, asked: Statistic, by: tuple[str, ...]) -> tuple[list[Figure], Figure]:
+    """Pearson's correlation: inside a pair of codes the two columns are independent, as they are drawn."""
+    columns = [release.schema.columns[name] for name in asked.columns]
+    sums: Any = 0.0
+    for box in asked.boxes:
+        joint = joint_shares(release, box, by, asked.columns).reshape(-1, columns[0].size, columns[1].size)
+        held, first, second = zip(
+            *(_moments(c, box.get(n)) for n, c in zip(asked.columns, columns, strict=True)), strict=True
+        )
+        both = joint * held[0][:, None] * held[1][None, :]
+        left, right = both.sum(axis=2), both.sum(axis=1)
+        products = [both.sum(axis=(1, 2)), left @ first[0], right @ first[1], left @ second[0], right @ second[1]]
+        products.append(np.einsum("gxy,x,y->g", both, first[0], first[1]))
+        sums = sums + np.stack(products)
+    labels = _labels(release, by)
+    rows = [_correlated(release, sums[:, at], labels[at]) for at in range(len(labels))]
+    return [row for row in rows if row.count > 0], _correlated(release, sums.sum(axis=1), ())
+
+
+def _moments(column: Any, values: Any) -> tuple[Table, Table, Table]:
+    """For each code, the share of its values in a set, and their mean and mean square."""
+    pieces = pieces_of(column, values)
+    held = np.bincount(pieces.code, pieces.share, minlength=column.size)
+    safe = np.where(held > 0, held, 1)
+    first = np.bincount(pieces.code, pieces.share * pieces.mean, minlength=column.size) / safe
+    return held, first, np.bincount(pieces.code, pieces.share * pieces.mean_square, minlength=column.size) / safe
+
+
+def _correlated(release: Release, sums: Table, values: tuple[str, ...]) -> Figure:
+    share, x, y, xx, yy, xy = (float(each) for each in sums)
+    if share <= 0:
+        return Figure(values, None, "-", 0.0)
+    spread = (xx / share - (x / share) ** 2) * (yy / share - (y / share) ** 2)
+    if spread <= 0:
+        return Figure(values, None, "-", share * release.rows)
+    value = (xy / share - x * y / share**2) / spread**0.5
+    return Figure(values, value, f"{value:.4f}", share * release.rows)
+
+
+def _histogram(release: Release, asked: Statistic, by: tuple[str, ...]) -> tuple[list[Figure], None]:
+    (name,) = asked.columns
+    column = release.schema.columns[name]
+    assert isinstance(column, BinnedColumn)  # noqa: S101
+    by_code: Any = np.zeros((release.schema.domain.size_of(by), column.size))
+    for box in asked.boxes:
+        held, _, _ = _moments(column, box.get(name))
+        by_code = by_code + joint_shares(release, box, by, asked.columns).reshape(-1, column.size) * held
+    bars = _bars(by_code[:, : column.regular].sum(axis=0))
+    heights = np.add.reduceat(by_code[:, : column.regular], bars, axis=1)
+    stops = np.append(bars[1:], column.regular)
+    texts = [_span(column, int(a), int(b)) for a, b in zip(bars, stops, strict=True)]
+    labels = _labels(release, by)
+    figures = []
+    for at, label in enumerate(labels):
+        total = heights[at].sum()
+        for text, height in zip(texts, heights[at], strict=True):
+            share = float(height / total) if total > 0 else 0.0
+            figures.append(Figure((*label, text), share, f"{share:.2%}", float(height) * release.rows))
+    return figures, None
+
+
+def _bars(shares: Table) -> np.ndarray:
+    """The first code of each bar: every code, or neighbours until a bar has its part."""
+    if len(shares) <= 2 * _BARS:
+        return np.arange(len(shares))
+    starts, room = [], 0.0
+    for code, share in enumerate(shares):
+        if code == 0 or room < share / 2:
+            starts.append(code)
+            room = float(shares.sum()) / _BARS
+        room -= share
+    return np.array(starts)
+
+
+def _span(column: BinnedColumn, first: int, stop: int) -> str:
+    """The codes of a bar in words."""
+    if stop - first == 1:
+        return column.regular_label(first)
+    low, high = column.regular_label(first), column.regular_label(stop - 1)
+    if "," in high:  # intervals of numbers
+        return f"{low.split(',')[0] if low[0] == '[' else '[' + low},{high.split(',')[1]}"
+    return f"{low.split('..')[0]}..{high.split('..')[-1]}"

@@ -1,0 +1,200 @@
+"""The guarantee in plain words, in several languages.
+
+Every text says the same and no more: one record (or all records of one person) is changed, any
+conclusion is then at most e^ε times as likely and at least 1/e^ε times as likely, but for a chance
+of δ. What the change is depends on the neighbour relation. A translation that is easier to read but
+says "anonymous" or "nothing can be learned" would be wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dprap.accounting.budget import largest_belief
+from dprap.errors import SettingsError
+from dprap.release.statement import PrivacyStatement
+
+
+@dataclass(frozen=True)
+class GuaranteeTexts:
+    """The words of one language.
+
+    `one_record` and `one_person` stand for what is protected, `replaced` and `added` for the change
+    that makes neighbours; each of the four combinations is a whole clause, because languages
+    inflect.
+    """
+
+    code: str
+    name: str
+    title: str
+    one_record_replaced: str
+    one_record_added: str
+    one_person_replaced: str
+    one_person_added: str
+    sentence: str
+    conclusion: str
+    prior: str
+    posterior: str
+    caption: str
+    one_in: str
+    decimal: str
+    thousands: str
+
+
+LANGUAGES: Mapping[str, GuaranteeTexts] = {
+    "en": GuaranteeTexts(
+        code="en",
+        name="English",
+        title="In plain words",
+        one_record_replaced="If one record were replaced by anything else",
+        one_record_added="If one record were added or taken out",
+        one_person_replaced="If all records of one person (at most {rows}) were replaced by anything else",
+        one_person_added="If all records of one person (at most {rows}) were added or taken out",
+        sentence=(
+            "Take any table, and any conclusion that somebody could draw from this release. {change}, the same "
+            "conclusion would be drawn almost as often: at most {factor} times as often, and at least 1/{factor} as "
+            "often, up to a chance of {chance} in all."
+        ),
+        conclusion=("So nobody can learn much about one person that could not be learned without that person's data."),
+        prior="Somebody who was this sure",
+        posterior="can at most become this sure",
+        caption="What the release can do to a belief about one person (leaving δ aside)",
+        one_in="one in {number}",
+        decimal=".",
+        thousands=",",
+    ),
+    "de": GuaranteeTexts(
+        code="de",
+        name="Deutsch",
+        title="In einfachen Worten",
+        one_record_replaced="Würde ein Datensatz durch einen beliebigen anderen ersetzt",
+        one_record_added="Würde ein Datensatz hinzugefügt oder weggelassen",
+        one_person_replaced="Würden alle Datensätze einer Person (höchstens {rows}) durch beliebige andere ersetzt",
+        one_person_added="Würden alle Datensätze einer Person (höchstens {rows}) hinzugefügt oder weggelassen",
+        sentence=(
+            "Man nehme eine beliebige Tabelle und einen beliebigen Schluss, den jemand aus dieser Veröffentlichung "
+            "ziehen könnte. {change}, so würde derselbe Schluss fast ebenso oft gezogen: höchstens {factor}-mal so oft "
+            "und mindestens 1/{factor}-mal so oft, bis auf eine Wahrscheinlichkeit von insgesamt {chance}."
+        ),
+        conclusion=(
+            "Über eine einzelne Person lässt sich daher nicht viel erfahren, was man nicht auch ohne ihre Daten "
+            "erfahren könnte."
+        ),
+        prior="Wer sich vorher so sicher war",
+        posterior="kann höchstens so sicher werden",
+        caption="Was die Veröffentlichung an einer Vermutung über eine Person ändern kann (δ außer Acht gelassen)",
+        one_in="1 zu {number}",
+        decimal=",",
+        thousands=".",
+    ),
+    "fr": GuaranteeTexts(
+        code="fr",
+        name="Français",
+        title="En termes simples",
+        one_record_replaced="Si un enregistrement était remplacé par n'importe quel autre",
+        one_record_added="Si un enregistrement était ajouté ou retiré",
+        one_person_replaced=(
+            "Si tous les enregistrements d'une personne (au plus {rows}) étaient remplacés par n'importe quels autres"
+        ),
+        one_person_added="Si tous les enregistrements d'une personne (au plus {rows}) étaient ajoutés ou retirés",
+        sentence=(
+            "Prenons une table quelconque et une conclusion quelconque que quelqu'un pourrait tirer de cette "
+            "publication. {change}, la même conclusion serait tirée presque aussi souvent : au plus {factor} fois "
+            "aussi souvent et au moins 1/{factor} fois aussi souvent, à une probabilité totale de {chance} près."
+        ),
+        conclusion=(
+            "On ne peut donc pas apprendre grand-chose sur une personne que l'on n'aurait pas pu apprendre sans ses "
+            "données."
+        ),
+        prior="Une personne sûre à ce point",
+        posterior="peut au plus le devenir à ce point",
+        caption="Ce que la publication peut changer à une supposition sur une personne (sans compter δ)",
+        one_in="1 sur {number}",
+        decimal=",",
+        thousands="\u202f",
+    ),
+    "es": GuaranteeTexts(
+        code="es",
+        name="Español",
+        title="En palabras sencillas",
+        one_record_replaced="Si un registro se sustituyera por cualquier otro",
+        one_record_added="Si un registro se añadiera o se quitara",
+        one_person_replaced=(
+            "Si todos los registros de una persona (como máximo {rows}) se sustituyeran por otros cualesquiera"
+        ),
+        one_person_added="Si todos los registros de una persona (como máximo {rows}) se añadieran o se quitaran",
+        sentence=(
+            "Tómese una tabla cualquiera y una conclusión cualquiera que alguien pudiera extraer de esta publicación. "
+            "{change}, se llegaría a la misma conclusión casi con la misma frecuencia: como máximo {factor} veces tan "
+            "a menudo y como mínimo 1/{factor} veces tan a menudo, salvo una probabilidad total de {chance}."
+        ),
+        conclusion=(
+            "Por tanto, sobre una persona no se puede averiguar mucho que no se hubiera podido averiguar sin sus datos."
+        ),
+        prior="Quien estaba así de seguro",
+        posterior="puede llegar como máximo a estar así de seguro",
+        caption="Lo que la publicación puede cambiar en una suposición sobre una persona (sin contar δ)",
+        one_in="1 entre {number}",
+        decimal=",",
+        thousands=".",
+    ),
+}
+
+_PRIORS = (0.01, 0.1, 0.5, 0.9)
+
+
+def language(code: str) -> GuaranteeTexts:
+    """The words of a language by its code.
+
+    Raises:
+        SettingsError: If there is no translation.
+
+    >>> language("de").name
+    'Deutsch'
+    """
+    if code not in LANGUAGES:
+        raise SettingsError(f"there is no translation into {code!r}. Choose one of: {', '.join(LANGUAGES)}.")
+    return LANGUAGES[code]
+
+
+def plain_guarantee(privacy: PrivacyStatement, texts: GuaranteeTexts) -> str:
+    """The guarantee in plain words."""
+    person = privacy.max_rows_per_person > 1
+    changes = {
+        (False, "replace"): texts.one_record_replaced,
+        (False, "add-remove"): texts.one_record_added,
+        (True, "replace"): texts.one_person_replaced,
+        (True, "add-remove"): texts.one_person_added,
+    }
+    change = changes[person, privacy.relation].format(rows=privacy.max_rows_per_person)
+    factor = math.exp(privacy.epsilon)
+    sentence = texts.sentence.format(change=change, factor=_times(factor, texts), chance=_chance(privacy.delta, texts))
+    return f"{sentence} {texts.conclusion}"
+
+
+def beliefs(privacy: PrivacyStatement, texts: GuaranteeTexts) -> list[list[str]]:
+    """How sure somebody was, and how sure the release can make them at most."""
+    return [
+        [_percent(prior, 0, texts), _percent(largest_belief(prior, privacy.epsilon), 1, texts)] for prior in _PRIORS
+    ]
+
+
+def _localised(number: str, texts: GuaranteeTexts) -> str:
+    signs: dict[str, str | int | None] = {",": texts.thousands, ".": texts.decimal}
+    return number.translate(str.maketrans(signs))
+
+
+def _times(factor: float, texts: GuaranteeTexts) -> str:
+    return _localised(f"{factor:.2f}" if factor < 100 else f"{factor:,.0f}", texts)
+
+
+def _percent(share: float, digits: int, texts: GuaranteeTexts) -> str:
+    return _localised(f"{share * 100:.{digits}f}", texts) + ("%" if texts.code == "en" else "\u202f%")
+
+
+def _chance(delta: float, texts: GuaranteeTexts) -> str:
+    if delta <= 1e-12:
+        return _localised(f"{delta:.0e}", texts)
+    return texts.one_in.format(number=_localised(f"{1 / delta:,.0f}", texts))

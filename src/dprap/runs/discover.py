@@ -1,0 +1,199 @@
+"""Paid discovery: domains that nobody knows publicly, found and paid for before the rest of a run.
+
+Discovery is a run of its own in the ledger, `RUN.discovery`, under the same promise as the run that follows: both
+budgets are parts of one (`Budget.split`). What it finds is public, so that the schema made of it is, too.
+
+* **Categories**: values whose noisy counts reach a threshold (`dprap.privacy.discovery`); all others go to `other`.
+* **Bounds**: noisy counts on a public grid of ±1, ±2, ±5 times powers of ten. The bounds are the outer edges of the
+  outermost cells that stand out of the noise, and one cell more. Values beyond them are clipped, and the run refines what lies between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from dprap.accounting import Budget, Measurement, Neighbors
+from dprap.errors import SettingsError
+from dprap.privacy import Curator, Excess, Ledger, PersonColumn
+from dprap.privacy.person_bound import bound_mask
+from dprap.queries import Marginal
+from dprap.runs.options import RunOptions
+from dprap.runs.plan import make_plan, neighbors_of, planned_budget
+from dprap.schema import Schema
+from dprap.schema.discover import (
+    MOST_VALUES,
+    DiscoverColumn,
+    Discovered,
+    bounded_column,
+    grid_column,
+    grid_edges,
+    listed_column,
+)
+from dprap.sources.files import PassProgress
+from dprap.sources.values import DiscoverySource, open_discovery
+
+# What thresholds take of δ. A tenth costs the rest of the run 1% of its ρ; a larger part would lower the thresholds
+# by a few percent only, since they grow with the root of a logarithm.
+THRESHOLD_SHARE = 0.1
+
+# How likely it is that the noise alone moves a bound of a column outwards.
+FALSE_BOUND = 1e-3
+
+# What a column of categories gets for each 1 that a column of numbers gets. A value is published from about 7σ on, a cell
+# stands out from about 4.6σ on; with (7/4.6)² ≈ 2 as much ρ the same number of records is seen in both.
+_CATEGORY_WEIGHT = 2
+
+# Cells of the grid whose sum is looked at, too: a thin tail may stand out of the noise only as a whole.
+_WINDOWS = (1, 2, 4)
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """What a run is about to pay to find domains."""
+
+    schema: Schema
+    source: DiscoverySource
+    budget: Budget
+    rest: Budget
+    neighbors: Neighbors
+
+    @property
+    def lines(self) -> list[str]:
+        """The discovery in a few lines."""
+        names = ", ".join(self.schema.discover)
+        share = float(self.budget.rho / self.budget.whole_rho)
+        taken = self.budget.threshold_delta
+        whole = float(self.budget.whole_rho)
+        return [
+            f"promise     ε = {self.budget.epsilon:g}, δ = {self.budget.delta:.3g}, so ρ = {whole:.4g} in all",
+            f"discover    {names}: for {share:.1%} of ρ"
+            + (f", and {taken / self.budget.delta:.1%} of δ for thresholds" if taken else ""),
+        ]
+
+
+def discovery_name(run: str | None) -> str | None:
+    """The name of the discovery of a run in the ledger."""
+    return None if run is None else f"{run}.discovery"
+
+
+def schema_to_discover(schema: Schema, options: RunOptions) -> Schema:
+    """The schema with the columns that the options name among those to be discovered."""
+    names = [name.strip() for name in str(options.discover or "").split(",") if name.strip()]
+    return schema.asking_for(names) if names else schema
+
+
+def open_for_discovery(table: Any, schema: Schema, options: RunOptions, progress: PassProgress) -> Discovery:
+    """Read the table once, and check everything about discovery and the run after it that can be checked before.
+
+    Raises:
+        SchemaError: The schema is a draft, or does not fit the table.
+        SettingsError: An option does not go with discovery.
+        BudgetError: ε, δ or the share make no sense.
+
+    """
+    schema.refuse_draft()
+    for name in ("public", "queries", "workload"):
+        if getattr(options, name) is not None:
+            raise SettingsError(
+                f"--{name} needs domains that are known before the run. Leave it out, or declare all domains."
+            )
+    neighbors = neighbors_of(options)
+    person = None if options.person_column is None else PersonColumn(options.person_column, Excess(options.excess))
+    source = open_discovery(
+        table,
+        schema,
+        engine=options.engine,
+        person_column=options.person_column,
+        kept=bound_mask(neighbors, person),
+        progress=progress,
+    )
+    records = source.rows if neighbors.rows_are_public else None
+    whole = planned_budget(options, records)
+    listed = any(column.type == "categorical" for column in schema.discover.values())
+    budget, rest = whole.split(options.discover_share, threshold_delta=whole.delta * THRESHOLD_SHARE if listed else 0.0)
+    # What is wrong with the options is said before anything is spent, for the smallest and the largest domain.
+    make_plan(stand_in(schema), options, records=records, budget=rest)
+    stand_in(schema, largest=True)
+    return Discovery(schema, source, budget, rest, neighbors)
+
+
+def discover(
+    wanted: Discovery, *, ledger: Ledger | None, run: str | None, insecure_noise_seed: int | None = None
+) -> Schema:
+    """Pay for the domains, or replay what was paid for, and return the schema that holds them."""
+    curator = Curator(
+        wanted.source,
+        budget=wanted.budget,
+        neighbors=wanted.neighbors,
+        ledger=ledger,
+        run=discovery_name(run),
+        insecure_noise_seed=insecure_noise_seed,
+    )
+    columns = wanted.schema.discover
+    listed = [name for name, column in columns.items() if column.type == "categorical"]
+    numbers = [name for name, column in columns.items() if column.type != "categorical"]
+    listed_rho = curator.budget.rho * _CATEGORY_WEIGHT * len(listed) / (_CATEGORY_WEIGHT * len(listed) + len(numbers))
+    found: dict[str, dict[str, Any]] = {}
+    paid: dict[str, Discovered] = {}
+    if listed:
+        delta = curator.budget.threshold_delta
+        for result in curator.discover_values(listed, listed_rho, delta=delta):
+            whole = result.column in wanted.source.whole_columns
+            found[result.column] = listed_column(columns[result.column], result.values, whole=whole)
+            paid[result.column] = Discovered(
+                rho=result.rho, delta=result.delta, threshold_counts=result.threshold_counts
+            )
+    if numbers:
+        marginals = [Marginal((name,)) for name in numbers]
+        for name, measured in zip(numbers, curator.measure(marginals, curator.remaining), strict=True):
+            found[name] = bounded_column(columns[name], *bounds_of(columns[name], measured))
+            paid[name] = Discovered(rho=measured.rho)
+    curator.finish()
+    return wanted.schema.with_found(found, paid)
+
+
+def bounds_of(column: DiscoverColumn, measured: Measurement) -> tuple[float, float]:
+    """The outer edges of the outermost cells that stand out of the noise; of the fullest cell, if none does.
+
+    A cell or a sum of w neighbouring cells stands out if it is above z·σ·√w, where z is such that with probability
+    1 − `FALSE_BOUND` none does in a column without records. What lies next to the outermost cell may hold up to that
+    many records without being seen, so each bound moves out by one cell more. That costs nothing but a wider grid for
+    the refinement, whose intervals follow the records. A bound at zero stays there: where negative values are absent or
+    rare, zero is what people know.
+    """
+    edges = grid_edges(column.type)
+    noisy = measured.counts[: len(edges) - 1].astype(np.float64)
+    z = NormalDist().inv_cdf(1 - FALSE_BOUND / (len(noisy) * len(_WINDOWS)))
+    stands_out = np.zeros(len(noisy), dtype=bool)
+    for width in _WINDOWS:
+        sums = np.convolve(noisy, np.ones(width), mode="valid")
+        for start in np.flatnonzero(sums > z * measured.stddev_counts * np.sqrt(width)):
+            # the fullest of them: its neighbours may be empty
+            stands_out[start + int(np.argmax(noisy[start : start + width]))] = True
+    at = np.flatnonzero(stands_out) if stands_out.any() else np.array([int(noisy.argmax())])
+    low, high = int(at[0]), int(at[-1]) + 1
+    low = low if edges[low] == 0 else max(low - 1, 0)
+    high = high if edges[high] == 0 else min(high + 1, len(edges) - 1)
+    return edges[low], edges[high]
+
+
+def stand_in(schema: Schema, *, largest: bool = False) -> Schema:
+    """A schema of the same columns with made-up domains."""
+    return schema.with_found({name: _made_up(column, largest=largest) for name, column in schema.discover.items()}, {})
+
+
+def _made_up(column: DiscoverColumn, *, largest: bool) -> dict[str, Any]:
+    if column.type != "categorical":
+        return bounded_column(column, *_ends(column)) if largest else grid_column(column)
+    values: Sequence[str] = [f"{number}" for number in range(MOST_VALUES if largest else 2)]
+    return listed_column(column, values, whole=False)
+
+
+def _ends(column: DiscoverColumn) -> tuple[float, float]:
+    edges = grid_edges(column.type)
+    return edges[0], edges[-1]

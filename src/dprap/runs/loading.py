@@ -1,0 +1,124 @@
+"""Query families from code that the steward names: `module:name`.
+
+A custom function is part of the audited perimeter, so its code runs only where the steward asks for it:
+`--queries MODULE:NAME` loads families, and `--queries MODULE` allows a workload file to name families of
+that module. Nothing else makes dprap import a module; a workload file alone does not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dprap.errors import DprapError, WorkloadError
+from dprap.queries import Custom, Family
+from dprap.queries.plain import KINDS
+from dprap.schema import Schema
+from dprap.workload import Workload
+
+
+@dataclass(frozen=True)
+class NamedCode:
+    """What `--queries` names, separated by commas: families to load, and modules that a workload file may name."""
+
+    names: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, text: str | None) -> NamedCode:
+        """The names in a text.
+
+        >>> sorted(NamedCode.of("mine:parity, mine:halfspaces, more").modules)
+        ['mine', 'more']
+
+        """
+        return cls(tuple(part.strip() for part in (text or "").split(",") if part.strip()))
+
+    @property
+    def modules(self) -> frozenset[str]:
+        """The modules whose code may run."""
+        return frozenset(name.partition(":")[0] for name in self.names)
+
+    def families(self, schema: Schema) -> list[Family]:
+        """The families that are named, in their order."""
+        return [family for name in self.names if ":" in name for family in self.load(name, schema)]
+
+    def load(self, name: str, schema: Schema) -> list[Family]:
+        """The families that `module:name` stands for: one, several, or what a function of the schema returns.
+
+        Raises:
+            WorkloadError: The module may not run, cannot be imported, or holds no query families of that name.
+
+        """
+        module, _, attribute = name.partition(":")
+        if module not in self.modules:
+            raise WorkloadError(
+                f"{name} is code, which runs only if you name its module: add --queries {module} if you trust it."
+            )
+        found = _attribute(module, attribute)
+        if callable(found):
+            try:
+                found = found(schema)
+            except DprapError:
+                raise
+            except Exception as error:
+                raise WorkloadError(
+                    f"{name} fails on the schema ({type(error).__name__}: {str(error)[:200]})."
+                ) from error
+        families = list(found) if isinstance(found, Iterable) else [found]
+        wrong = [type(family).__name__ for family in families if type(family) not in KINDS]
+        if wrong or not families:
+            raise WorkloadError(
+                f"{name} must be a query family, a list of them, or a function of the schema that returns them; "
+                f"it has {wrong[0] if wrong else 'none'}."
+            )
+        return families
+
+
+def _attribute(module: str, attribute: str) -> Any:
+    try:
+        with _folder_of_work():
+            found: Any = importlib.import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except ModuleNotFoundError as error:
+        raise WorkloadError(
+            f"there is no module {error.name!r} to load queries from. Install it, or run dprap in the folder that has it."
+        ) from None
+    except AttributeError:
+        raise WorkloadError(f"module {module} has no {attribute!r}.") from None
+    except Exception as error:
+        raise WorkloadError(
+            f"module {module} cannot be imported ({type(error).__name__}: {str(error)[:200]})."
+        ) from error
+    return found
+
+
+@contextmanager
+def _folder_of_work() -> Iterator[None]:
+    """Find modules of the present folder too, after all others, so that none of them takes the place of another."""
+    folder = str(Path.cwd())
+    sys.path.append(folder)
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)
+
+
+def digest_of_functions(workload: Workload) -> str | None:
+    """A digest of the tables of all custom functions, by which a resumed run knows them; None without any.
+
+    Functions with too many cells for a table are known by their names alone.
+    """
+    digest = hashlib.sha256()
+    custom = [family for family in workload.families if isinstance(family, Custom)]
+    for family in custom:
+        digest.update(repr((family.name, family.columns)).encode())
+        if family.is_table(workload.domain):
+            digest.update(family.table(workload.domain).tobytes())
+    return digest.hexdigest() if custom else None

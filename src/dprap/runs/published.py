@@ -1,0 +1,94 @@
+"""What a front end does with a finished release: read it, ask it, show its report, compare it. Nothing here spends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dprap.errors import SettingsError
+from dprap.release import Release, load
+from dprap.release.answer_question import Answered
+from dprap.release.intervals.interval import DEFAULT_LEVEL
+from dprap.release.statistics_answers import Figures
+from dprap.release.statistics_answers import answer as answer_question
+from dprap.runs.options import RunOptions
+
+if TYPE_CHECKING:
+    from dprap.evaluate.release import Evaluation
+
+
+def load_release(folder: Path) -> Release:
+    """Read a release from its folder."""
+    return load(folder)
+
+
+def answer(
+    release: Release, question: str, by: tuple[str, ...], *, level: float = DEFAULT_LEVEL, population: bool = False
+) -> Answered | Figures:
+    """Answer a question from a release, broken down by some columns, with intervals at a level."""
+    return answer_question(release, question, by=by, level=level, population=population)
+
+
+def write_report_of(release: Release, path: Path, *, language: str = "en") -> None:
+    """Write the release's own page, which may be published."""
+    from dprap.report import write_report
+
+    write_report(release, path, language=language)
+
+
+def comparison_path(folder: Path, given: Path | None = None) -> Path:
+    """Where the page that compares a release with the private table goes: beside the release, never in it.
+
+    Raises:
+        SettingsError: If the given place lies in the release.
+
+    """
+    folder = folder.resolve()
+    path = given or folder.with_name(f"{folder.name}-NOT-PRIVATE.html")
+    if path.resolve().is_relative_to(folder):
+        raise SettingsError(
+            f"{path} lies in the release, which is made to be published. Choose a --report outside of it."
+        )
+    return path
+
+
+def compare(
+    folder: Path, table: str, path: Path, reading: Mapping[str, Any], *, targets: Sequence[str] | None = None
+) -> Evaluation:
+    """Measure the true errors of a release and write the page with the truth in it. NOT PRIVATE.
+
+    Args:
+        folder: The release.
+        table: The private table it was made from.
+        path: Where to write the page.
+        reading: Options that say how the table is read.
+        targets: Columns that models predict.
+
+    Returns:
+        The evaluation.
+
+    """
+    from dprap.evaluate import evaluate_release
+    from dprap.report import evaluate_report
+    from dprap.runs.carry_out import open_table
+
+    release = load(folder)
+    made_with = release.privacy
+    options = RunOptions(
+        epsilon=made_with.epsilon,
+        neighbors=made_with.relation,
+        max_rows_per_person=made_with.max_rows_per_person,
+        **reading,
+    )
+    source = open_table(table, release.schema, options)
+    is_elsewhere = reading.get("engine") == "spark" or reading.get("database_table") is not None
+    found = evaluate_release(
+        release,
+        source,
+        None if is_elsewhere else table,
+        targets=targets,
+        ignored=() if options.person_column is None else (options.person_column,),
+    )
+    evaluate_report(release, source, path, found)
+    return found

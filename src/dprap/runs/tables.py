@@ -1,0 +1,89 @@
+"""What a front end may show the steward of a private table before there is a schema, and the example to try things with.
+
+A preview is NOT PRIVATE: it is for the steward's eyes alone, and nothing that is published follows from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from dprap.encoding.tables import open_table
+from dprap.errors import DataError, one_line
+from dprap.schema import Schema
+
+_LONGEST_TEXT = 60
+_LOOKED_AT_BYTES = 1 << 18
+
+
+@dataclass(frozen=True)
+class Preview:
+    """The first records of a table as texts. NOT PRIVATE."""
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[str | None, ...], ...]
+
+
+def preview(table: Path, schema: Schema | None, *, rows: int = 6) -> Preview:
+    """The first records of a file, for the steward's eyes alone.
+
+    Args:
+        table: The file.
+        schema: Its schema, which says how the file is written; None before there is one.
+        rows: How many records.
+
+    Returns:
+        Names and records; only columns that are described where there is a schema and the file says their types.
+
+    Raises:
+        DataError: If the file cannot be read.
+
+    """
+    try:
+        with _beginning_of(table) as beginning:
+            return _first_records(beginning, schema, rows)
+    except DataError:
+        # a record across the cut, or something that is wrong with the file itself: its message names the file
+        return _first_records(table, schema, rows)
+
+
+@contextmanager
+def _beginning_of(table: Path) -> Iterator[Path]:
+    """A file with the first records of a long text file, so that a look does not read gigabytes; others as they are."""
+    is_text = {".csv", ".tsv"} & {suffix.lower() for suffix in table.suffixes[-1:]}
+    if not is_text or table.stat().st_size <= _LOOKED_AT_BYTES:
+        yield table
+        return
+    with TemporaryDirectory(dir=table.parent, prefix=".look-") as folder:  # private, as the folder of the table is
+        part = Path(folder) / f"part{table.suffix}"
+        with table.open("rb") as whole:
+            part.write_bytes(whole.read(_LOOKED_AT_BYTES).rpartition(b"\n")[0] + b"\n")
+        yield part
+
+
+def _first_records(table: Path, schema: Schema | None, rows: int) -> Preview:
+    source = open_table(table, schema, batch_rows=rows)
+    batch = next(iter(source.read()), None)
+    names = source.names if batch is None else tuple(batch.schema.names)
+    if batch is None:
+        return Preview(names, ())
+    columns = [batch.column(position).slice(0, rows).to_pylist() for position in range(batch.num_columns)]
+    records = islice(zip(*columns, strict=True), rows)
+    return Preview(names, tuple(tuple(_shown(value) for value in record) for record in records))
+
+
+def _shown(value: object) -> str | None:
+    text = None if value is None else one_line(str(value))
+    return text if text is None or len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"
+
+
+def write_example(path: Path, rows: int) -> None:
+    """Write the embedded, invented table as a CSV file."""
+    from dprap.datasets import example, example_schema
+    from dprap.encoding.write import write_table
+
+    write_table(example(rows), path, example_schema())

@@ -1,0 +1,172 @@
+"""A count source over a table of a DuckDB database: DuckDB reads, dprap encodes and counts batch by batch.
+
+The columns of a DuckDB table have declared types, so that a value is read as in any other typed table. The file is opened
+for reading alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from dprap.array_types import CodeColumn
+from dprap.counting import CellCounts, Tally
+from dprap.counting.passes import MEMORY_LIMIT, plan_passes
+from dprap.counting.tally import counting_threads
+from dprap.domain import Domain
+from dprap.encoding import check_columns, encode_batch
+from dprap.encoding.tables import BATCH_ROWS, TableBatches
+from dprap.errors import DataError, SettingsError
+from dprap.queries.marginal import Marginal
+from dprap.schema import Schema
+from dprap.sources.digest import Digest, digest_of
+from dprap.sources.locate import changed
+from dprap.sources.recoding import Recoding
+
+ENDINGS = (".duckdb", ".ddb")
+"""Endings of DuckDB's files."""
+
+
+def is_duckdb(data: Any) -> bool:
+    """Whether this is the path of a DuckDB database."""
+    return isinstance(data, str | Path) and Path(data).suffix.lower() in ENDINGS
+
+
+def open_duckdb_table(path: str | Path, table: str, schema: Schema | None = None) -> TableBatches:
+    """A table or view of a DuckDB database, named `table` or `schema.table`.
+
+    Raises:
+        DataError: If the file or the table cannot be read.
+        SettingsError: If DuckDB is not installed.
+
+    """
+    quoted = ".".join('"' + part.replace('"', '""') + '"' for part in table.split("."))
+    with _errors(path), _connected(path) as database:
+        described = database.execute(f"SELECT * FROM {quoted} LIMIT 0")  # noqa: S608 - quoted
+        names = tuple(str(each[0]) for each in described.description)
+    wanted = [name for name in names if schema is None or name in schema.columns]
+    listed = ", ".join('"' + name.replace('"', '""') + '"' for name in wanted) or "1"
+
+    def read(parts: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:  # noqa: ARG001
+        with _errors(path), _connected(path) as database:
+            yield from database.sql(f"SELECT {listed} FROM {quoted}").to_arrow_reader(BATCH_ROWS)  # noqa: S608 - quoted
+
+    return TableBatches(names, is_text=False, read=read)
+
+
+def opened(data: Any, table: str | None) -> Any:
+    """What drafting and checking read: a DuckDB table by its name, anything else as it is."""
+    if (table is not None) != is_duckdb(data):
+        raise SettingsError("a .duckdb file and a table name go together. Give both: FILE.duckdb and --table.")
+    if table is None:
+        return data
+    return _DuckDbTable(data, table)
+
+
+@dataclass(frozen=True)
+class _DuckDbTable:
+    """A table of a DuckDB file that streams anew each time it is asked to."""
+
+    path: str | Path
+    table: str
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        batches = open_duckdb_table(self.path, self.table)
+        first = batches.read()
+        head = next(first, None)
+        if head is None:
+            raise DataError(f"{self.path}: table {self.table!r} has no records.")
+        reader = pa.RecordBatchReader.from_batches(head.schema, chain([head], first))
+        return reader.__arrow_c_stream__(requested_schema)
+
+
+@dataclass(frozen=True)
+class DuckDbSource:
+    """Records of a DuckDB table. Every pass checks that they are those that were checked when it was opened."""
+
+    schema: Schema
+    table: TableBatches
+    location: str
+    digest: Digest
+    memory_limit: int = MEMORY_LIMIT
+    recoding: Recoding | None = None
+
+    @classmethod
+    def open(cls, path: str | Path, table: str, schema: Schema, *, memory_limit: int = MEMORY_LIMIT) -> DuckDbSource:
+        """Check every record of a table against the schema, before anything is spent."""
+        schema.require_reviewed()
+        opened = open_duckdb_table(path, table, schema)
+        check_columns(opened.names, schema)
+        digest = Digest()
+        for batch in opened.read():
+            digest += digest_of(encode_batch(batch, schema))
+        if digest.rows == 0:
+            raise DataError(f"{path}: table {table!r} has no records. There is nothing to release.")
+        return cls(schema, opened, f"{path}: {table}", digest, memory_limit)
+
+    @property
+    def domain(self) -> Domain:
+        """The public domain of the codes."""
+        return self.schema.domain if self.recoding is None else self.recoding.schema.domain
+
+    @property
+    def rows(self) -> int:
+        """The exact number of records."""
+        return self.digest.rows
+
+    def fingerprint(self) -> str:
+        """A digest of the records in any order."""
+        return self.digest.fingerprint(self.schema.domain)
+
+    def count(self, marginals: Sequence[Marginal]) -> list[CellCounts]:
+        """Exact counts of the marginals, in one pass, or in several where their counters are too large."""
+        counted: dict[Marginal, CellCounts] = {}
+        for plan in plan_passes(self.domain, marginals, rows=self.rows, memory_limit=self.memory_limit):
+            tally = Tally(self.domain, plan, threads=counting_threads())
+            for columns in self.blocks():
+                tally.add(columns)
+            counted.update((marginal, counts.compact()) for marginal, counts in tally.results())
+        return [counted[marginal] for marginal in marginals]
+
+    def recoded(self, recoding: Recoding) -> DuckDbSource:
+        """The same records under a coarser schema; they are still checked by the codes that they were read with."""
+        return replace(self, recoding=recoding)
+
+    def blocks(self) -> Iterator[tuple[CodeColumn, ...]]:
+        """The encoded records, batch by batch; raises DataError at the end unless they are those that were checked."""
+        digest = Digest()
+        for batch in self.table.read():
+            columns = encode_batch(batch, self.schema)
+            digest += digest_of(columns)
+            yield columns if self.recoding is None else self.recoding(columns)
+        if digest != self.digest:
+            raise changed(self.location)
+
+
+def _connected(path: str | Path) -> Any:
+    try:
+        import duckdb
+    except ImportError:
+        raise SettingsError("DuckDB needs an extra package. Run: pip install 'dprap[duckdb]'.") from None
+    if not Path(path).is_file():
+        raise DataError(f"{path}: there is no such file. Check the path.")
+    return duckdb.connect(str(path), read_only=True)
+
+
+@contextmanager
+def _errors(path: str | Path) -> Iterator[None]:
+    """Turn DuckDB's errors into ours; their messages may quote values, so that only their kind passes."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] not in ("duckdb", "_duckdb"):
+            raise
+        if "Catalog" in type(error).__name__:
+            raise DataError(f"{path}: has no such table. Check the name given by --table.") from None
+        raise DataError(f"{path}: cannot be read as a DuckDB database ({type(error).__name__}).") from None

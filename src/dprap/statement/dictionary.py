@@ -1,0 +1,148 @@
+"""The columns of a synthetic table, for archives: data dictionary, Frictionless Data Package, Croissant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from dprap.release import Release
+from dprap.schema import Column
+from dprap.statement.about import About
+
+# More values than these make a dictionary unreadable; the schema file has them all.
+_MOST_VALUES = 50
+
+
+def dictionary(release: Release) -> list[dict[str, Any]]:
+    """One entry a column: name, type, description, what it may hold, and whether it may be missing."""
+    return [
+        {
+            "name": name,
+            "type": column.type,
+            "description": column.description or "",
+            "values": _values(column),
+            "may_be_missing": column.nullable,
+        }
+        for name, column in release.schema.columns.items()
+    ]
+
+
+def data_package(release: Release, about: About, *, table: str) -> dict[str, Any]:
+    """A Frictionless Data Package (version 2 of the standard) of the synthetic table in the file `table`."""
+    return {
+        "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
+        "name": "dprap-release",
+        "title": about.title,
+        "description": release.guarantee,
+        "created": release.facts.created,
+        **({} if about.license is None else {"licenses": [{"title": about.license}]}),
+        "contributors": [{"title": about.curator, "roles": ["publisher"]}],
+        "resources": [
+            {
+                "name": "synthetic",
+                "type": "table",
+                "path": table,
+                "format": table.rpartition(".")[2],
+                "schema": {
+                    "fields": [_field(name, column) for name, column in release.schema.columns.items()],
+                    "missingValues": [""],
+                },
+            }
+        ],
+    }
+
+
+def croissant(release: Release, about: About, *, table: str) -> dict[str, Any]:
+    """Croissant metadata (version 1.0) of the synthetic table in the file `table`."""
+    kind = "text/csv" if table.endswith(".csv") else "application/vnd.apache.parquet"
+    fields = [
+        {
+            "@type": "cr:Field",
+            "@id": f"synthetic/{name}",
+            "name": name,
+            "description": column.description or _values(column),
+            "dataType": _schema_org_type(column),
+            "source": {"fileObject": {"@id": table}, "extract": {"column": name}},
+        }
+        for name, column in release.schema.columns.items()
+    ]
+    return {
+        "@context": {
+            "@language": "en",
+            "@vocab": "https://schema.org/",
+            "cr": "http://mlcommons.org/croissant/",
+            "sc": "https://schema.org/",
+            "conformsTo": "dct:conformsTo",
+            "dct": "http://purl.org/dc/terms/",
+            "column": "cr:column",
+            "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+            "extract": "cr:extract",
+            "field": "cr:field",
+            "fileObject": "cr:fileObject",
+            "recordSet": "cr:recordSet",
+            "source": "cr:source",
+        },
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "name": about.title,
+        "description": release.guarantee,
+        "creator": {"@type": "sc:Organization", "name": about.curator},
+        "datePublished": release.facts.created[:10],
+        **({} if about.license is None else {"license": about.license}),
+        **({} if about.url is None else {"url": about.url}),
+        "citeAs": citation(release, about),
+        "distribution": [
+            {"@type": "cr:FileObject", "@id": table, "name": table, "contentUrl": table, "encodingFormat": kind}
+        ],
+        "recordSet": [{"@type": "cr:RecordSet", "@id": "synthetic", "name": "synthetic", "field": fields}],
+    }
+
+
+def citation(release: Release, about: About) -> str:
+    """How to cite the release."""
+    where = "" if about.url is None else f" {about.url}"
+    return (
+        f"{about.curator} ({release.facts.created[:4]}). {about.title} [synthetic data, ε = {release.privacy.epsilon:g}, "
+        f"δ = {release.privacy.delta:.3g}; dprap {release.facts.version}].{where}"
+    )
+
+
+def _values(column: Column) -> str:
+    """What a column may hold, in words."""
+    last = column.size - column.nullable - 1
+    if column.is_ordered:
+        return f"{column.label(0).split('..')[0]} to {column.label(last).split('..')[-1]}".replace("[", "").replace(
+            ")", ""
+        )
+    labels = [column.label(code) for code in range(min(last + 1, _MOST_VALUES))]
+    more = last + 1 - len(labels)
+    return ", ".join(labels) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _field(name: str, column: Column) -> dict[str, Any]:
+    kind = column.arrow_type
+    types = (
+        (pa.types.is_boolean, "boolean"),
+        (pa.types.is_integer, "integer"),
+        (pa.types.is_floating, "number"),
+        (pa.types.is_decimal, "number"),
+        (pa.types.is_date, "date"),
+        (pa.types.is_timestamp, "datetime"),
+    )
+    found: dict[str, Any] = {"name": name, "type": next((name for fits, name in types if fits(kind)), "string")}
+    if column.description:
+        found["description"] = column.description
+    found["constraints"] = {"required": not column.nullable}
+    return found
+
+
+def _schema_org_type(column: Column) -> str:
+    kind = column.arrow_type
+    if pa.types.is_boolean(kind):
+        return "sc:Boolean"
+    if pa.types.is_integer(kind):
+        return "sc:Integer"
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return "sc:Float"
+    return "sc:Date" if pa.types.is_date(kind) or pa.types.is_timestamp(kind) else "sc:Text"

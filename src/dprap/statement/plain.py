@@ -1,0 +1,135 @@
+"""What a board or a lawyer needs to know about a release, in plain words.
+
+Every sentence follows from the release or from what the steward stated. None promises more than the
+guarantee does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dprap.release import Release
+from dprap.release.certified import rounded_up
+from dprap.report.guarantee_texts import GuaranteeTexts, plain_guarantee
+from dprap.statement.about import About
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and its paragraphs."""
+
+    title: str
+    paragraphs: tuple[str, ...]
+
+
+def sections(release: Release, about: About, texts: GuaranteeTexts) -> list[Section]:
+    """The statement in plain words, section by section."""
+    return [
+        Section("What is published", _published(release, about)),
+        Section("The guarantee", _guarantee(release, texts)),
+        Section("Who and what is protected", _protected(release)),
+        Section("How accurate it is", _accuracy(release)),
+        Section("What is kept and what is not", _kept(release)),
+        Section("Who answers for the schema", _schema()),
+        Section("Known limits", _limits(release)),
+    ]
+
+
+def unit(release: Release) -> str:
+    """What one unit of protection is."""
+    rows = release.privacy.max_rows_per_person
+    return "one record" if rows == 1 else f"all records of one person, at most {rows}"
+
+
+def _published(release: Release, about: About) -> tuple[str, ...]:
+    kind = "A synthetic table and statistics" if release.relaxed is not None else "Statistics"
+    found = [
+        (
+            f"{kind} about {release.rows:,} records in {len(release.schema.columns)} columns"
+            f"{'' if release.rows_are_public else ' (a number with noise)'}, made by dprap {release.facts.version} on "
+            f"{release.facts.created} and published by {about.curator}."
+        ),
+        f"Intended use: {about.intended_use}.",
+    ]
+    if release.relaxed is not None:
+        found.append(
+            "The rows of the synthetic table are drawn from a fitted distribution. No row is a copy of a person's "
+            "record on purpose; a row may equal somebody's record by chance, as it would if that person were not in "
+            "the data."
+        )
+    return tuple(found)
+
+
+def _guarantee(release: Release, texts: GuaranteeTexts) -> tuple[str, ...]:
+    if not release.privacy.private:
+        return (release.guarantee,)
+    return plain_guarantee(release.privacy, texts), f"Exactly: {release.guarantee}"
+
+
+def _protected(release: Release) -> tuple[str, ...]:
+    change = (
+        "Two tables are neighbours if one arises from the other by replacing"
+        if release.privacy.relation == "replace"
+        else "Two tables are neighbours if one arises from the other by adding or removing"
+    )
+    number = (
+        "The number of records is public and not protected."
+        if release.rows_are_public
+        else "The number of records is protected."
+    )
+    return (
+        f"The unit of protection is {unit(release)}. {change} one unit.",
+        f"{number} The schema (names of columns, categories, bounds) is public and not protected.",
+        "Facts about groups of people are not hidden: they are what the release is for.",
+    )
+
+
+def _accuracy(release: Release) -> tuple[str, ...]:
+    certificate = release.certificate
+    if certificate is None:
+        return ("No bound on the errors was bought with the budget.",)
+    bound = rounded_up(certificate.upper_bound_counts / release.rows, 4)
+    return (
+        (
+            f"Of {certificate.queries:,} statistics, none is off by more than {bound:.2%} of all records, with "
+            f"{certificate.confidence:.0%} confidence. This bound is itself differentially private."
+        ),
+    )
+
+
+def _kept(release: Release) -> tuple[str, ...]:
+    widths = sorted({len(family.columns) for family in release.workload.families})
+    joint = " and ".join(str(width) for width in widths)
+    found = [f"The run aimed at the joint distributions of {joint} columns at a time."]
+    if release.facts.method == "independent":
+        found.append("Columns are treated as unrelated: no relation between columns is kept.")
+    else:
+        found.append(
+            "Relations that were not measured are what the fit makes of the rest, and may be wrong. Nothing finer than "
+            "a declared bin is kept."
+        )
+    if release.schema.constraints:
+        found.append(f"{len(release.schema.constraints)} declared constraints hold in every synthetic record.")
+    return tuple(found)
+
+
+def _schema() -> tuple[str, ...]:
+    return (
+        (
+            "The schema was given to the run as publicly known. Whoever ran it vouches that its categories and bounds "
+            "were not taken from the data, or that they are public."
+        ),
+    )
+
+
+def _limits(release: Release) -> tuple[str, ...]:
+    public = [] if release.public is None else [release.public.sentence()]
+    return (
+        "Several releases of the same data weaken the guarantee together: their budgets add up.",
+        "Several people together are protected less: for k people ε is k times as large, and δ grows too.",
+        (
+            "The machine that made the release, its running time and access to the private table are outside the "
+            "guarantee."
+        ),
+        *public,
+    )

@@ -1,0 +1,122 @@
+"""The bootstrap of a run: what it may touch, what it finds, and what surprises do to it."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from dprap.accounting.measurement import Measurement
+from dprap.encoding import Codes
+from dprap.errors import SettingsError
+from dprap.mechanisms.result import Prediction
+from dprap.queries import Marginal
+from dprap.release.intervals.basis import Basis
+from dprap.release.intervals.error_table import Kind
+from dprap.release.release import Release
+from dprap.runs.calibrate import calibrate, widening_by_octave
+from dprap.runs.execute import execute
+from dprap.runs.options import RunOptions
+from dprap.runs.plan import Plan, make_plan
+from dprap.schema import Schema
+from dprap.sources import MemorySource
+
+SIZES = {"a": 3, "b": 4, "c": 5}
+SETTINGS = {"synthetic_rows": 20, "steps": 20, "final_steps": 40, "picks": 3, "rounds": 1, "sweep_share": 0.0}
+
+
+def planned(method="adaptive", epsilon=2.0, **options):
+    schema = Schema.from_domain(SIZES)
+    settings = SETTINGS if method == "adaptive" else {}
+    given = RunOptions(epsilon=epsilon, delta=1e-6, kway=2, method=method, settings=settings, **options)
+    return make_plan(schema, given, records=2_000)
+
+
+def source():
+    rng = np.random.default_rng(3)
+    a = rng.integers(0, 3, 2_000)
+    b = np.where(rng.random(2_000) < 0.6, a, 3)
+    return MemorySource(Codes.of(Schema.from_domain(SIZES).domain, {"a": a, "b": b, "c": rng.integers(0, 5, 2_000)}))
+
+
+class Closable(MemorySource):
+    """A private table that can be shut."""
+
+    shut = False
+
+    def count(self, marginals):
+        assert not self.shut, "the private table was counted after the run had ended"
+        return super().count(marginals)
+
+
+def test_the_private_table_is_not_touched_after_the_budget_is_spent():
+    private = Closable(source().codes)
+
+    def told(progress):
+        if progress.stage == "intervals":
+            private.shut = True
+
+    release = execute(planned(), private, insecure_noise_seed=1, progress=told)
+    assert private.shut
+    assert release.errors is not None
+
+
+def test_nothing_private_can_be_handed_to_the_bootstrap():
+    hints = inspect.get_annotations(calibrate, eval_str=True)
+    assert [hints[name] for name in ("plan", "release")] == [Plan, Release]
+    assert set(hints) == {"plan", "release", "predictions", "replicates", "progress", "return"}
+
+
+def test_errors_of_measured_columns_are_those_of_their_noise():
+    # independent measures each column with σ and publishes it: the error is σ's but for the projection
+    release = execute(planned("independent"), source(), insecure_noise_seed=1)
+    stddev = release.measurements[0].stddev_counts
+    half = release.errors.half_widths(Kind.CELL, 1, Basis.MEASURED, np.array([600.0]), 0.95)
+    # some 36 errors: their 95% quantile lies between these but for less than one in a million
+    assert half is None or 0.5 * stddev < half[0] < 5 * stddev
+
+
+@pytest.mark.parametrize(("method", "options"), [("gaussian", {}), ("adaptive", {"intervals": "no"})])
+def test_without_rows_or_wish_there_is_no_table(method, options):
+    assert execute(planned(method, **options), source(), insecure_noise_seed=1).errors is None
+
+
+def predictions(excess, *, stddev=5.0, cells=4_000, size=200.0):
+    rng = np.random.default_rng(1)
+    expected = np.full(cells, size)
+    counts = np.rint(expected + np.hypot(excess, stddev) * rng.standard_normal(cells)).astype(np.int64)
+    return [Prediction(expected, Measurement(Marginal(("a",)), counts, stddev, 0.1))]
+
+
+def test_surprises_beyond_those_of_the_repetitions_widen_and_noise_does_not():
+    assert widening_by_octave(predictions(30.0), predictions(10.0))[7] == pytest.approx(3.0, rel=0.1)
+    assert widening_by_octave(predictions(10.0), predictions(30.0))[7] == 1.0
+    assert widening_by_octave(predictions(0.0), predictions(0.0))[7] < 1.5
+    assert (widening_by_octave([], []) == 1.0).all()
+
+
+def test_tables_differ_by_the_noise_of_what_was_measured():
+    release = execute(planned("independent"), source(), insecure_noise_seed=1)
+    shares = [np.bincount(np.asarray(table["c"]), minlength=5) for table in release.tables(16)]
+    stddev = release.measurements[-1].stddev_counts
+    # 80 cells with 15 degrees of freedom each: their mean variance is within a third of the true one
+    assert 0.6 * stddev < np.std(shares, axis=0, ddof=1).mean() < 1.5 * stddev
+
+
+def test_any_statistic_has_an_interval_as_wide_as_its_noise():
+    release = execute(planned("independent", intervals="no"), source(), insecure_noise_seed=1)
+    found = release.statistic_interval(lambda each: 2_000 * float(each.answer(Marginal(("c",)))[0][0]), columns=["c"])
+    assert found.basis is Basis.MEASURED
+    # twenty draws: their standard deviation is within a factor of 2.2 but for one in a million
+    assert (
+        release.measurements[-1].stddev_counts / 2.2
+        < found.standard_error
+        < 2.2 * release.measurements[-1].stddev_counts
+    )
+
+
+def test_tables_are_refused_where_nothing_is_known_of_the_noise():
+    release = execute(planned("gaussian"), source(), insecure_noise_seed=1)
+    with pytest.raises(SettingsError, match="gives answers, not rows"):
+        next(release.tables(2))
+    with pytest.raises(SettingsError, match="2 or more"):
+        next(execute(planned("independent", intervals="no"), source(), insecure_noise_seed=1).tables(1))

@@ -1,0 +1,98 @@
+"""The error table: pooled quantiles, their lookup, and what a stranger may put into the file."""
+
+import json
+
+import numpy as np
+import pytest
+
+from dprap.errors import SettingsError
+from dprap.release.intervals.basis import Basis
+from dprap.release.intervals.error_table import (
+    ErrorClass,
+    ErrorTable,
+    Kind,
+    read_error_table,
+    table_of_samples,
+)
+
+CLASS = ErrorClass(Kind.CELL, 2, Basis.MEASURED)
+
+
+def made(widening=None):
+    rng = np.random.default_rng(0)
+    sizes = 2.0 ** rng.uniform(0, 14, 60_000)
+    stddev = 10 + np.sqrt(sizes)
+    samples = {CLASS: (sizes, np.abs(stddev * rng.standard_normal(len(sizes))))}
+    return table_of_samples([samples, samples], widening or {})
+
+
+def test_half_widths_are_quantiles_of_the_errors_at_each_size_and_level():
+    table = made()
+    sizes = np.array([4.0, 100.0, 5_000.0])
+    for level, z in ((0.95, 1.96), (0.8, 1.2816), (0.85, 1.4395)):
+        found = table.half_widths(Kind.CELL, 2, Basis.MEASURED, sizes, level)
+        # an octave of sizes is taken together, over which the spread grows by up to a fifth
+        np.testing.assert_allclose(found, z * (10 + np.sqrt(sizes)), rtol=0.12)
+
+
+def test_surprises_widen_the_sizes_they_were_seen_at():
+    factors = np.ones(24)
+    factors[8:] = 3.0
+    plain, wide = made(), made({Basis.MEASURED: factors})
+    sizes = np.array([8.0, 4_000.0])
+    ratio = wide.half_widths(Kind.CELL, 2, Basis.MEASURED, sizes, 0.95) / plain.half_widths(
+        Kind.CELL, 2, Basis.MEASURED, sizes, 0.95
+    )
+    np.testing.assert_allclose(ratio, [1.0, 3.0], rtol=1e-6)
+
+
+def test_a_class_without_errors_takes_those_of_a_weaker_one_and_never_of_a_stronger_one():
+    table = made()
+    assert table.curve(Kind.CELL, 1, Basis.MEASURED) is not None
+    assert table.curve(Kind.CELL, 3, Basis.MEASURED) is None
+    assert table.curve(Kind.CELL, 2, Basis.MODEL) is None
+    assert table.half_widths(Kind.MEAN, 2, Basis.MEASURED, np.ones(1), 0.95) is None
+
+
+@pytest.mark.parametrize("level", [0.0, 0.49, 0.995, 1.0, float("nan")])
+def test_levels_that_were_not_calibrated_are_refused(level):
+    with pytest.raises(SettingsError, match=r"between 0\.5 and 0\.99"):
+        made().half_widths(Kind.CELL, 2, Basis.MEASURED, np.ones(1), level)
+
+
+def test_a_table_is_read_back_as_it_was(tmp_path):
+    table = made()
+    table.save(tmp_path / "intervals.json")
+    assert read_error_table(tmp_path / "intervals.json") == table
+    assert read_error_table(tmp_path / "none.json") is None
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda plain: plain["curves"][0]["quantiles"].pop(),
+        lambda plain: plain["curves"][0]["quantiles"][0].reverse(),
+        lambda plain: plain["curves"][0]["sizes"].reverse(),
+        lambda plain: plain["curves"][0]["sizes"].__setitem__(0, -1),
+        lambda plain: plain["curves"][0]["quantiles"][0].__setitem__(0, 1e300),
+        lambda plain: plain["curves"][0].__setitem__("basis", "guessed"),
+        lambda plain: plain.__setitem__("curves", plain["curves"] * 100),
+        lambda plain: plain.__setitem__("more", 1),
+        lambda plain: plain.__setitem__("format_version", 2),
+    ],
+)
+def test_a_damaged_table_is_refused(tmp_path, damage):
+    plain = made().model_dump(mode="json")
+    damage(plain)
+    path = tmp_path / "intervals.json"
+    path.write_text(json.dumps(plain))
+    with pytest.raises(ValueError, match=r"intervals\.json"):
+        read_error_table(path)
+
+
+def test_infinities_are_refused(tmp_path):
+    path = tmp_path / "intervals.json"
+    path.write_text('{"format_version": 1, "replicates": 1, "curves": [], "x": Infinity}')
+    with pytest.raises(ValueError, match=r"intervals\.json"):
+        read_error_table(path)
+    assert isinstance(made(), ErrorTable)

@@ -1,0 +1,120 @@
+"""What the mechanism buys in extreme regimes: one marginal, nothing but columns, weights and targets."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tests.mechanisms.adaptive.test_adaptive import DOMAIN, FAST, RELATIONS, curator, source
+
+from dprap.accounting import Measurement, Neighbors
+from dprap.domain import Domain
+from dprap.evaluate import evaluate
+from dprap.mechanisms.adaptive import AdaptiveSettings, Rules, run
+from dprap.mechanisms.adaptive.column_estimate import estimate_column
+from dprap.mechanisms.adaptive.evidence import first_evidence
+from dprap.mechanisms.adaptive.spending import (
+    Choose,
+    MeasureColumns,
+    MeasureOne,
+    MeasureWorkload,
+    shares_of_columns,
+    spending,
+    walk,
+)
+from dprap.queries import Marginal
+from dprap.workload import Workload, all_kway, weighted
+
+
+def steps_of(workload, *, records, rho=Fraction(1, 100), settings=FAST, public=False):
+    taken = []
+
+    def take(step):
+        taken.append(step)
+        return float(records)
+
+    walk(spending(workload, settings, rho=rho, neighbors=Neighbors(), public=public), take)
+    return taken
+
+
+@pytest.mark.parametrize("neighbors", RELATIONS, ids=str)
+def test_one_marginal_that_answers_the_workload_gets_nearly_everything(neighbors):
+    workload = Workload(DOMAIN, (Marginal(("a", "b")), Marginal(("b",))))
+    keeper = curator(neighbors)
+    result = run(keeper, workload, FAST, seed=0)
+    assert keeper.spent == keeper.budget.rho
+    assert len(result.measurements[-1].marginal.columns) == 2
+    assert result.measurements[-1].rho > 0.9 * float(keeper.budget.rho)
+    # The noise of a cell, 13 or 9 counts of 4,000: without shrinking or fitting, a maximum of about three times that.
+    assert evaluate(source(), workload, result).max < 5 * result.measurements[-1].stddev_counts / 4000
+    assert result.relaxed.weights.sum() == pytest.approx(1, abs=1e-5)
+
+
+def test_a_public_table_or_a_second_marginal_needs_rows_that_are_fitted():
+    pair = Workload(DOMAIN, (Marginal(("a", "b")),))
+    assert any(isinstance(step, MeasureOne) for step in steps_of(pair, records=4000))
+    assert not any(isinstance(step, MeasureOne) for step in steps_of(pair, records=4000, public=True))
+    assert not any(isinstance(step, MeasureOne) for step in steps_of(all_kway(DOMAIN, 2), records=4000))
+
+
+def test_where_noise_hides_pairs_the_columns_get_everything_and_rows_are_their_product():
+    few, many = (steps_of(all_kway(DOMAIN, 2), records=records) for records in (60, 60_000))
+    assert [type(step) for step in few if step.rho] == [MeasureColumns]
+    assert any(isinstance(step, Choose) for step in many)
+    keeper = curator(RELATIONS[0], epsilon=0.01)
+    result = run(keeper, all_kway(DOMAIN, 2), FAST, seed=0)
+    assert keeper.spent == keeper.budget.rho
+    assert result.relaxed.rows == 1
+
+
+def test_columns_that_noise_hides_are_shrunk_to_equal_shares_and_others_stay():
+    counts = np.array([9_000, 1_000])
+    clear = estimate_column(counts, 1.0, 10_000.0, Rules())
+    hidden = estimate_column(counts, 1e6, 10_000.0, Rules())
+    np.testing.assert_allclose(clear.shares, [0.9, 0.1], atol=1e-4)
+    np.testing.assert_allclose(hidden.shares, [0.5, 0.5], atol=1e-3)
+
+
+def test_cells_below_the_noise_stay_with_the_columns_and_cells_above_it_are_believed():
+    expected = np.full(2_000, 5.0)
+    expected[:2] = 3_000
+    noisy = expected + np.random.default_rng(0).normal(0, 100, 2_000)
+    noisy[:2] += [2_000, -2_000]
+    (evidence,) = first_evidence([Measurement(Marginal(("a",)), noisy, 100.0, 0.1)], [expected])
+    counts = evidence.posterior_counts(0.1)
+    assert counts.sum() == pytest.approx(expected.sum())
+    # Five standard deviations of noise.
+    assert np.abs(counts[:2] - [5_000, 1_000]).max() < 500
+    assert np.abs(counts[2:] - 5).mean() < 2.5
+
+
+def test_a_column_that_no_query_asks_about_gets_less_than_any_other_of_its_size():
+    domain = Domain.of(dict.fromkeys("abcd", 10))
+    shares = shares_of_columns(all_kway(Domain.of(dict.fromkeys("abcd", 10)), 2), Rules())
+    assert shares == pytest.approx([0.25] * 4)
+    asked = Workload(domain, (Marginal(("a", "b")), Marginal(("a", "c")), Marginal(("b", "c"))))
+    a, b, c, outside = shares_of_columns(asked, Rules())
+    assert a == b == c > 3 * outside > 0
+    assert a + b + c + outside == pytest.approx(1)
+
+
+def test_weights_of_the_workload_count_in_choosing_and_in_the_sweep():
+    domain = Domain.of(dict.fromkeys("abcd", 3))
+    workload = weighted(domain, [(Marginal(("a", "b")), 8.0), (Marginal(("b", "c")), 1.0), (Marginal(("c", "d")), 1.0)])
+    steps = steps_of(workload, records=1_000_000)
+    (pool,) = {id(step.pool): step.pool for step in steps if isinstance(step, Choose)}.values()
+    assert pool.importance_of["a", "b"] == 1
+    assert pool.importance_of["c", "d"] == 1 / 8
+    (sweep,) = (step for step in steps if isinstance(step, MeasureWorkload))
+    assert dict(zip(sweep.marginals, sweep.shares, strict=True))[Marginal(("a", "b"))] == 1
+    assert min(sweep.shares) == pytest.approx(1 / 4)
+
+
+def test_relations_of_a_target_are_candidates_and_count_more():
+    domain = Domain.of(dict.fromkeys("abcd", 3))
+    workload = Workload(domain, (Marginal(("a", "b")), Marginal(("b", "c"))))
+    settings = AdaptiveSettings(targets=("d",))
+    steps = steps_of(workload, records=20_000, settings=settings)
+    pool = next(step.pool for step in steps if isinstance(step, Choose))
+    assert {Marginal(("a", "d")), Marginal(("b", "c", "d"))} <= set(pool.closure)
+    assert pool.importance_of["a", "d"] == 1
+    assert pool.importance_of["a", "b"] == Rules().beside_target

@@ -1,0 +1,368 @@
+"""Paid discovery: thresholds, sensitivity, hostile values, replay, and runs that stop anywhere."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from tests.privacy.hostile_values import BERLIN, Label, Liar
+
+import dprap
+from dprap.accounting import Accounting, Budget, Neighbors, Relation
+from dprap.encoding import encode
+from dprap.errors import BudgetError, DataError, LedgerError, SchemaError, SettingsError
+from dprap.privacy import Curator, Ledger, read_ledger
+from dprap.privacy.discovery import log_tail, threshold_for
+from dprap.privacy.person_bound import PersonColumn, bound_mask
+from dprap.runs.discover import discover, open_for_discovery
+from dprap.runs.options import RunOptions
+from dprap.schema import Schema
+from dprap.schema.discover import LONGEST_TEXT, MOST_VALUES, is_candidate, listed_column
+from dprap.sources.values import open_discovery
+
+ZIP = Schema.of({"columns": {"zip": {"type": "categorical", "domain": "discover"}}})
+RELATIONS = [Neighbors(relation, rows) for relation in Relation for rows in (1, 3)]
+
+
+def tail(stddev, at_least):
+    """P(N ≥ m) by adding weights up."""
+    reach = int(40 * stddev) + 2
+    weights = {x: math.exp(-(x**2) / (2 * stddev**2)) for x in range(-reach, reach + 1)}
+    return math.fsum(weights[x] for x in range(at_least, reach + 1)) / math.fsum(weights.values())
+
+
+@pytest.mark.parametrize("stddev", [0.3, 0.7, 1.0, 3.0, 17.3, 200.0])
+def test_the_bound_on_the_tail_is_one_and_is_near(stddev):
+    for at_least in (1, 2, int(3 * stddev) + 1, int(6 * stddev) + 1):
+        exact = tail(stddev, at_least)
+        if exact > 1e-300:
+            assert exact <= math.exp(log_tail(stddev, at_least)) * (1 + 1e-9)
+            if at_least > 2 * stddev:
+                assert math.exp(log_tail(stddev, at_least)) <= 1.3 * exact
+
+
+@pytest.mark.parametrize("neighbors", RELATIONS, ids=str)
+@pytest.mark.parametrize(("stddev", "delta"), [(1.5, 1e-6), (40.0, 1e-10), (700.0, 1e-14)])
+def test_thresholds_are_the_smallest_that_the_argument_allows(neighbors, stddev, delta):
+    rows = neighbors.max_rows_per_person
+    threshold = threshold_for(stddev, delta, neighbors)
+    assert rows * tail(stddev, threshold - rows) <= delta
+    # no more than what the bound, within 1.3 of the tail, gives away
+    assert rows * tail(stddev, threshold - rows - 1 - math.ceil(stddev / 10)) > delta
+
+
+def curator_of(source, *, rho_share, threshold_delta, delta, neighbors, ledger=None, run=None):
+    budget, _ = Budget.of(epsilon=1.0, delta=delta).split(rho_share, threshold_delta=threshold_delta)
+    return Curator(source, budget=budget, neighbors=neighbors, ledger=ledger, run=run)
+
+
+@pytest.mark.parametrize("neighbors", RELATIONS, ids=str)
+def test_values_that_one_person_has_are_published_as_rarely_as_delta_says(neighbors):
+    """Many values stand for many tables with one such value. False alarms below 1e-8: 6 standard deviations each way."""
+    rows, many, delta = neighbors.max_rows_per_person, 20_000, 0.09
+    frame = pd.DataFrame({"zip": np.repeat([f"v{number}" for number in range(many)], rows)})
+    source = open_discovery(frame, ZIP)
+    budget = Budget.of(epsilon=0.3, delta=0.2).split(0.9, threshold_delta=delta)[0]
+    # the number of records is public under replace, where so large a δ is refused; the sensitivity is what counts here
+    curator = Curator(source, budget=budget, neighbors=Neighbors(Relation.ADD_REMOVE, rows), ledger=None)
+    curator._neighbors = neighbors
+    found = curator.discover_values(["zip"], curator.remaining, delta=delta)[0]
+    allowed = delta / rows
+    assert len(found.values) <= many * allowed + 6 * math.sqrt(many * allowed)
+    expected = many * tail(found.stddev_counts, found.threshold_counts - rows)
+    assert abs(len(found.values) - expected) <= 6 * math.sqrt(expected)
+    assert expected > 0.3 * many * allowed
+    assert found.stddev_counts == pytest.approx(math.sqrt(neighbors.marginal_l2_squared / (2 * found.rho)))
+
+
+@pytest.mark.parametrize("neighbors", RELATIONS, ids=str)
+def test_neighbours_differ_by_no_more_than_the_argument_says(neighbors):
+    generator = np.random.default_rng(5)
+    rows = neighbors.max_rows_per_person
+    reached = 0.0
+    for _ in range(60):
+        values = generator.choice(["a", "b", "c", "d", None], 12).astype(object)
+        other = values.copy()
+        if neighbors.relation is Relation.REPLACE:
+            other[:rows] = generator.choice(["a", "z", None])
+        else:
+            other = other[rows:]
+        one, two = (
+            dict(zip(*open_discovery(pd.DataFrame({"zip": each}), ZIP).present("zip"), strict=True))
+            for each in (values, other)
+        )
+        change = sum((one.get(value, 0) - two.get(value, 0)) ** 2 for value in {*one, *two})
+        assert change <= neighbors.marginal_l2_squared
+        reached = max(reached, change / neighbors.marginal_l2_squared)
+        for here, there in ((one, two), (two, one)):
+            alone = [value for value in here if value not in there]
+            assert len(alone) <= rows
+            assert all(here[value] <= rows for value in alone)
+    assert reached > 0.5
+
+
+def test_records_beyond_the_bound_do_not_count():
+    frame = pd.DataFrame({"zip": ["x"] * 50 + ["y"] * 2, "who": ["eve"] * 50 + ["ann", "bob"]})
+    drop = bound_mask(Neighbors(Relation.ADD_REMOVE, 2), PersonColumn("who", "drop"))
+    source = open_discovery(frame, ZIP, person_column="who", kept=drop)
+    assert source.present("zip")[0] == ["x", "y"]
+    assert source.present("zip")[1].tolist() == [2, 2]
+    refuse = bound_mask(Neighbors(Relation.REPLACE, 2), PersonColumn("who"))
+    with pytest.raises(DataError, match="somebody has more than"):
+        open_discovery(frame, ZIP, person_column="who", kept=refuse)
+    with pytest.raises(SettingsError, match="person column"):
+        bound_mask(Neighbors(Relation.REPLACE, 2), None)
+
+
+HOSTILE = [
+    "x" * 100_000, "x" * (LONGEST_TEXT + 1), b"bytes", "\ud800", 10**400, -(10**19), float("nan"), float("inf"), True,
+    None, Liar(), "nul\0", "other", "(other)", "(none)", "", " ", "é\u202e", "'; DROP TABLE", "=1+1", (1, 2), 1.5,
+    Label("label"), pd.Timestamp("2020-01-01", tz=BERLIN), np.int64(7), "7",
+]  # fmt: skip
+
+
+def test_hostile_values_end_in_a_schema_that_reads_them():
+    frame = pd.DataFrame({"zip": pd.Series(HOSTILE * 400, dtype=object), "n": pd.Series(HOSTILE * 400, dtype=object)})
+    schema = Schema.of(
+        {
+            "columns": {
+                "zip": {"type": "categorical", "domain": "discover", "nullable": False},
+                "n": {"type": "number", "domain": "discover"},
+            }
+        }
+    )
+    wanted = open_for_discovery(frame, schema, RunOptions(epsilon=2.0, discover_share=0.9), lambda *_: None)
+    found = discover(wanted, ledger=None, run=None)
+    values = found.columns["zip"].values
+    assert {"nul\0", "other", "(other)", "7", "'; DROP TABLE"} <= set(values)
+    assert all(is_candidate(value) for value in values)
+    assert found.columns["zip"].other not in values
+    assert Schema.of(found.as_mapping()) == found
+    assert found.is_total
+    codes = encode(frame, found)
+    assert codes.rows == len(frame)
+    with pytest.raises(SchemaError, match="text or integers"):
+        open_discovery(pa.table({"zip": pa.array([1.5])}), ZIP)
+    with pytest.raises(SchemaError, match="binary"):
+        open_discovery(pa.table({"zip": pa.array([b"x"])}), ZIP)
+
+
+def test_typed_integers_are_integers_and_texts_are_texts(tmp_path):
+    numbers = pa.table({"zip": pa.array([10115, 2**63 + 5, 5] * 300, pa.uint64())})
+    options = RunOptions(epsilon=2.0, discover_share=0.9)
+    found = discover(open_for_discovery(numbers, ZIP, options, lambda *_: None), ledger=None, run=None)
+    assert found.columns["zip"].values == (5, 10115)
+    assert found.columns["zip"].other == -1
+    assert encode(numbers, found).rows == 900
+    path = tmp_path / "t.csv"
+    path.write_text("zip\n" + "00501\n501\n" * 400)
+    found = discover(open_for_discovery(path, ZIP, options, lambda *_: None), ledger=None, run=None)
+    assert found.columns["zip"].values == ("00501", "501")
+
+
+def test_only_what_reaches_the_threshold_leaves():
+    frame = pd.DataFrame({"zip": [*["common"] * 5000, *(f"person {number}" for number in range(300))]})
+    wanted = open_for_discovery(frame, ZIP, RunOptions(epsilon=1.0), lambda *_: None)
+    found = discover(wanted, ledger=None, run=None)
+    assert found.columns["zip"].values == ("common",)
+    paid = found.discovered["zip"]
+    assert paid.rho == pytest.approx(float(wanted.budget.rho))
+    assert paid.delta <= wanted.budget.threshold_delta
+    nothing = discover(
+        open_for_discovery(frame[5000:], ZIP, RunOptions(epsilon=1.0), lambda *_: None), ledger=None, run=None
+    )
+    assert nothing.columns["zip"].values == ("(none)",)
+    assert encode(frame, nothing).column("zip").tolist() == [1] * len(frame)
+
+
+def test_bounds_hold_nearly_all_records():
+    generator = np.random.default_rng(2)
+    frame = pd.DataFrame(
+        {"pay": np.round(generator.lognormal(10, 0.8, 20_000), 2), "delta": generator.normal(0, 30, 20_000)}
+    )
+    schema = Schema.of({"columns": {name: {"type": "number", "domain": "discover"} for name in frame}})
+    wanted = open_for_discovery(frame, schema, RunOptions(epsilon=1.0), lambda *_: None)
+    assert wanted.budget.threshold_delta == 0
+    found = discover(wanted, ledger=None, run=None)
+    for name, column in found.columns.items():
+        assert ((frame[name] < column.min) | (frame[name] > column.max)).mean() <= 0.01
+        assert column.max <= 100 * frame[name].max()
+    assert found.columns["pay"].min >= 0
+
+
+def test_one_promise_covers_discovery_and_the_run():
+    whole = Budget.of(epsilon=1.0, delta=1e-9)
+    first, rest = whole.split(0.2, threshold_delta=1e-10)
+    assert first.rho + rest.rho == first.whole_rho == rest.whole_rho < whole.rho
+    assert (rest.epsilon, rest.delta) == (1.0, 1e-9)
+    # the rest alone is small enough for zCDP's conversion, the whole is not: picks must be priced by the whole
+    assert rest.rho < Budget.of(epsilon=1.0, delta=9e-10, accounting=Accounting.TIGHT).rho
+    assert rest.proof is Accounting.EXACT
+    charge = rest.rho / 10
+    assert rest.pick_rho(charge) < charge
+    with pytest.raises(BudgetError):
+        Budget(1.0, 1e-9, whole.rho, Accounting.EXACT, threshold_delta=1e-10)
+    with pytest.raises(BudgetError):
+        Budget(1.0, 1e-9, rest.rho, Accounting.EXACT, other_rho=first.rho * 2, threshold_delta=1e-10)
+    with pytest.raises(BudgetError):
+        whole.split(0.2, threshold_delta=1e-9)
+
+
+def test_thresholds_take_no_more_of_delta_than_was_set_apart():
+    source = open_discovery(pd.DataFrame({"zip": ["a"] * 9}), ZIP)
+    curator = curator_of(source, rho_share=0.5, threshold_delta=1e-10, delta=1e-9, neighbors=Neighbors())
+    with pytest.raises(BudgetError, match="more of delta"):
+        curator.discover_values(["zip"], curator.remaining / 2, delta=2e-10)
+    curator.discover_values(["zip"], curator.remaining / 2, delta=1e-10)
+    with pytest.raises(BudgetError, match="more of delta"):
+        curator.discover_values(["zip"], curator.remaining, delta=1e-10)
+
+
+def test_what_cannot_be_discovered_is_refused_before_anything_is_spent(tmp_path):
+    frame = pd.DataFrame({"zip": ["a"] * 99, "b": [1] * 99})
+    with pytest.raises(SettingsError, match="in memory and in files alone"):
+        open_discovery("postgresql://host/db", ZIP)
+    with pytest.raises(SchemaError, match="not in the schema"):
+        open_discovery(frame, ZIP)
+    with pytest.raises(SchemaError, match="domain: discover"):
+        dprap.plan(ZIP, epsilon=1.0, records=99)
+    with pytest.raises(SchemaError, match="is a boolean column"):
+        Schema.of({"columns": {"b": {"type": "boolean"}}}).asking_for(["b"])
+    ledger = tmp_path / "ledger.jsonl"
+    known = {
+        "columns": {"zip": {"type": "categorical", "domain": "discover"}, "b": {"type": "integer", "min": 2, "max": 3}}
+    }
+    for given in ({}, {"discover_share": 1.5}, {"method": "nonsense"}):
+        with pytest.raises((DataError, SettingsError, BudgetError)):
+            dprap.synthesize(frame, known, epsilon=1.0, ledger=ledger, **given)
+    assert not ledger.exists()
+    with pytest.raises(BudgetError, match="left of its cap"):
+        synthesize(small_table(), tmp_path, ledger_cap_rho=0.05)  # enough for discovery, not for the run after it
+    assert not read_ledger(ledger).runs
+
+
+SCHEMA = {
+    "columns": {
+        "zip": {"type": "categorical", "domain": "discover"},
+        "sex": {"type": "categorical", "values": ["f", "m"]},
+        "pay": {"type": "integer", "domain": "discover"},
+    }
+}
+
+
+def small_table():
+    generator = np.random.default_rng(3)
+    return pd.DataFrame(
+        {
+            "zip": generator.choice(["A", "B", "C"], 3000, p=[0.6, 0.39, 0.01]),
+            "sex": generator.choice(["f", "m"], 3000),
+            "pay": generator.integers(1000, 9000, 3000),
+        }
+    )
+
+
+def synthesize(table, folder, **more):
+    return dprap.synthesize(
+        table,
+        SCHEMA,
+        epsilon=2.0,
+        discover_share=0.5,
+        method="independent",
+        intervals="no",
+        out=folder / "out",
+        ledger=folder / "ledger.jsonl",
+        **more,
+    )
+
+
+class Stopped(BaseException):
+    """The process ends here."""
+
+
+@pytest.mark.parametrize("verb", ["charge", "store", "finish"])
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("nth", [0, 1])
+def test_a_run_that_stops_in_discovery_spends_and_draws_nothing_twice(tmp_path, monkeypatch, verb, after, nth):
+    table, honest, calls = small_table(), getattr(Ledger, verb), []
+
+    def stopping(self, *arguments):
+        calls.append(verb)
+        if len(calls) - 1 == nth and not after:
+            raise Stopped
+        result = honest(self, *arguments)
+        if len(calls) - 1 == nth:
+            raise Stopped
+        return result
+
+    monkeypatch.setattr(Ledger, verb, stopping)
+    with pytest.raises(Stopped):
+        synthesize(table, tmp_path)
+    monkeypatch.undo()
+    ledger = tmp_path / "ledger.jsonl"
+    stored = {} if not ledger.exists() else _results(ledger)
+    if verb == "charge" and nth == 0 and not after:
+        assert not ledger.exists()  # nothing was spent, so there is nothing to resume
+        return
+    release = dprap.resume(tmp_path / "out", table=table)
+    again = _results(ledger)
+    assert all((again[name] == content) for name, content in stored.items())
+    state = read_ledger(ledger)
+    assert len(state.runs) == 2
+    assert state.spent_rho <= sum((run.planned_rho for run in state.runs.values()), Fraction(0))
+    assert all(run.done for run in state.runs.values())
+    first = next(name for name in state.runs if name.endswith(".discovery"))
+    assert [charge["verb"] for charge in state.runs[first].charges.values()] == ["discover_values", "measure"]
+    assert set(release.schema.discovered) == {"zip", "pay"}
+    assert release.privacy.discovery_rho == pytest.approx(release.privacy.rho_planned / 2)
+    assert state.threshold_delta == pytest.approx(release.privacy.delta / 10)
+
+
+def _results(ledger):
+    folder = ledger.with_name(ledger.name + ".results")
+    return {file.name: file.read_bytes() for file in folder.glob("*.npz")}
+
+
+def test_a_run_is_not_resumed_on_other_values(tmp_path, monkeypatch):
+    table = small_table()
+    monkeypatch.setattr(Ledger, "finish", lambda *_: (_ for _ in ()).throw(Stopped))
+    with pytest.raises(Stopped):
+        synthesize(table, tmp_path)
+    monkeypatch.undo()
+    table.loc[0, "zip"] = "Z"
+    with pytest.raises(LedgerError, match="other data"):
+        dprap.resume(tmp_path / "out", table=table)
+
+
+def test_neighbours_with_equal_noisy_results_look_alike(tmp_path, monkeypatch, capfd):
+    """Recorded on a table, replayed on one with a value that only one person has and a wage beyond all others."""
+    table, honest, tape = small_table(), Ledger.store, []
+    other = table.copy()
+    other.loc[7, ["zip", "pay"]] = ["only Eve's", 10**9]
+    shown = []
+    for name, each in (("first", table), ("second", other)):
+        (tmp_path / name).mkdir()
+        results = iter(list(tape))
+
+        def store(self, run, step, arrays, results=results, name=name):
+            arrays = arrays if name == "first" else next(results)
+            tape.append(arrays)
+            honest(self, run, step, arrays)
+
+        monkeypatch.setattr(Ledger, "store", store)
+        release = synthesize(each, tmp_path / name, run="run")
+        state = read_ledger(tmp_path / name / "ledger.jsonl")
+        events = [charge["event"] for run in state.runs.values() for charge in run.charges.values()]
+        published = pd.read_parquet(tmp_path / name / "out" / "synthetic.parquet")
+        shown.append((release.schema.as_mapping(), release.privacy, events, published.to_csv(), capfd.readouterr().out))
+        assert b"only Eve" not in b"".join(file.read_bytes() for file in (tmp_path / name).rglob("*") if file.is_file())
+    assert shown[0] == shown[1]
+
+
+def test_labels_for_the_rest_are_never_values():
+    column = ZIP.discover["zip"]
+    assert listed_column(column, [-1, -2, 5], whole=True)["other"] == -3
+    assert listed_column(column, [], whole=True) == {**column.declared, "values": [0], "other": -1}
+    many = [str(number) for number in range(MOST_VALUES)]
+    Schema.of({"columns": {"zip": listed_column(column, many, whole=False)}})

@@ -1,0 +1,123 @@
+"""Questions about numbers are answered as the table drawn from the same release would."""
+
+import numpy as np
+import pytest
+
+from dprap import synthesize
+from dprap.errors import WorkloadError
+from dprap.release.statistics_answers import Figures, answer
+from dprap.schema import Schema
+
+SCHEMA = Schema.of(
+    {
+        "columns": {
+            "income": {"type": "number", "min": 0, "max": 50_000, "decimals": 2, "nullable": True},
+            "age": {"type": "integer", "min": 18, "max": 97, "width": 10},
+            "hired": {"type": "date", "min": "2015-01-01", "max": "2024-12-31"},
+            "region": {"type": "categorical", "values": ["North", "South"]},
+        }
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def release():
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    age = rng.integers(18, 98, 4000)
+    income = np.where(rng.random(4000) < 0.2, 0, np.exp(rng.normal(8.5, 0.6, 4000)) + 50 * age).clip(0, 50_000).round(2)
+    hired = np.datetime64("2015-01-01") + rng.integers(0, 3600, 4000).astype("m8[D]")
+    region = np.where(age > 50, "North", rng.choice(["North", "South"], 4000))
+    table = pd.DataFrame({"income": income, "age": age, "hired": hired.astype("M8[s]"), "region": region})
+    table.loc[:99, "income"] = np.nan
+    return synthesize(table, SCHEMA, epsilon=5.0, kway=2, insecure_noise_seed=0)
+
+
+@pytest.fixture(scope="module")
+def drawn(release):
+    """So many rows that a share has a standard error of .001; the tolerances below are ten of them, or more."""
+    return release.table(200_000, seed=5)
+
+
+def value(release, question):
+    found = answer(release, question)
+    assert isinstance(found, Figures)
+    return found.all.value
+
+
+def test_statistics_are_those_of_a_long_table(release, drawn):
+    pays = drawn[drawn.income > 0]
+    assert value(release, "mean income") == pytest.approx(drawn.income.mean(), rel=0.02)
+    assert value(release, "stddev income where income > 0") == pytest.approx(pays.income.std(), rel=0.03)
+    assert value(release, "variance of age") == pytest.approx(drawn.age.var(), rel=0.03)
+    assert value(release, "median income") == pytest.approx(drawn.income.median(), rel=0.04)
+    assert value(release, "quantile 0.9 of income") == pytest.approx(drawn.income.quantile(0.9), rel=0.04)
+    scale = release.rows / 200_000
+    assert value(release, "sum income where region = North") == pytest.approx(
+        scale * drawn[drawn.region == "North"].income.sum(), rel=0.03
+    )
+    both = drawn.dropna()
+    wanted = both.age.corr(both.income)
+    assert value(release, "correlation of age and income where income is not null") == pytest.approx(wanted, abs=0.03)
+
+
+def test_groups_and_conditions(release, drawn):
+    found = answer(release, "mean income by region where age >= 58")
+    wanted = drawn[drawn.age >= 58].groupby("region").income.mean()
+    assert [figure.values[0] for figure in found.figures] == ["North", "South"]
+    assert found.figures[0].value == pytest.approx(wanted["North"], rel=0.03)
+    assert found.cut == ()
+    cut = answer(release, "mean income where income in 3000..3999 or income > 9000")
+    inside = drawn[drawn.income.between(3000, 3999) | (drawn.income > 9000)]
+    assert cut.all.value == pytest.approx(inside.income.mean(), rel=0.05)
+    assert cut.cut == ("income",)
+    assert "interpolated" in cut.lines()[-1]
+
+
+def test_counts_histograms_and_dates(release, drawn):
+    counted = answer(release, "count by region where age >= 58")
+    assert counted.count == pytest.approx((drawn.age >= 58).mean() * release.rows, rel=0.03)
+    bars = answer(release, "histogram income by region")
+    assert sum(bar.value for bar in bars.figures) == pytest.approx(2.0)
+    day = answer(release, "mean hired").all
+    assert day.text.startswith("2019") or day.text.startswith("2020")
+    assert "2,0" not in day.text
+
+
+@pytest.mark.parametrize(
+    ("question", "says"),
+    [
+        ("mean region", "holds no numbers"),
+        ("mean", "takes one column"),
+        ("mean income age", "takes one column"),
+        ("sum hired", "holds dates"),
+        ("quantile of income", "level first"),
+        ("quantile 1.5 of income", "between 0 and 1"),
+        ("mean income by income", "names a column twice"),
+        ("mean income where", "ends after where"),
+        ("mean income by", "no column after by"),
+        ("correlation income", "takes two columns"),
+        ("mean wages", "not in the schema"),
+    ],
+)
+def test_bad_questions_are_refused(release, question, says):
+    with pytest.raises(WorkloadError, match=says):
+        answer(release, question)
+
+
+def test_a_column_called_like_a_statistic_is_a_column(release):
+    from dprap.release.statistics_language import parse_statistic
+
+    schema = Schema.of({"columns": {"mean": {"type": "integer", "min": 0, "max": 9}}})
+    assert parse_statistic("mean >= 3", schema) is None
+    assert parse_statistic("mean of mean", schema).columns == ("mean",)
+
+
+def test_a_method_without_rows_answers_what_it_published(release):
+    import pandas as pd
+
+    table = pd.DataFrame({"x": np.arange(100) % 10, "g": np.arange(100) % 2})
+    schema = {"columns": {"x": {"type": "integer", "min": 0, "max": 9}, "g": {"type": "integer", "min": 0, "max": 1}}}
+    found = synthesize(table, schema, epsilon=100.0, delta=1e-6, kway=2, method="gaussian", insecure_noise_seed=0)
+    assert answer(found, "mean x by g").all.value == pytest.approx(4.5, abs=0.3)

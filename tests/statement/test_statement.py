@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+from tests.release.made import made_release
+from tests.statement.registry_schema import REGISTRY_SCHEMA
+
+from dprap.errors import SettingsError
+from dprap.report.guarantee_texts import LANGUAGES, beliefs, language, plain_guarantee
+from dprap.statement import About, statement_of, write_statement
+from dprap.statement.dictionary import croissant, data_package
+
+ABOUT = About(
+    title="Register of employees",
+    curator="Office of Examples",
+    curator_type="Government",
+    intended_use="Teaching",
+    region="Nowhere",
+    sector="Government",
+    author="A. Steward",
+    license="CC-BY-4.0",
+    url="https://example.org/register",
+)
+
+
+def test_the_registry_entry_is_valid_and_says_what_the_release_says() -> None:
+    release = made_release()
+    entry = statement_of(release, ABOUT)["registry"]
+    jsonschema.Draft7Validator(REGISTRY_SCHEMA, format_checker=jsonschema.FormatChecker()).validate(entry)
+    loss = entry["deployment"]["privacy_loss"]
+    assert loss["privacy_parameters"]["epsilon"] == release.privacy.epsilon
+    assert loss["privacy_parameters"]["delta"] == release.privacy.delta
+    assert loss["number_of_privacy_units"] == release.rows
+    assert entry["url_slug"].startswith("register-of-employees-office-of-examples-")
+
+
+def test_an_entry_is_never_made_up() -> None:
+    release = made_release()
+    assert statement_of(release)["registry"] is None
+    assert About().missing == ["title", "curator", "curator_type", "intended_use", "region", "author"]
+    with pytest.raises(SettingsError, match="curator_type must be one of"):
+        About(curator_type="Club")
+    with pytest.raises(SettingsError, match="no entry 'titel'"):
+        About.of({"titel": "x"})
+    with pytest.raises(SettingsError, match="must be text"):
+        About.of({"title": 3})
+
+
+def test_person_bounds_and_neighbours_reach_every_paper() -> None:
+    release = made_release()
+    privacy = replace(release.privacy, max_rows_per_person=5, relation="add-remove")
+    found = statement_of(replace(release, privacy=privacy), ABOUT)
+    loss = found["registry"]["deployment"]["privacy_loss"]
+    assert loss["privacy_unit"] == "Person"
+    assert "adding or removing all records of one person, at most 5" in loss["privacy_unit_details"]
+    assert "number_of_privacy_units" not in loss
+    text = json.dumps(found["sections"])
+    assert "at most 5" in text
+    assert "The number of records is protected." in text
+    units = [each["answer"] for each in found["nist_sp_800_226"] if each["layer"] == "Unit of privacy"]
+    assert any("Unbounded" in answer for answer in units)
+
+
+def test_seeded_noise_is_said_first() -> None:
+    release = made_release()
+    found = statement_of(replace(release, privacy=replace(release.privacy, private=False)))
+    assert found["guarantee"].startswith("NOT PRIVATE")
+    guarantee = next(each for each in found["sections"] if each["title"] == "The guarantee")
+    assert guarantee["text"][0].startswith("NOT PRIVATE")
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+@pytest.mark.parametrize("relation", ["replace", "add-remove"])
+@pytest.mark.parametrize("rows", [1, 7])
+def test_every_translation_has_the_same_numbers(code: str, relation: str, rows: int) -> None:
+    privacy = replace(made_release().privacy, epsilon=1.5, delta=1e-6, relation=relation, max_rows_per_person=rows)
+    texts = language(code)
+    said = plain_guarantee(privacy, texts)
+    factor = f"{math.exp(1.5):.2f}"
+    assert said.count(factor.replace(".", texts.decimal)) == 2
+    assert f"1{texts.thousands}000{texts.thousands}000" in said
+    assert (re.search(r"\b7\b", said) is not None) == (rows == 7)
+    assert "{" not in said
+    other = plain_guarantee(replace(privacy, relation="replace" if relation == "add-remove" else "add-remove"), texts)
+    assert other != said
+    assert [len(row) for row in beliefs(privacy, texts)] == [2, 2, 2, 2]
+
+
+def test_an_unknown_language_names_those_there_are() -> None:
+    with pytest.raises(SettingsError, match="en, de, fr, es"):
+        language("la")
+
+
+def test_metadata_name_every_column_once() -> None:
+    release = made_release()
+    names = list(release.schema.columns)
+    package = data_package(release, ABOUT, table="synthetic.csv")
+    assert [field["name"] for field in package["resources"][0]["schema"]["fields"]] == names
+    assert package["resources"][0]["format"] == "csv"
+    fields = croissant(release, ABOUT, table="synthetic.csv")["recordSet"][0]["field"]
+    assert [field["name"] for field in fields] == names
+    assert {field["source"]["fileObject"]["@id"] for field in fields} == {"synthetic.csv"}
+
+
+def test_the_papers_are_written_and_escaped(tmp_path: Path) -> None:
+    about = replace(ABOUT, title="<script>x</script>")
+    files = write_statement(made_release(), tmp_path / "papers", about, language="de")
+    assert {path.name for path in files} == {
+        "statement.html", "statement.json", "datapackage.json", "croissant.json", "registry.yaml",
+    }  # fmt: skip
+    page = (tmp_path / "papers" / "statement.html").read_text()
+    assert "<script" not in page
+    assert 'lang="de"' in page
+    assert (
+        yaml.safe_load((tmp_path / "papers" / "registry.yaml").read_text())["deployment"]["basic"]["name"]
+        == about.title
+    )
+    without = write_statement(made_release(), tmp_path / "other")
+    assert "registry.yaml" not in {path.name for path in without}

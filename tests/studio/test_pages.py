@@ -1,0 +1,268 @@
+"""What the pages do to files: the same as the command line, and nothing that was not asked for."""
+
+import json
+import shlex
+
+import pytest
+from tests.studio.conftest import Browser, said
+
+from dprap.accounting.budget import largest_belief
+from dprap.datasets import example_schema
+from dprap.runs.options import RunOptions
+from dprap.runs.outlook import beliefs, cell_outlook, weighted_workload
+from dprap.runs.plan import make_plan
+from dprap.runs.schema_files import ChangedMeanwhileError, change_schema, drop_column, version_of
+from dprap.runs.tables import preview
+from dprap.schema import Schema
+from dprap.studio import commands, forms
+from dprap.studio.views import texts
+
+SAID = texts()["forms"]
+
+
+def schema_of(browser):
+    return Schema.load(browser.folder / "people.schema.yaml")
+
+
+def version(browser):
+    return version_of(browser.folder / "people.schema.yaml")
+
+
+def as_draft(browser):
+    path = browser.folder / "people.schema.yaml"
+    Schema.of(example_schema().as_mapping() | {"draft": True}).save(path)
+
+
+def column_form(browser, position=0, **fields):
+    name = list(schema_of(browser).columns)[position]
+    return {"name": name, "version": version(browser), "do": "save", **fields}
+
+
+def test_a_draft_is_lifted_only_when_every_column_has_somebody_who_vouches(described):
+    as_draft(described)
+    table = described.table
+    assert "14 of 14 columns" in said(described.get(f"{table}/schema"))
+    assert described.post(f"{table}/schema/accept", {"version": version(described)}).status_code == 422
+    assert described.post(f"{table}/schema/vouch", {"version": version(described), "because": " "}).status_code == 422
+    described.post(f"{table}/schema/vouch", {"version": version(described), "because": "a law"})
+    assert "Somebody has vouched" in said(described.get(f"{table}/schema"))
+    # whoever changes a column afterwards takes the word for it back
+    fields = {"type": "integer", "min": "0", "max": "99", "binning": "each", "out_of_domain": "error"}
+    described.post(f"{table}/schema/0", column_form(described, **fields))
+    assert "1 of 14 columns" in said(described.get(f"{table}/schema"))
+    assert described.post(f"{table}/schema/accept", {"version": version(described)}).status_code == 422
+    assert schema_of(described).is_draft
+    vouched = column_form(described, **fields) | {"do": "vouch", "because": "a law"}
+    described.post(f"{table}/schema/0", vouched)
+    described.post(f"{table}/schema/accept", {"version": version(described)}, follow_redirects=False)
+    assert not schema_of(described).is_draft
+
+
+def test_a_card_changes_what_it_asks_for_and_keeps_the_rest(described):
+    fields = {
+        "type": "integer",
+        "min": "0",
+        "max": "120",
+        "binning": "width",
+        "bin_value": "5",
+        "out_of_domain": "clip",
+    }
+    assert described.post(f"{described.table}/schema/0", column_form(described, **fields)).status_code == 200
+    changed = schema_of(described).as_mapping()
+    assert changed["columns"]["age"] == {
+        "type": "integer", "min": 0, "max": 120, "width": 5, "out_of_domain": "clip", "storage": "int32",
+    }  # fmt: skip
+    assert changed["constraints"] == example_schema().as_mapping()["constraints"]
+    assert {**changed["columns"], "age": 0} == {**example_schema().as_mapping()["columns"], "age": 0}
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"type": "integer", "min": "x", "max": "9"}, "min"),
+        ({"type": "integer", "min": "0", "max": "1e999"}, "max"),
+        ({"type": "integer", "min": "9", "max": "1"}, None),
+        ({"type": "integer", "min": "0", "max": "9", "binning": "bins", "bin_value": "many"}, "bin_value"),
+        ({"type": "number", "min": "0", "max": "9", "binning": "bins", "bin_value": "-1"}, "bin_value"),
+        ({"type": "date", "min": "yesterday", "max": "2024-01-01"}, "min"),
+        ({"type": "categorical", "values": ""}, "values"),
+        ({"type": "complex"}, "type"),
+    ],
+)
+def test_what_is_wrong_stands_at_its_field_and_nothing_is_saved(described, fields, field):
+    before = version(described)
+    answered = described.post(f"{described.table}/schema/0", column_form(described, **fields))
+    assert answered.status_code == 422
+    assert version(described) == before
+    if field is not None:
+        assert f'id="c0-{field}-error"' in answered.text
+
+
+def test_a_window_that_is_behind_changes_nothing(described):
+    path = described.folder / "people.schema.yaml"
+    old = version(described)
+    change_schema(path, old, drop_column("smoker"))
+    with pytest.raises(ChangedMeanwhileError, match="elsewhere"):
+        change_schema(path, old, drop_column("age"))
+    fields = column_form(described, type="boolean") | {"version": old}
+    assert described.post(f"{described.table}/schema/0", fields).status_code in (409, 422)
+    assert "age" in schema_of(described).columns
+
+
+def test_the_plan_needs_no_data_and_says_what_the_accounting_says(described):
+    (described.folder / "people.csv").write_bytes(b"\x00 not a table")  # nobody reads it
+    form = {"epsilon": "1", "records": "20000", "neighbors": "replace", "kway": "2"}
+    words = said(described.post(f"{described.table}/plan/figures", form))
+    plan = make_plan(example_schema(), RunOptions(epsilon=1.0, kway=2), records=20_000)
+    assert f"ρ = {float(plan.budget.rho):.3g}" in words
+    assert "73.1 %" in words  # docs/epsilon.md: 50 % becomes at most 73.1 % at ε = 1
+    assert "nothing was spent on this data set before" in words
+
+
+def test_beliefs_are_those_of_the_documentation():
+    table = {0.1: (0.011, 0.525), 0.5: (0.016, 0.622), 1: (0.027, 0.731), 2: (0.069, 0.881), 5: (0.60, 0.993)}
+    for epsilon, (rare, even) in table.items():
+        assert largest_belief(0.01, epsilon) == pytest.approx(rare, abs=6e-3 if epsilon == 5 else 6e-4)
+        assert largest_belief(0.5, epsilon) == pytest.approx(even, abs=6e-4)
+    assert [prior for prior, _ in beliefs(1.0)] == sorted(prior for prior, _ in beliefs(1.0))
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"epsilon": "0"}, "epsilon"),
+        ({"epsilon": ""}, "epsilon"),
+        ({"epsilon": "nan"}, ""),
+        ({"delta": "2"}, "delta"),
+        ({"records": "-3"}, "records"),
+        ({"records": ""}, "delta"),
+        ({"neighbors": "add-remove"}, "delta"),
+        ({"max_rows_per_person": "0"}, ""),
+        ({"method": "../x"}, ""),
+        ({"rows": "0"}, "rows"),
+        ({"ledger_cap_rho": "x"}, "ledger_cap_rho"),
+    ],
+)
+def test_a_plan_that_cannot_be_is_refused_at_its_field(described, fields, field):
+    form = {"epsilon": "1", "records": "300", "neighbors": "replace"} | fields
+    answered = described.post(f"{described.table}/plan", form, follow_redirects=False)
+    assert answered.status_code == 422
+    if field:
+        assert f'id="{field}-error"' in answered.text
+
+
+def test_the_command_that_runs_is_the_one_that_is_shown(described):
+    form = {"epsilon": "0.5", "records": "300", "neighbors": "replace", "target": "income", "weight-1": "0"}
+    described.post(f"{described.table}/plan", form | {"person_column": "--help; rm -rf ~"})
+    page = described.get(f"{described.table}/run")
+    table = described.workspace.tables()[0]
+    options = {
+        "epsilon": 0.5,
+        "person_column": "--help; rm -rf ~",
+        "neighbors": "replace",
+        "workload": "./people.workload.yaml",
+    }
+    arguments = commands.synth(described.workspace, table, options, described.folder / "people-release")
+    assert shlex.split(commands.shown(arguments)) == ["dprap", *arguments]
+    assert "--person-column=--help; rm -rf ~" in arguments  # one word, whatever it says
+    assert "--epsilon=0.5" in page.text
+    assert (described.folder / "people.workload.yaml").exists()
+    # looking at figures writes nothing
+    before = version_of(described.folder / "people.workload.yaml")
+    described.post(f"{described.table}/plan/figures", form | {"weight-2": "4"})
+    assert version_of(described.folder / "people.workload.yaml") == before
+
+
+def test_a_run_starts_only_as_it_was_shown(described):
+    form = {"epsilon": "0.5", "records": "300", "neighbors": "replace"}
+    described.post(f"{described.table}/plan", form)
+    shown = described.get(f"{described.table}/run").text
+    digest = shown.partition('name="digest" value="')[2].partition('"')[0]
+    described.post(f"{described.table}/plan", form | {"epsilon": "5"})
+    assert described.post(f"{described.table}/run", {"digest": digest, "agree": "yes"}).status_code == 409
+    assert described.post(f"{described.table}/run", {"digest": digest}).status_code == 422
+    assert not list(described.folder.glob("*.private"))
+    assert not list(described.folder.glob("*.dprap"))
+
+
+def test_a_password_is_refused_and_never_shown_or_kept(browser):
+    form = {"address": "postgresql://steward:HUSH@db/x", "database_table": "public.people", "name": "people"}
+    answered = browser.post("/database", form)
+    assert answered.status_code == 422
+    assert "HUSH" not in answered.text
+    assert [path.name for path in browser.folder.iterdir()] == [".dprap-studio"]
+    answered = browser.post("/database", form | {"address": "postgresql://steward@db/x"})
+    assert answered.status_code == 200
+    (kept,) = browser.folder.glob("*/*.database.json")
+    assert json.loads(kept.read_text())["table"] == "public.people"
+    assert kept.stat().st_mode & 0o077 == 0
+
+
+def test_nothing_private_is_in_titles(described):
+    for page in ("table", "schema", "plan", "run", "release", "ledger"):
+        text = described.get(f"{described.table}/{page}").text
+        title = text.partition("<title>")[2].partition("</title>")[0]
+        assert title == f"{page.capitalize()} · dprap studio"
+
+
+def test_an_unexpected_failure_shows_and_logs_no_value(described, monkeypatch):
+    from dprap.studio import serve
+    from dprap.studio.pages import table as page
+
+    monkeypatch.setattr(page, "preview", lambda *_: (_ for _ in ()).throw(RuntimeError("SECRET 42")))
+    answered = described.new_client(raise_server_exceptions=False).get(f"/?token={described.keys.token}")
+    quiet = described.new_client(raise_server_exceptions=False)
+    quiet.cookies = described.client.cookies
+    answered = quiet.get(f"{described.table}/table")
+    assert answered.status_code == 500
+    assert "SECRET" not in answered.text
+    assert "SECRET" not in serve.where(RuntimeError("SECRET 42"))
+
+
+def test_a_weighted_workload_keeps_every_column_in_the_table():
+    plan = make_plan(example_schema(), RunOptions(epsilon=1.0, kway=2), records=20_000)
+    workload = weighted_workload(plan, {"smoker": 0.0, "age": 2.0}, "income")
+    by_columns = {family.columns: weight for family, weight in zip(workload.families, workload.weights, strict=True)}
+    assert by_columns[("smoker",)] == 1.0
+    assert by_columns[("age", "income")] == 8.0
+    assert by_columns[("age", "sex")] == 2.0
+    assert not any("smoker" in columns and len(columns) > 1 for columns in by_columns)
+    assert cell_outlook(plan, ("age", "income")).verdict == "noise"
+    assert cell_outlook(plan, ("sex",)).verdict == "good"
+
+
+def test_a_look_at_a_long_file_reads_its_beginning(tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text("a,b\n" + 'x,"y\nz"\n' * 60_000 + 'broken"quote\n')
+    seen = preview(path, None, rows=2)
+    assert seen.names == ("a", "b")
+    assert seen.rows == (("x", "y\\nz"), ("x", "y\\nz"))
+    assert [each.name for each in tmp_path.iterdir()] == ["long.csv"]
+
+
+def test_a_column_of_a_form_round_trips():
+    for column in example_schema().as_mapping()["columns"].values():
+        how, value = forms.bins_of(column)
+        form = {
+            "type": column["type"],
+            "values": "\n".join(map(str, column.get("values", []))),
+            "binning": how,
+            "bin_value": value,
+            "out_of_domain": column.get("out_of_domain", "other" if "other" in column else "error"),
+            "nullable": "yes" if column.get("nullable") else "",
+            **{
+                key: str(column[key])
+                for key in ("min", "max", "unit", "timezone", "decimals", "other")
+                if key in column
+            },
+        }
+        again, errors = forms.column_of(form, column, SAID)
+        assert errors == {}
+        assert Schema.of({"columns": {"x": again}}) == Schema.of({"columns": {"x": column}})
+
+
+def test_other_folders_are_refused(tmp_path):
+    from dprap.errors import SettingsError
+
+    with pytest.raises(SettingsError, match="not a folder"):
+        Browser(tmp_path / "nowhere")
