@@ -164,11 +164,11 @@ def test_from_a_raw_table_to_a_downloaded_release_with_a_kill_in_the_middle(play
         page.locator("#by-0").select_option("sex")
         page.get_by_role("button", name="Ask").click()
         page.locator("#answer").get_by_text("female").wait_for()
+        page.frame_locator("iframe").get_by_role("heading", name="Guarantee", exact=True).wait_for()
         watched.check(page)
         page.locator("#question").fill("age ==== 3")
         page.get_by_role("button", name="Ask").click()
         page.locator("#question-error").wait_for()
-        page.frame_locator("iframe").get_by_role("heading", name="Guarantee", exact=True).wait_for()
         with page.expect_download() as downloading:
             page.get_by_role("link", name="All files in one archive").click()
         archive = zipfile.ZipFile(downloading.value.path())
