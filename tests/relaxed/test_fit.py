@@ -71,7 +71,9 @@ def test_gradient_agrees_with_finite_differences(marginals, small_cells, monkeyp
         for marginal, size in zip(marginals, sizes, strict=True)
     ]
     gradient = np.zeros_like(rows.probabilities)
-    loss = Gradient(Blocks(DOMAIN, rows.probabilities), targets).add(gradient)
+    of_codes = np.zeros(len(gradient), np.float32)
+    loss = Gradient(Blocks(DOMAIN, rows.probabilities), targets).add(gradient, of_codes)
+    gradient += of_codes[:, None]
 
     def loss_at(probabilities: np.ndarray) -> float:
         moved = Blocks(DOMAIN, probabilities)

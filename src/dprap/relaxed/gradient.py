@@ -85,14 +85,18 @@ class Gradient:
         self._scratch: dict[str, Float32[np.ndarray, " numbers"]] = {}
         self._of_groups: dict[Axis, Relaxed] = {}
 
-    def add(self, gradient: Relaxed) -> float:
+    def add(self, gradient: Relaxed, of_codes: Float32[np.ndarray, " onehot"]) -> float:
         """Add the gradient with respect to the probabilities, times the number of rows.
+
+        Args:
+            gradient: To which is added what differs from row to row.
+            of_codes: To which is added what a code has in all rows alike.
 
         Returns:
             The chi-square Σ weight · (marginal − share)².
 
         """
-        chi_square = self._add_columns(gradient)
+        chi_square = self._add_columns(of_codes)
         chi_square += sum(self._add_together(batch, gradient) for batch in self._together)
         for (name, starts), of_groups in self._of_groups.items():
             widths = np.diff((*(starts or ()), self._blocks.domain.size(name)))
@@ -152,15 +156,13 @@ class Gradient:
             side_by_side([target.weights for _, target, _ in members]) / np.float32(self._rows),
         )
 
-    def _add_columns(self, gradient: Relaxed) -> float:
+    def _add_columns(self, of_codes: Float32[np.ndarray, " onehot"]) -> float:
         columns = self._columns
         if not len(columns.places):
             return 0.0
         residual = (self._blocks.probabilities @ self._ones)[columns.places] - columns.wanted
         weighted = residual * columns.weights
-        of_codes = np.zeros(len(gradient), np.float32)
         np.add.at(of_codes, columns.places, weighted)
-        gradient += of_codes[:, None]
         chi_square = float(weighted @ residual)
         return chi_square / self._rows
 
