@@ -20,12 +20,12 @@ score is below 2^12 · (2 · 2^8 · 2^41 + 2^48) < 2^63.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 import numpy as np
-from jaxtyping import Int64
+from jaxtyping import Float, Int64
 
 from dprap.accounting.neighbors import Neighbors
 from dprap.array_types import Answers, Counts
@@ -42,6 +42,20 @@ _TOGETHER = 1 << 19
 
 _FACTOR_GRID = 256
 _WEIGHT_GRID = 4096
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Estimates, in counts, of several candidates that follow each other and have as many cells: a row for each."""
+
+    counts: Float[np.ndarray, "some cells"]
+
+
+Estimates: TypeAlias = Answers | Rows
+"""What is estimated of the next candidate, or of the next ones."""
+
+CountsOf: TypeAlias = Callable[[int, int], Int64[np.ndarray, "some cells"]]
+"""Exact counts of the candidates from one position on and before another, all of which have as many cells."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +142,7 @@ class GridScore:
         on_grid = grid_estimates(estimates_counts, counts.size, ESTIMATE_GRID)
         return int(self._of_rows(np.array([candidate]), counts[None], on_grid[None])[0])
 
-    def of_all(self, counts: Iterable[Counts], estimates_counts: Iterable[Answers]) -> Counts:
+    def of_all(self, counts_of: CountsOf, estimates_counts: Iterable[Estimates]) -> Counts:
         """The integer scores of all candidates, in their order.
 
         Candidates with as many cells are taken together, for speed. All of it is integer arithmetic
@@ -136,15 +150,39 @@ class GridScore:
         """
         scores = np.empty(len(self.weights), dtype=np.int64)
         waiting: dict[tuple[int, int], _Waiting] = {}
-        pairs = zip(counts, estimates_counts, strict=True)
-        for candidate, (of_candidate, estimates) in zip(range(len(scores)), pairs, strict=True):
-            key = (of_candidate.size, self._summed(candidate, of_candidate.size))
-            waiting.setdefault(key, _Waiting()).add(candidate, of_candidate, estimates)
-            if len(waiting[key].candidates) * of_candidate.size >= _TOGETHER:
-                self._settle(scores, waiting.pop(key))
+        place = 0
+        for estimates in estimates_counts:
+            some = len(estimates.counts) if isinstance(estimates, Rows) else 1
+            if not 0 < some <= len(scores) - place:
+                refuse_estimates()
+            counts = counts_of(place, place + some)
+            if isinstance(estimates, Rows) and some != 1:
+                self._settle_rows(scores, place, counts, estimates)
+            else:
+                alone = estimates.counts if isinstance(estimates, Rows) else estimates
+                key = (counts.size, self._summed(place, counts.size))
+                waiting.setdefault(key, _Waiting()).add(place, counts[0], alone)
+                if len(waiting[key].candidates) * counts.size >= _TOGETHER:
+                    self._settle(scores, waiting.pop(key))
+            place += some
+        if place < len(scores):
+            refuse_estimates()
         for rest in waiting.values():
             self._settle(scores, rest)
         return scores
+
+    def _settle_rows(
+        self, scores: Counts, place: int, counts: Int64[np.ndarray, "some cells"], estimates: Rows
+    ) -> None:
+        if counts.shape != estimates.counts.shape:
+            refuse_estimates()
+        on_grid = grid_estimates(estimates.counts, counts.size, ESTIMATE_GRID).reshape(counts.shape)
+        candidates = np.arange(place, place + len(counts))
+        summed = np.array([self._summed(int(candidate), counts.shape[1]) for candidate in candidates])
+        for number in np.unique(summed):
+            chosen = summed == number
+            part = slice(None) if chosen.all() else chosen
+            scores[candidates[part]] = self._of_rows(candidates[part], counts[part], on_grid[part])
 
     def _settle(self, scores: Counts, waiting: _Waiting) -> None:
         counts = np.stack(waiting.counts)

@@ -2,6 +2,7 @@
 
 rows       the noun: probabilities of all codes in all rows, and the rows' weights
 marginals  answers of any query family on rows
+shares     shares of many marginals on changing rows
 gradient   the gradient of rows' distance from marginals
 adam       one step of a fit, given the gradient
 fit        rows fitted to noisy marginals; what every fit takes and returns
