@@ -12,7 +12,15 @@ from scipy import stats
 
 from dprap.errors import BudgetError, SettingsError
 from dprap.privacy.entropy import InsecureSeededEntropy, OsEntropy
-from dprap.privacy.selection import _bounds, _factors, _level_weights, _weight, inverse_temperature, pick_in_turn, pick_top
+from dprap.privacy.selection import (
+    _bounds,
+    _factors,
+    _level_weights,
+    _weight,
+    inverse_temperature,
+    pick_in_turn,
+    pick_top,
+)
 
 ALARM = 1e-9
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import numpy as np
 from jaxtyping import Float32
@@ -103,6 +103,6 @@ def _side_by_side(slices: dict[str, slice], axes: Sequence[Axis]) -> slice | Non
     if any(starts is not None for _, starts in axes):
         return None
     places = [slices[name] for name, _ in axes]
-    if any(one.stop != other.start for one, other in zip(places, places[1:], strict=False)):
+    if any(one.stop != other.start for one, other in pairwise(places)):
         return None
     return slice(places[0].start, places[-1].stop)
