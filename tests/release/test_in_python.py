@@ -65,7 +65,7 @@ def test_conditions_may_be_written_as_text() -> None:
         release.table(5, where="sex = F or age in 2..5")
     with pytest.raises(SettingsError, match="no record can satisfy"):
         release.table(5, where="sex = F and sex = M")
-    with pytest.raises(DprapError, match="did you mean|Did you mean"):
+    with pytest.raises(DprapError, match="Did you mean"):
         release.table(5, where="sexx = F")
 
 
