@@ -14,8 +14,12 @@ whose candidates matter unequally, cannot be written without them: a weight scal
 module can account for it, and a threshold is no substitute for a penalty, which may be larger than the error.
 
 No 64-bit integer may wrap around: a wrapped difference would jump by 2^64 where its argument moves by 1. Hence the limits, on public
-numbers alone: with at most 2^32 records and estimates and penalties of at most 2^32 counts, errors add up to at most 2^41 grid steps and a
-score is below 2^12 · (2 · 2^8 · 2^41 + 2^48) < 2^63.
+numbers alone: with at most 2^40 records (10^12), and estimates and penalties of at most 2^40 counts, errors add up to at most
+2^45 grid steps and a score is below 2^10 · (2 · 2^6 · 2^45 + 2^50) < 2^63. A certificate compares counts of up to 2^40 records,
+each of at most 2^16 units (of a custom function), on a grid of 2^4: both sides are below 2^60 + 1 and their distance is below 2^62.
+The grids are as coarse as that asks for and the same for all tables, because the number of records may be private. A step
+of an estimate is a sixteenth of a record, where noise is of several records; rounding a public estimate or weight never touches
+the sensitivity.
 """
 
 from __future__ import annotations
@@ -31,17 +35,17 @@ from dprap.accounting.neighbors import Neighbors
 from dprap.array_types import Answers, Counts
 from dprap.errors import SettingsError
 
-ESTIMATE_GRID = 256
-"""Estimates are rounded to 1/256 of a count."""
+ESTIMATE_GRID = 16
+"""Estimates are rounded to 1/16 of a count."""
 
-MAX_COUNT = 2**32
+MAX_COUNT = 2**40
 """Largest table, estimate and penalty, in records, for which integer scores provably fit into 64 bits."""
 
 # Cells of the candidates that are scored together: a few arrays of 4 MB.
 _TOGETHER = 1 << 19
 
-_FACTOR_GRID = 256
-_WEIGHT_GRID = 4096
+_FACTOR_GRID = 64
+_WEIGHT_GRID = 1024
 
 
 @dataclass(frozen=True)
