@@ -16,6 +16,9 @@ from typing import Any, TypeAlias
 Figures: TypeAlias = Mapping[str, float | None]
 """What was measured, by name."""
 
+COSTS = ("wall_seconds", "cpu_seconds", "peak_mb", "cpu_seconds_per_step")
+"""Figures that depend on what else a process did before."""
+
 _VERSIONS = ("dprap", "numpy", "jax", "opendp")
 
 
