@@ -12,7 +12,7 @@ from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.evaluate import exact_answers, published_answers
 from dprap.privacy import Curator
-from dprap.privacy import curator as curator_module
+from dprap.privacy.verbs import certify
 from dprap.queries import Marginal
 from dprap.relaxed import round_rows
 from dprap.release.table_answers import table_answers
@@ -57,7 +57,7 @@ def scales(monkeypatch):
         asked.append(stddev_counts)
         return counts
 
-    monkeypatch.setattr(curator_module, "add_discrete_gaussian", without_noise)
+    monkeypatch.setattr(certify, "add_discrete_gaussian", without_noise)
     return asked
 
 
