@@ -10,8 +10,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from dprap_bench.drawing import STYLES, lines, logarithmic, panels_of, shared_legend, style_of, ticks
+from dprap_bench.medians import best, synthetic_rows, wide
 from dprap_bench.published import FEM
-from dprap_bench.tables import best, synthetic_rows, wide
 
 
 def draw_all(results: pd.DataFrame, out: Path) -> list[Path]:
