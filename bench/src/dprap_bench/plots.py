@@ -197,8 +197,8 @@ def _unseen(table: pd.DataFrame) -> Any:
     for axis, epsilon in zip(axes, epsilons, strict=True):
         group = chosen[chosen["epsilon"] == epsilon].set_index("method")[["max", "unseen_max"]].sort_values("max")
         group.columns = pd.Index(["in the workload", "unseen"])
-        group.plot.bar(ax=axis, rot=0, legend=False)
-        axis.set(title=f"ε = {epsilon:g}", ylabel="maximum error", xlabel="")
+        group[::-1].plot.barh(ax=axis, legend=False)
+        axis.set(title=f"ε = {epsilon:g}", xlabel="maximum error", ylabel="")
     return figure
 
 
