@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import multiprocessing
 import os
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from dprap_bench import command, experiments
 from dprap_bench import data as data_sets
 from dprap_bench.cell import Cell
 from dprap_bench.choosing import JUDGING, at_chosen_pair, with_whole_grid
+from dprap_bench.grid_table import grid_tables
 from dprap_bench.measure import measure_cell
 from dprap_bench.medians import best, wide
 from dprap_bench.methods import BENCH_METHODS, fem_settings
@@ -190,11 +191,21 @@ def test_further_draws_share_a_process_and_keep_no_costs(data_dir: Path, tmp_pat
 def test_a_process_that_ends_leaves_its_further_cells_to_another(
     data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dprap_bench.runner._context", lambda: multiprocessing.get_context("fork"))
-    monkeypatch.setattr("dprap_bench.runner._measure", lambda cell, _: {"max": 1.0} if cell.seed != 2 else os._exit(3))
+    started = []
+
+    def ends_at_seed_2(cells: list[Cell], *_: object) -> Iterator[tuple[dict[str, float], str]]:
+        started.append([cell.seed for cell in cells])
+        for cell in cells:
+            if cell.seed == 2:
+                yield {}, "the process ended with code 3"
+                return
+            yield {"max": 1.0}, ""
+
+    monkeypatch.setattr("dprap_bench.runner._in_process", ends_at_seed_2)
     cells = [Cell("x", "small", "3way:2", "zero", seed=seed) for seed in (1, 2, 3)]
     records = run_cells(cells, Results(tmp_path), data_dir=data_dir, seconds_per_cell=100, report=print)
     assert [record.note for record in records] == ["", "the process ended with code 3", ""]
+    assert started == [[1, 2, 3], [3]]
 
 
 def test_a_cell_that_takes_too_long_is_stopped(data_dir: Path, tmp_path: Path) -> None:
@@ -273,6 +284,12 @@ def test_the_pair_that_some_draws_choose_is_judged_by_others() -> None:
     assert at_chosen_pair([replace(base, epsilon=1.0, settings=lucky)], records) == []
     chosen = best(wide(results_table(records)))
     assert chosen["max"].tolist() == [0.4]
+    assert grid_tables(wide(results_table(records))) == []  # two pairs are no grid
+    grid = [replace(base, settings={"rounds": t, "queries_per_round": k}) for t in (2, 5) for k in range(5, 11)]
+    records = [Record.of("1-epsilon", c.as_dict(), {"max": 0.01 * c.settings["rounds"]}, key=c.key) for c in grid]
+    lines = grid_tables(wide(results_table(records)))
+    assert lines[0] == "adult, 3way:64, ε = 0.1, rap by T and K"
+    assert lines[5] == "| T = 5 | " + " | ".join(["0.0500"] * 6) + " |"
     assert chosen[["max_low", "max_high", "draws", "choosing"]].to_numpy().tolist() == [[0.3, 0.5, 2, 0.05]]
 
 

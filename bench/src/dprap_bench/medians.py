@@ -16,7 +16,7 @@ def wide(results: pd.DataFrame) -> pd.DataFrame:
     """One row for every group of seeds, metrics as columns: medians over the seeds.
 
     Where draws that judge were made, the figures are theirs alone, and `judged` says so; `choosing` is the median
-    maximum error of the other draws. `draws` is the number of seeds, `max_low` and `max_high` are the extremes of the
+    maximum error of the other `choosing_draws`. `draws` is the number of seeds, `max_low` and `max_high` are the extremes of the
     maximum error among them.
     """
     kept = results[results["metric"] != "failed"].copy()
@@ -24,7 +24,8 @@ def wide(results: pd.DataFrame) -> pd.DataFrame:
     kept["value"] = kept["value"].astype(float)
     judges = kept["seed"] >= JUDGING
     kept["judged"] = judges.groupby([kept[name] for name in _GROUP]).transform("any")
-    chose = kept[~judges & (kept["metric"] == "max")].groupby(_GROUP)["value"].median().rename("choosing")
+    choosing = kept[~judges & (kept["metric"] == "max")].groupby(_GROUP)
+    chose = choosing["value"].agg(choosing="median", choosing_draws="count")
     # Costs are those of seed 0, which judges nothing.
     kept = kept[judges | ~kept["judged"] | kept["metric"].isin(COSTS)]
     table = kept.pivot_table(index=_GROUP, columns="metric", values="value", aggfunc="median")

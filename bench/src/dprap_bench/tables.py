@@ -10,6 +10,7 @@ from statistics import median
 import pandas as pd
 
 from dprap_bench.experiments import PAPER
+from dprap_bench.grid_table import grid_tables
 from dprap_bench.medians import best, natural, synthetic_rows, wide
 from dprap_bench.record import Record
 
@@ -114,6 +115,11 @@ def _by_epsilon(part: pd.DataFrame) -> list[str]:
             lines += [f"| {method} | " + " | ".join(_entry(rows, epsilon) for epsilon in epsilons) + " |"]
         lines += ["", *_how_chosen(group)]
     return lines
+
+
+def _main(part: pd.DataFrame) -> list[str]:
+    """Method by ε, and the grid of RAP's pairs where one was run."""
+    return [*_by_epsilon(part), *grid_tables(part)]
 
 
 def _by_marginals(part: pd.DataFrame) -> list[str]:
@@ -263,6 +269,7 @@ def _ratios(part: pd.DataFrame) -> list[str]:
 
 
 _SECTIONS = {
+    "1-epsilon": _main,
     "2-marginals": _by_marginals,
     "4-rounding": _rounding,
     "5-rows": _rows,
