@@ -275,7 +275,7 @@ def test_neighbouring_tables_fail_alike():
     for bad in (
         lambda curator: curator.measure([A], 9.0),
         lambda curator: curator.select_queries([A], [np.full(2, np.inf)], k=1, rho=0.1),
-        lambda curator: curator.select([A, BC], [np.zeros(2), np.full(12, 2.0**31)], k=1, rho=0.1),
+        lambda curator: curator.select([A, BC], [np.zeros(2), np.full(12, 2.0**39)], k=1, rho=0.1),
         lambda curator: curator.measure([Marginal(("zip",))], 0.1),
     ):
         messages = []

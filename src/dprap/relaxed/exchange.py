@@ -27,6 +27,7 @@ from jaxtyping import Bool, Float32, Int64
 from dprap.array_types import CodeColumn
 from dprap.domain import Domain
 from dprap.relaxed.excess import Excess
+from dprap.relaxed.fit import StepCallback, unwatched
 from dprap.relaxed.rounding import Owners, share_out, systematic_columns
 from dprap.relaxed.rows import RelaxedDataset
 
@@ -93,6 +94,7 @@ def draw_jointly(
     amend: Amend | None = None,
     broken: Broken | None = None,
     settings: ExchangeSettings = DEFAULT,
+    watch: StepCallback = unwatched,
 ) -> Iterator[Records]:
     """Draw records chunk by chunk so that counts of the marginals are near their expectation.
 
@@ -104,6 +106,7 @@ def draw_jointly(
         amend: Replaces records that break a constraint; applied before exchanges.
         broken: Tells which records break a constraint; exchanges that would are not made.
         settings: How much work to do.
+        watch: Is told how many chunks and passes are done, of how many.
 
     Yields:
         Chunks of records in random order, one array of codes for each column.
@@ -113,7 +116,8 @@ def draw_jointly(
     sizes = _chunk_sizes(rows, settings)
     # In double precision, so that a table hardly depends on the order in which a machine adds up.
     precise = replace(relaxed, probabilities=relaxed.probabilities.astype(np.float64))
-    excess = Excess(precise, _matched(relaxed.domain, marginals, sizes[-1], settings))
+    matched = _matched(relaxed.domain, marginals, sizes[-1], settings)
+    excess, passes = Excess(precise, matched), _passes(matched, settings)
     for number, count in enumerate(sizes, start=1):
         owners = share_out(relaxed, count, rng)
         records = list(systematic_columns(relaxed, owners, rng))
@@ -121,7 +125,12 @@ def draw_jointly(
             records, owners = _by_owner(*amend(records, owners.of_records(), rng), relaxed.rows)
         excess.add(records, count)
         if number == len(sizes):
-            _Exchange(relaxed, records, owners, excess, broken, settings, rng).run()
+            exchange = _Exchange(relaxed, records, owners, excess, broken, settings, rng)
+            for made in range(passes):
+                exchange.run(made, passes)
+                watch(len(sizes) + made, len(sizes) + passes)
+        else:
+            watch(number, len(sizes) + passes)
         order = rng.permutation(count)
         yield [column[order] for column in records]
 
@@ -165,6 +174,13 @@ def _matched(
     return [tuple(sorted(columns, key=domain.position)) for columns in kept]
 
 
+def _passes(matched: Sequence[tuple[str, ...]], settings: ExchangeSettings) -> int:
+    """How many passes over all columns are made: none where nothing is matched."""
+    looks = sum(map(len, matched))
+    fewer = settings.passes * settings.usual_looks // max(1, looks)
+    return min(settings.passes, max(settings.least_passes, fewer)) if looks else 0
+
+
 def _block_starts(owners: Owners, block_records: int) -> tuple[Int64[np.ndarray, " blocks"], bool]:
     """First record of each block, and whether blocks have records of several owners."""
     count = int(owners.sizes.sum())
@@ -197,16 +213,11 @@ class _Exchange:
         self._excess = excess.of_cells
         self._looks = excess.looks()
 
-    def run(self) -> None:
-        """Make all passes."""
-        settings = self._settings
-        looks = max(1, sum(len(each.starts) for looks in self._looks.values() for each in looks))
-        fewer = settings.passes * settings.usual_looks // looks
-        passes = min(settings.passes, max(settings.least_passes, fewer))
-        for number in range(passes):
-            accept = self._settings.accept * (1.0 if 2 * number < passes else 0.25)
-            for position in self._rng.permutation(sorted(self._looks)):
-                self._pass(int(position), accept)
+    def run(self, number: int, passes: int) -> None:
+        """Make the pass of this number, from 0 on, of so many."""
+        accept = self._settings.accept * (1.0 if 2 * number < passes else 0.25)
+        for position in self._rng.permutation(sorted(self._looks)):
+            self._pass(int(position), accept)
 
     def _pass(self, position: int, accept: float) -> None:
         """Exchange codes of one column between sampled pairs of records."""
