@@ -376,13 +376,13 @@ def test_one_record_of_a_file_leaves_the_others(kind: str, tmp_path: Path) -> No
     for odd in [[], *([text] for text in texts[::30])]:
         written = [*texts[:40], *odd, *texts[40:]] if odd else texts
         write(written, path)
+        batches = list(open_duckdb_table(path, "kept").read()) if kind == "duckdb" else []
         for name, column in COLUMNS[:: 1 if not odd else 5]:
             schema = Schema(
                 columns={"x": column}, null_values=("<null>",), ignore_columns=("y",), csv={"encoding": encoding}
             )
             if kind == "duckdb":
-                parts = [encode_batch(batch, schema)[0] for batch in open_duckdb_table(path, "kept", schema).read()]
-                codes = np.concatenate(parts)
+                codes = np.concatenate([encode_batch(batch, schema)[0] for batch in batches])
             else:
                 codes = encode(path, schema).columns[0]
             assert codes.tolist() == [code_alone(name, column, text) for text in written], name
