@@ -14,8 +14,8 @@ from tests.fuzz.mutate import HOSTILE_TEXTS, HOSTILE_VALUES, mutated_text
 from tests.release.made import made_release
 
 from dprap.release import Release
-from dprap.release.answer_question import ask
 from dprap.release.conditions import code_weights
+from dprap.release.statistics_answers import answer
 from dprap.schema import Schema
 
 QUESTIONS = [
@@ -59,7 +59,7 @@ def release(*, relaxed: bool) -> Release:
 def question(rng: random.Random, folder: Path) -> None:
     """A question, broken down by columns."""
     text = rng.choice(QUESTIONS)
-    kind = rng.randrange(5)
+    kind = rng.randrange(6)
     if kind == 0:
         text = "".join(rng.choice(PIECES) for _ in range(rng.randint(1, 30)))
     elif kind == 1:
@@ -68,11 +68,11 @@ def question(rng: random.Random, folder: Path) -> None:
         words = text.split(" ")
         words[rng.randrange(len(words))] = rng.choice(PIECES).strip()
         text = " ".join(words)
-    else:
+    elif kind < 5:
         text = mutated_text(text, rng, PIECES)
     names = made_columns() if rng.random() < 0.7 else [*made_columns(), *HOSTILE_TEXTS]
-    by = [rng.choice(names) for _ in range(rng.choice([0, 0, 1, 1, 2, 5]))]
-    answered = ask(release(relaxed=rng.random() < 0.8), text, by=by)
+    by = rng.sample(names, rng.choice([0, 0, 0, 1, 2, 5]))
+    answered = answer(release(relaxed=rng.random() < 0.8), text, by=tuple(by))
     answered.lines()
     answered.as_data()
 

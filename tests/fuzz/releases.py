@@ -22,6 +22,7 @@ from tests.release.made import made_release
 from dprap.release import load
 from dprap.release.answer_question import ask
 from dprap.release.measurements import SCHEMA
+from dprap.release.statistics_answers import answer
 from dprap.report.page import page
 from dprap.statement.about import About
 from dprap.statement.write import statement_of, write_statement
@@ -50,6 +51,7 @@ def release(rng: random.Random, folder: Path) -> None:
     found = load(out)
     for question in ("age in 3..8 and sex = F", "hired is null"):
         ask(found, question, by=["smoker"]).lines()
+    answer(found, "mean age by sex where smoker = true").lines()
     if found.relaxed is not None and rng.random() < 0.2:
         found.table(5, format="arrow")
     if rng.random() < 0.05:
