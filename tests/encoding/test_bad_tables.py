@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import gzip
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -107,6 +108,15 @@ def test_columns_must_be_those_of_the_schema() -> None:
         encode(twice, schema)
     with pytest.raises(SchemaError, match="more than once"):
         encode(pd.DataFrame([[0, 1, 1]], columns=["a", "b", "b"]), schema)
+
+
+def test_a_file_without_a_header_does_not_show_its_first_record(tmp_path: Path) -> None:
+    """Not even where two of its values are the same, which looks like a column that is there twice."""
+    path = tmp_path / "table.csv"
+    path.write_text("8675309,8675309\n1,2\n")
+    with pytest.raises(SchemaError, match="column 'a': is in the schema and not in the table") as refused:
+        encode(path, Schema.from_domain({"a": 2, "b": 2}))
+    assert "8675309" not in str(refused.value)
 
 
 def test_column_order_is_that_of_the_schema() -> None:
