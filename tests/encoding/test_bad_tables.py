@@ -110,6 +110,17 @@ def test_columns_must_be_those_of_the_schema() -> None:
         encode(pd.DataFrame([[0, 1, 1]], columns=["a", "b", "b"]), schema)
 
 
+@pytest.mark.parametrize("indices", [[0, 1, 2], [0, -1, 1], [0, 100, None]])
+def test_references_to_no_value_are_damage(indices: list[int | None]) -> None:
+    """Files keep references to distinct texts; one that leads nowhere must not be taken for another value."""
+    column = pa.DictionaryArray.from_arrays(pa.array(indices, pa.int32()), pa.array(["a", "b"]), safe=False)
+    schema = Schema.of({"columns": {"x": {"type": "categorical", "values": ["a"], "other": "o", "nullable": True}}})
+    with pytest.raises(DataError, match="column 'x': refers to values that are not there"):
+        encode(pa.table({"x": column}), schema)
+    missing = pa.DictionaryArray.from_arrays(pa.array([None, None], pa.int32()), pa.array([], pa.string()))
+    assert encode(pa.table({"x": missing}), schema).columns[0].tolist() == [2, 2]
+
+
 def test_a_file_without_a_header_does_not_show_its_first_record(tmp_path: Path) -> None:
     """Not even where two of its values are the same, which looks like a column that is there twice."""
     path = tmp_path / "table.csv"
