@@ -14,7 +14,7 @@ from tests.privacy.tables import codes_of
 
 from dprap.accounting import Neighbors, Relation
 from dprap.domain import Domain
-from dprap.queries import Custom, Marginal, Prefix, Threshold
+from dprap.queries import Custom, Marginal, Range, Threshold
 from dprap.relaxed.jax.projection import ProjectionSettings
 from dprap.runs.options import RunOptions
 from dprap.runs.plan import Plan, make_plan
@@ -96,7 +96,10 @@ def _later_c(row: dict[str, Any]) -> Any:
 FAMILIES = {
     "marginal": all_kway(DOMAIN, 2),
     "threshold": Workload(DOMAIN, (Threshold(("a", "b", "c"), 2), Threshold(("b", "c"), 1))),
-    "prefix": Workload(DOMAIN, (Prefix(("b", "c"), cumulative=("c",)), Prefix(("a", "c"), cumulative=("a", "c")))),
+    "range": Workload(
+        DOMAIN,
+        (Range.prefixes(("a", "c"), ("a", "c")), Range(("b", "c"), {"c": "all"}), Range(("c",), {"c": [(3, ABSENT)]})),
+    ),
     "custom": Workload(DOMAIN, (Custom("later c", ("a", "c"), _later_c), Marginal(("a", "b")))),
 }
 
@@ -129,7 +132,7 @@ class Case:
         return replace(plan, method=Audited(self.module, module.run), settings=settings)  # type: ignore[arg-type]
 
 
-CELLS = ("marginal", "threshold", "prefix")
+CELLS = ("marginal", "threshold", "range")
 ALL = (*CELLS, "custom")
 _SHORT = {"synthetic_rows": 8, "projection": ProjectionSettings(max_steps=20)}
 _ADAPTIVE = {"rounds": 3, "synthetic_rows": 16, "steps": 5, "final_steps": 5}

@@ -28,6 +28,7 @@ _WORDS = {
     ("groups",): "Coarse",
     ("at_least",): "Threshold",
     ("cumulative",): "Prefix",
+    ("ranges",): "Range",
     ("custom",): "Custom",
 }
 

@@ -5,15 +5,15 @@ marginal     every combination of values of k columns
 code_groups  which codes of a column are counted together
 plain        the one plain form of every family
 threshold    at least t of k values
-prefix       cumulative counts along ordered columns
+range        intervals along ordered columns, all prefixes among them
 custom       functions of the user's own, from a row to values in [0, 1]
 """
 
 from dprap.queries.code_groups import Groups
 from dprap.queries.custom import GRID, Custom
 from dprap.queries.marginal import Marginal
-from dprap.queries.prefix import Prefix
 from dprap.queries.query import CellFamily, Family, Query
+from dprap.queries.range import Range
 from dprap.queries.threshold import Threshold
 
 __all__ = [
@@ -23,7 +23,7 @@ __all__ = [
     "Family",
     "Groups",
     "Marginal",
-    "Prefix",
     "Query",
+    "Range",
     "Threshold",
 ]

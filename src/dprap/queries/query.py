@@ -7,10 +7,10 @@ from typing import TypeAlias
 
 from dprap.queries.custom import Custom
 from dprap.queries.marginal import Marginal
-from dprap.queries.prefix import Prefix
+from dprap.queries.range import Range
 from dprap.queries.threshold import Threshold
 
-CellFamily: TypeAlias = Marginal | Threshold | Prefix
+CellFamily: TypeAlias = Marginal | Threshold | Range
 """Families whose answers are a linear map of one table of cell counts."""
 
 Family: TypeAlias = CellFamily | Custom

@@ -20,7 +20,7 @@ from dprap.mechanisms import DEFAULT_METHOD
 from dprap.mechanisms.refinement.planning import RefinementPlan, plan_refinement
 from dprap.mechanisms.registry import Method, method_named
 from dprap.public import PublicTable, read_public
-from dprap.queries import Custom, Family, Marginal
+from dprap.queries import Custom, Family, Marginal, Range
 from dprap.runs.loading import NamedCode
 from dprap.runs.options import RunOptions, is_of_kind
 from dprap.schema import Schema
@@ -128,7 +128,7 @@ def make_plan(schema: Schema, options: RunOptions, *, records: int | None, budge
         raise SettingsError(f"the seed must lie between 0 and {MAX_SEED}.")
     workload = _workload(schema, domain, options, public_records, notes)
     if refinement is not None:
-        _check_custom(workload, refinement)
+        _check_codes(workload, refinement)
     return Plan(
         schema=schema,
         workload=workload,
@@ -245,13 +245,18 @@ def _with_targets(method: Method, settings: Any, options: RunOptions, schema: Sc
     return replace(settings, targets=tuple(options.target))
 
 
-def _check_custom(workload: Workload, refinement: RefinementPlan) -> None:
-    """Refuse functions of codes that nobody knows before the run."""
+def _check_codes(workload: Workload, refinement: RefinementPlan) -> None:
+    """Refuse functions and intervals of codes that nobody knows before the run."""
     refined = {column.name for column in refinement.columns}
     for family in workload:
         found = [name for name in family.columns if name in refined]
         if isinstance(family, Custom) and found:
             raise WorkloadError(f"custom query {family}: column {found[0]!r} has no bins yet. Declare bins for it.")
+        if isinstance(family, Range) and (listed := [c for c in found if isinstance(family.along.get(c), tuple)]):
+            raise WorkloadError(
+                f"range family {family} lists intervals of codes, and column {listed[0]!r} has no bins yet. Declare bins "
+                "for it, or ask for 'all' or 'prefixes'."
+            )
 
 
 def _check_size(settings: Any, domain: Domain) -> None:

@@ -8,11 +8,11 @@ from functools import cached_property
 
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
-from dprap.queries import Custom, Family
+from dprap.queries import Custom, Family, Range
 from dprap.queries.marginal import Marginal
 
 MAX_CELLS = 10_000_000
-"""Cells a single family may have before it is refused: 80 MB of counts."""
+"""Cells, or intervals of cells, a single family may have before it is refused: 80 MB of counts."""
 
 # Columns of a family of whose subsets each is a marginal of the closure.
 _MOST_COLUMNS = 12
@@ -45,6 +45,8 @@ class Workload:
             if isinstance(family, Marginal) and family.groups is not None:
                 raise WorkloadError(f"a workload has marginals of single codes; {family} has groups. Bin its columns.")
             cells = self.domain.size_of(family.columns)
+            if isinstance(family, Range):
+                cells = max(cells, family.size(self.domain))
             if not isinstance(family, Custom) and cells > self.max_cells:
                 raise WorkloadError(
                     f"{type(family).__name__.lower()} {family} has {cells:,} cells; the limit is {self.max_cells:,}. "
