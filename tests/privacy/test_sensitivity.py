@@ -10,7 +10,7 @@ from dprap.errors import BudgetError, SettingsError
 from dprap.privacy import Score
 from dprap.privacy.exact_counts import ExactAnswers
 from dprap.privacy.scores import MAX_COUNT, grid_estimates
-from dprap.queries import GRID, Custom, Marginal, Range, Threshold
+from dprap.queries import GRID, Custom, Halfspace, Marginal, Range, Threshold
 from dprap.sources import MemorySource
 
 RELATIONS = [Neighbors(relation, rows) for relation in Relation for rows in (1, 2, 5)]
@@ -39,6 +39,8 @@ FAMILIES = [
     Range.prefixes(COLUMNS, COLUMNS),
     Range(("a", "c"), {"a": "all", "c": "all"}),
     Custom("hard", COLUMNS, hard),
+    Halfspace(COLUMNS, by=("a",), count=30),
+    Halfspace(COLUMNS, count=30, shape="prefix"),
 ]
 
 

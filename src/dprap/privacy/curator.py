@@ -43,7 +43,7 @@ from dprap.privacy.selection import inverse_temperature, pick_in_turn, pick_top
 from dprap.privacy.steps import Steps, digest_of, label
 from dprap.privacy.stopwatch import Stopwatch
 from dprap.privacy.turns import Apart, Turns
-from dprap.queries import Custom, Family, Marginal, Query, Range, Threshold
+from dprap.queries import Custom, Family, Halfspace, Marginal, Query, Range, Threshold
 from dprap.schema import Schema
 from dprap.sources import CountSource
 from dprap.sources.recoding import Recoding
@@ -52,7 +52,7 @@ from dprap.workload import MAX_CELLS
 _ROUNDING_SLACK = Fraction(1, 10**9)
 # A float share of the budget may overshoot what is left by rounding; it is then cut to what is left, never granted.
 
-_FAMILIES = (Marginal, Threshold, Range, Custom)
+_FAMILIES = (Marginal, Threshold, Range, Halfspace, Custom)
 # Kinds of queries whose sensitivity is proven. A subclass could answer differently, so it is none of them.
 
 _PARTITIONS = (Marginal,)
@@ -547,7 +547,9 @@ class Curator:
                 family.shape(self.domain)  # refuses groups that the domain does not have
             if isinstance(family, Range):
                 cells = max(cells, family.size(self.domain))  # refuses intervals that the domain does not have
-            if not isinstance(family, Custom) and cells > self._max_cells:
+            if isinstance(family, Halfspace):
+                family.points_of(self.domain)  # refuses points that are not of the domain's codes
+            if not isinstance(family, Custom | Halfspace) and cells > self._max_cells:
                 raise WorkloadError(
                     f"{type(family).__name__.lower()} {family} has {cells:,} cells of single codes or intervals; the limit is {self._max_cells:,}. "
                     "Bin its columns more coarsely or raise --max-cells."

@@ -29,6 +29,7 @@ _WORDS = {
     ("at_least",): "Threshold",
     ("cumulative",): "Prefix",
     ("ranges",): "Range",
+    ("halfspaces",): "Halfspace",
     ("custom",): "Custom",
 }
 

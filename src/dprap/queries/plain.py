@@ -5,6 +5,8 @@ marginal   {"columns": [...]}, and "groups": [...] where codes of some columns a
 threshold  {"columns": [...], "at_least": t}
 range      {"columns": [...], "ranges": {column: "all", "prefixes" or [[first, last], ...]}}; where there are
            prefixes alone, {"columns": [...], "cumulative": [...]}
+halfspace  {"columns": [...], "halfspaces": {"count": m, "by": [...], "seed": s, "shape": "linear" or "prefix"}}, and
+           "points" among these where the places of codes are known
 custom     {"custom": name, "columns": [...]}, and "queries": m where it is to be read back
 
 The keys tell the family, so two families never have the same form. A function is code, and plain
@@ -20,13 +22,14 @@ from dprap.domain import Domain
 from dprap.errors import WorkloadError
 from dprap.queries.code_groups import Groups
 from dprap.queries.custom import Custom, NamedCustom
+from dprap.queries.halfspace import Halfspace
 from dprap.queries.marginal import Marginal
 from dprap.queries.query import Family
 from dprap.queries.range import Range
 from dprap.queries.threshold import Threshold
 
 # Every class with a plain form. A subclass could answer differently, so it is none of them.
-KINDS: tuple[type, ...] = (Marginal, Threshold, Range, Custom, NamedCustom)
+KINDS: tuple[type, ...] = (Marginal, Threshold, Range, Halfspace, Custom, NamedCustom)
 
 
 def as_plain(family: Family, domain: Domain | None = None) -> dict[str, Any]:
@@ -58,6 +61,8 @@ def as_plain(family: Family, domain: Domain | None = None) -> dict[str, Any]:
             return columns | {"at_least": family.at_least}
         case Range():
             return columns | _plain_ranges(family)
+        case Halfspace():
+            return columns | {"halfspaces": _plain_halfspaces(family)}
         case Custom():
             queries = {} if domain is None else {"queries": family.size(domain)}
             return {"custom": family.name, **columns, **queries}
@@ -107,6 +112,8 @@ def from_plain(plain: Any, domain: Domain) -> Family:
             family = Range(columns, {str(name): intervals for name, intervals in ranges.items()})
             family.shape(domain)  # refuses intervals of other codes than the domain's
             return family
+        case {"halfspaces": terms} if len(rest) == 1:
+            return _halfspaces(columns, terms, domain)
         case {"groups": groups} if len(rest) == 1:
             if not isinstance(groups, list):
                 raise WorkloadError(f"groups of {named} is not a list with the groups of each column.")
@@ -117,7 +124,7 @@ def from_plain(plain: Any, domain: Domain) -> Family:
             return Marginal(columns)
         case _:
             raise WorkloadError(
-                f"the query family of {named} has, beside its columns, at_least, cumulative, ranges, groups, or custom with "
+                f"the query family of {named} has, beside its columns, at_least, cumulative, ranges, halfspaces, groups, or custom with "
                 "the number of its queries."
             )
 
@@ -130,6 +137,25 @@ def _plain_ranges(family: Range) -> dict[str, Any]:
         for name, intervals in family.along.items()
     }
     return {"ranges": listed}
+
+
+def _plain_halfspaces(family: Halfspace) -> dict[str, Any]:
+    terms = {"count": family.count, "by": list(family.by), "seed": family.seed, "shape": family.shape}
+    return terms if family.points is None else terms | {"points": [list(each) for each in family.points]}
+
+
+def _halfspaces(columns: tuple[str, ...], terms: Any, domain: Domain) -> Halfspace:
+    known = {"count", "by", "seed", "shape", "points"}
+    lists = isinstance(terms, Mapping) and all(isinstance(terms.get(key, []), list) for key in ("by", "points"))
+    if (
+        not lists
+        or not {"count"} <= set(terms) <= known
+        or not all(isinstance(p, list) for p in terms.get("points", []))
+    ):
+        raise WorkloadError(f"halfspaces of {'×'.join(columns)} have a count and may have: by, seed, shape, points.")
+    family = Halfspace(columns, **{**terms, "by": tuple(str(name) for name in terms.get("by", []))})
+    family.points_of(domain)  # refuses points of other codes than the domain's
+    return family
 
 
 def _is_whole(value: Any) -> bool:

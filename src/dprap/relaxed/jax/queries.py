@@ -21,7 +21,7 @@ from jaxtyping import Float, Float32, Int, Int32
 
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
-from dprap.queries import GRID, Custom, Marginal, Query, Range, Threshold
+from dprap.queries import GRID, Custom, Halfspace, Marginal, Query, Range, Threshold
 from dprap.relaxed.jax.cells import folded_table
 from dprap.relaxed.marginals import Fold
 
@@ -116,8 +116,8 @@ def compile_queries(
             kinds.append((2, len(custom_index)))
             custom_index.append(int(starts[family]) + query.index)
             continue
-        if isinstance(family, Marginal) and family.groups is not None:
-            raise WorkloadError(f"a batch takes queries of single codes; {family} has groups.")
+        if isinstance(family, Halfspace) or (isinstance(family, Marginal) and family.groups is not None):
+            raise WorkloadError(f"a batch takes queries of codes; {family} has halfspaces or groups.")
         # Marginals and thresholds are about single codes, as ranges along no column are.
         box = family if isinstance(family, Range) else Range(family.columns, {})
         literals = []
