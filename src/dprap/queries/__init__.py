@@ -14,7 +14,7 @@ from dprap.queries.code_groups import Groups
 from dprap.queries.custom import GRID, Custom
 from dprap.queries.halfspace import Halfspace
 from dprap.queries.marginal import Marginal
-from dprap.queries.query import CellFamily, Family, Query, from_cells
+from dprap.queries.query import CellFamily, Family, Query, as_family, from_cells
 from dprap.queries.range import Range
 from dprap.queries.threshold import Threshold
 
@@ -29,5 +29,6 @@ __all__ = [
     "Query",
     "Range",
     "Threshold",
+    "as_family",
     "from_cells",
 ]
