@@ -223,7 +223,7 @@ def test_vendored_files_are_what_they_say():
 
 
 def test_the_form_of_a_csv_file_is_recognised_shown_and_corrected(browser):
-    browser.upload("stadt.csv", "Bericht 2024\nStra\u00dfe;Gr\u00f6\u00dfe\nA;1\nB;2\nC;3\n".encode("cp1252"))
+    browser.upload("stadt.csv", "Bericht 2024;\nStra\u00dfe;Gr\u00f6\u00dfe\nA;1\nB;2\nC;3\n".encode("cp1252"))
     (path,) = browser.folder.glob("*/stadt.csv")
     table = f"/table/{browser.key_of(path)}"
     page = browser.get(f"{table}/table").text
@@ -235,7 +235,7 @@ def test_the_form_of_a_csv_file_is_recognised_shown_and_corrected(browser):
     page = browser.post(f"{table}/form", corrected).text
     assert "Straße" not in page
     assert "--encoding=iso8859-15 --skip-lines=2" in page
-    assert browser.post(f"{table}/form", {"delimiter": ";", "skip_lines": "0"}).status_code == 422  # lines differ
+    assert "no name" in browser.post(f"{table}/form", {"delimiter": ";", "skip_lines": "0"}).text
     assert "Straße" in browser.post(f"{table}/form", {}).text  # recognised anew
 
     for wrong, said in (

@@ -72,7 +72,7 @@ def recognise_csv(path: Path, given: Mapping[str, Any] | None = None) -> Csv:
     delimiter, quote = given.get("delimiter", delimiter), given.get("quote", quote)
     rows = _rows(lines, delimiter, quote)
     width = Counter(len(row) for row in rows).most_common(1)[0][0] if rows else 1
-    skip = next((number for number, row in enumerate(rows) if len(row) == width), 0)
+    skip = next((number for number, row in enumerate(rows) if len(row) == width and _is_filled(row)), 0)
     skip = given.get("skip_lines", skip if skip <= 30 else 0)
     rows = [row for row in rows[skip:] if row]
     padded = sum(field[:1] in " \t" for row in rows[1:] for field in row[1:])
@@ -81,6 +81,11 @@ def recognise_csv(path: Path, given: Mapping[str, Any] | None = None) -> Csv:
     _require_header(path, rows)
     strip = given.get("strip", strip)
     return Csv(delimiter=delimiter, encoding=encoding, quote=quote, strip=strip, skip_lines=skip)
+
+
+def _is_filled(row: list[str]) -> bool:
+    """Whether most fields of a line hold something; spreadsheets write a title with empty fields behind it."""
+    return 2 * sum(bool(field.strip()) for field in row) > len(row)
 
 
 def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
