@@ -38,12 +38,9 @@ from dprap.release.draw import draw_table, matched_marginals
 from dprap.release.intervals.basis import Basis, measured_columns
 from dprap.release.intervals.error_table import ErrorClass, ErrorTable, Kind, Samples, octaves, table_of_samples
 from dprap.runs.error_samples import Replicate, sample_errors
+from dprap.runs.forecast import REPLICATES
 from dprap.runs.plan import Plan
 from dprap.sources import MemorySource
-
-REPLICATES = 2
-"""Repetitions of a run. Each has a third of its relaxed rows and of its steps, but for the last fit's, so that both
-together take about as long as the run."""
 
 # What a repetition has a third of, and the least of it: with less, rows cannot hold what a table of many columns has in
 # it, or do not reach what was measured. Errors are then larger, so that intervals are too wide rather than too narrow.

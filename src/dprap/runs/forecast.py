@@ -27,8 +27,11 @@ from dprap.encoding import code_dtype
 from dprap.mechanisms.outline import PlannedStep
 from dprap.relaxed.exchange import DEFAULT as EXCHANGE
 from dprap.release.draw import MOST_ROWS_HELD
-from dprap.runs.calibrate import REPLICATES
 from dprap.runs.plan import Plan
+
+REPLICATES = 2
+"""Repetitions of a run. Each has a third of its relaxed rows and of its steps, but for the last fit's, so that both
+together take about as long as the run."""
 
 # Measured on one core of a Xeon of 2023 at 2.3 GHz; see docs/scale.md.
 _BASE_MB = 250.0
