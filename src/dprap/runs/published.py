@@ -72,6 +72,7 @@ def compare(
     from dprap.evaluate import evaluate_release
     from dprap.report import evaluate_report
     from dprap.runs.carry_out import open_table
+    from dprap.sources.open import is_elsewhere
 
     release = load(folder)
     made_with = release.privacy
@@ -82,11 +83,10 @@ def compare(
         **reading,
     )
     source = open_table(table, release.schema, options)
-    is_elsewhere = reading.get("engine") == "spark" or reading.get("database_table") is not None
     found = evaluate_release(
         release,
         source,
-        None if is_elsewhere else table,
+        None if is_elsewhere(table, options.engine) else table,
         targets=targets,
         ignored=() if options.person_column is None else (options.person_column,),
     )
