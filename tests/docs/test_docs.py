@@ -84,6 +84,7 @@ def test_the_queries_of_the_guide_are_answered(
         method=method,
         settings=settings,
         certificate_share=0.0,
+        intervals="no",
         insecure_noise_seed=1,
     )
     exact = table_answers(encode(table, schema), families)

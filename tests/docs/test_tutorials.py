@@ -7,7 +7,6 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
 from tests.cli.driving import in_process
 from tests.docs.pages import DOCS, docs_script
@@ -52,6 +51,8 @@ def label(line: str) -> str:
 def test_a_tutorial_becomes_a_notebook(name: str) -> None:
     page = (DOCS / "tutorials" / f"{name}.md").read_text(encoding="utf-8")
     made = notebooks.notebook(page)
+    import nbformat  # takes seconds to load
+
     nbformat.validate(nbformat.from_dict(made))
     code = [cell["source"] for cell in made["cells"] if cell["cell_type"] == "code"]
     assert sum(page.count(f"```{kind}\n") for kind in ("python", "sh")) == len(code) >= 3
