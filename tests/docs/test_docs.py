@@ -64,7 +64,9 @@ def own_queries() -> types.ModuleType:
 @pytest.mark.parametrize(
     ("method", "settings"),
     [
-        ("rap", {"rounds": 2, "queries_per_round": 9, "synthetic_rows": 30}),
+        pytest.param(
+            "rap", {"rounds": 2, "queries_per_round": 9, "synthetic_rows": 30}, marks=pytest.mark.slow, id="rap"
+        ),
         ("adaptive", {"synthetic_rows": 50, "steps": 30, "final_steps": 60}),
     ],
 )

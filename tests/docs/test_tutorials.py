@@ -17,6 +17,7 @@ TUTORIALS = sorted(path.stem for path in (DOCS / "tutorials").glob("*.md"))
 SMALLER = {"dprap demo --out demo-release": "dprap demo --out demo-release --rows 400 --epsilon 20"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["index", "tutorials/steward", "tutorials/analyst", "tutorials/researcher"])
 def test_a_page_runs_and_prints_what_it_shows(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
