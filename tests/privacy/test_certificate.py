@@ -184,7 +184,7 @@ def test_the_bound_covers_fit_and_table_together_as_often_as_promised(relation):
     codes = rough_table(release)
     of_fit, of_table = largest_errors_counts(release, source, codes)
     assert of_table > of_fit + 3
-    fitted = [shares * np.float64(release.rows) for shares in release.answer(families)]
+    fitted = [shares * np.float64(release.rows) for shares in release.shares(families)]
     drawn = [shares * release.rows for shares in table_answers(codes, families)]
     table = DrawnTable(1, DIGEST, drawn)
     budget = Budget.of(epsilon=2.0, delta=1e-6)
