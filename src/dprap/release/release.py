@@ -32,6 +32,7 @@ from dprap.release.intervals.interval import Interval, count_intervals, statisti
 from dprap.release.intervals.posterior import draw_rows
 from dprap.release.statement import PrivacyStatement
 from dprap.schema import Schema
+from dprap.schema.review_record import vouched_sentences
 from dprap.workload import Workload
 
 if TYPE_CHECKING:
@@ -113,9 +114,9 @@ class Release:
     @property
     def vouched(self) -> str | None:
         """Who vouches for entries of the schema that were taken from the data; None where there are none."""
-        words = [vouch.sentence(name) for name, vouch in self.schema.vouched.items()]
-        if not words:
+        if not self.schema.vouched:
             return None
+        words = vouched_sentences(self.schema.vouched)
         return (
             "The guarantee takes the schema as public. Parts of it were taken from the data, and persons vouch for them: "
             + "; ".join(words)
