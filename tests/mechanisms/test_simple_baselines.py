@@ -76,3 +76,17 @@ def test_gaussian_refuses_what_it_cannot_do(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("dprap.queries.custom.MAX_TABLE_CELLS", 1)
     with pytest.raises(WorkloadError, match="custom"):
         gaussian.run(curator_on(small_codes(50)), workload, gaussian.GaussianSettings(), seed=0)
+
+
+@pytest.mark.parametrize("per", ["marginal", "query"])
+def test_gaussian_refuses_what_could_not_be_read_again_before_it_spends(
+    per: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workload, settings = all_kway(DOMAIN, 2), gaussian.GaussianSettings(per=per)  # type: ignore[arg-type]
+    curator = curator_on(small_codes(), epsilon=1.0, relation=Relation.ADD_REMOVE)
+    monkeypatch.setattr(gaussian, "MOST_COUNTS", workload.queries - 1)
+    with pytest.raises(WorkloadError, match="holds at most"):
+        gaussian.run(curator, workload, settings, seed=0)
+    assert curator.spent == 0
+    with pytest.raises(WorkloadError, match="holds at most"):
+        gaussian.outline(workload, settings, budget_rho=curator.rho, neighbors=curator.neighbors, rows=None)

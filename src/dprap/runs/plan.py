@@ -118,7 +118,7 @@ def make_plan(schema: Schema, options: RunOptions, *, records: int | None, budge
         records=public_records,
     )
     domain = schema.domain if refinement is None else refinement.domain
-    _check_size(settings, domain)
+    check_size(settings, domain)
     if refinement is not None and options.public is not None:
         raise SettingsError(
             f"a public table goes with declared bins, and column {refinement.columns[0].name!r} has none. Declare bins, "
@@ -254,7 +254,8 @@ def _check_custom(workload: Workload, refinement: RefinementPlan) -> None:
             raise WorkloadError(f"custom query {family}: column {found[0]!r} has no bins yet. Declare bins for it.")
 
 
-def _check_size(settings: Any, domain: Domain) -> None:
+def check_size(settings: Any, domain: Domain) -> None:
+    """Refuse relaxed rows that would make a release too large to be read."""
     relaxed_rows = getattr(settings, "synthetic_rows", 1)
     if 4 * relaxed_rows * domain.onehot_size > MAX_ARCHIVE_BYTES:
         most = MAX_ARCHIVE_BYTES // 4 // domain.onehot_size
