@@ -19,7 +19,7 @@ import dprap
 from dprap.datasets.adult import ADULT_DOMAIN
 from dprap.datasets.benchmark import load_benchmark, save_benchmark
 from dprap.errors import SettingsError, WorkloadError
-from dprap.queries import Prefix, Threshold
+from dprap.queries import Range, Threshold
 from dprap_bench import command, experiments
 from dprap_bench import data as data_sets
 from dprap_bench.cell import Cell
@@ -60,8 +60,8 @@ def test_hdmm_workload_has_prefixes_along_ordered_columns() -> None:
     workload = named_workload("hdmm15", domain, rows=48842)
     assert (len(workload), workload.queries) == (15, 62876)
     prefixes = named_workload("hdmm15:prefix", domain, rows=48842).families
-    assert prefixes[3] == Prefix(("age", "education-num", "sex"), ("age",))
-    assert prefixes[6] == Prefix(("race", "native-country", "income>50K"), ())
+    assert prefixes[3] == Range.prefixes(("age", "education-num", "sex"), ("age",))
+    assert prefixes[6] == Range.prefixes(("race", "native-country", "income>50K"), ())
 
 
 def test_every_experiment_names_known_methods_and_distinct_cells() -> None:
