@@ -27,6 +27,7 @@ from dprap.release.certified import TableBound, accuracy, table_bound
 from dprap.release.conditions import conditioned, decoded_where
 from dprap.release.draw import draw_records, draw_table, matched_marginals, sliced
 from dprap.release.expected import expected_stddev
+from dprap.release.intervals.basis import Grounds
 from dprap.release.intervals.error_table import ErrorTable
 from dprap.release.intervals.interval import Interval, count_intervals, statistic_interval
 from dprap.release.intervals.posterior import draw_rows
@@ -244,6 +245,11 @@ class Release:
 
         """
         return statistic_interval(self, statistic, columns=columns, level=level)
+
+    @cached_property
+    def grounds(self) -> Grounds:
+        """What was measured and asked for, by which answers are measured, implied or modelled."""
+        return Grounds.of(self.measurements, self.workload)
 
     @cached_property
     def draws(self) -> tuple[RelaxedDataset, ...]:

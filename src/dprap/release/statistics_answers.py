@@ -8,17 +8,18 @@ lie inside a code is what the schema of the release says of it (`value_pieces`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from dprap.errors import WorkloadError
-from dprap.release.answer_question import MAX_GROUPS, Answered, aligned, ask
+from dprap.release.answer_question import MAX_GROUPS, Answered, aligned, ask, interval_remarks
 from dprap.release.breakdown import Asked, Table, joint_shares
-from dprap.release.intervals import Interval, Kind
-from dprap.release.intervals.interval import DEFAULT_LEVEL, count_intervals, mean_interval, product
+from dprap.release.intervals import Interval
+from dprap.release.intervals.interval import DEFAULT_LEVEL
 from dprap.release.release import Release
+from dprap.release.statistics_intervals import Sureness
 from dprap.release.statistics_language import COUNTS, Statistic, parse_statistic
 from dprap.release.value_pieces import Pieces, pieces_of
 from dprap.schema.columns.binned import BinnedColumn
@@ -32,18 +33,14 @@ _BARS = 12
 
 @dataclass(frozen=True)
 class Figure:
-    """The answer for one group: a number, its text, and the records that it is about.
-
-    Of means and sums it has the mean and the standard deviation within the group too.
-    """
+    """The answer for one group: a number, its text, the records that it is about, and how far it may be off."""
 
     values: tuple[str, ...]
     value: float | None
     text: str
     count: float
-    mean: float | None = None
-    spread: float | None = None
     interval: Interval | None = None
+    ends: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -60,18 +57,22 @@ class Figures:
 
     def lines(self) -> list[str]:
         """The answer as lines for people."""
-        heading = f"{self.statistic} of {' and '.join(self.columns)}"
+        heading = " of ".join(each for each in (self.statistic, " and ".join(self.columns)) if each)
         first = [*self.by, *([self.columns[0]] if self.statistic == "histogram" else [])]
         shown = "share" if self.statistic == "histogram" else heading
-        known = [each.interval for each in self.figures if each.interval is not None and each.interval.known]
-        between = [f"{known[0].level:.0%} interval"] if known else []
+        told = [
+            each for each in (*self.figures, *([] if self.all is None else [self.all])) if each.interval is not None
+        ]
+        known = [each.interval for each in told if each.interval is not None and each.interval.known]
+        between = ["std. error", f"{known[0].level:.0%} interval"] if known else []
         rows = [
-            [*each.values, each.text, *(_ends(each) for _ in between), f"{each.count:,.1f}"] for each in self.figures
+            [*each.values, each.text, *(_sure(each) if between else []), f"{each.count:,.1f}"] for each in self.figures
         ]
         if self.all is not None and self.by:
-            whole = [self.all.text, *(_ends(self.all) for _ in between), f"{self.all.count:,.1f}"]
+            whole = [self.all.text, *(_sure(self.all) if between else []), f"{self.all.count:,.1f}"]
             rows.append(["all", *[""] * (len(self.by) - 1), *whole])
-        remarks = [
+        remarks = interval_remarks([each.interval for each in told if each.interval is not None])
+        remarks += [
             f"{name}: the condition cuts an interval; its records are interpolated by the fine shape of the release"
             for name in self.cut
         ]
@@ -82,12 +83,13 @@ class Figures:
         return asdict(self)
 
 
-def _ends(figure: Figure) -> str:
-    """The interval of a figure as text."""
+def _sure(figure: Figure) -> tuple[str, str]:
+    """The standard error and the interval of a figure as text."""
     interval = figure.interval
-    if interval is None or interval.low is None or interval.high is None:
-        return "none"
-    return f"{interval.low:,.6g} to {interval.high:,.6g}"
+    if interval is None or interval.low is None or interval.high is None or interval.standard_error is None:
+        return "", "none"
+    ends = figure.ends or (f"{interval.low:,.6g}", f"{interval.high:,.6g}")
+    return f"{interval.standard_error:,.3g}", " to ".join(ends)
 
 
 def answer(
@@ -117,44 +119,10 @@ def answer(
     groups = tuple(dict.fromkeys((*asked.by, *by)))
     if asked.name in COUNTS:
         return ask(release, asked.where, groups, level=level, population=population)
-    found = _figures(release, question, asked, groups)
-    return replace(found, **_with_intervals(release, asked, found, level=level, population=population))
+    return _figures(release, question, asked, groups, Sureness(release, asked, level, population))
 
 
-def _with_intervals(
-    release: Release, asked: Statistic, found: Figures, *, level: float, population: bool
-) -> dict[str, Any]:
-    """The figures with intervals: of means and sums, for which errors are calibrated."""
-    conditions = [name for name in release.schema.columns if any(name in box for box in asked.boxes)]
-
-    def of(figure: Figure, by: tuple[str, ...]) -> Figure:
-        if figure.spread is None or figure.mean is None:
-            return figure
-        columns = tuple(dict.fromkeys((*asked.columns, *by, *conditions)))
-        interval = mean_interval(
-            release,
-            columns,
-            figure.mean,
-            group_count=figure.count,
-            spread=figure.spread,
-            level=level,
-            population=population,
-        )
-        if asked.name == "sum":
-            group = tuple(name for name in columns if name not in asked.columns)
-            (count,) = count_intervals(
-                release, group, np.array([figure.count]), kind=Kind.RANGE, level=level, population=population
-            )
-            interval = product(count, interval)
-        return replace(figure, interval=interval)
-
-    return {
-        "figures": tuple(of(each, found.by) for each in found.figures),
-        "all": None if found.all is None else of(found.all, ()),
-    }
-
-
-def _figures(release: Release, question: str, asked: Statistic, by: tuple[str, ...]) -> Figures:
+def _figures(release: Release, question: str, asked: Statistic, by: tuple[str, ...], sureness: Sureness) -> Figures:
     domain = release.schema.domain
     if domain.size_of(by) > MAX_GROUPS:
         raise WorkloadError(f"a breakdown by {'×'.join(by)} has more than {MAX_GROUPS:,} lines. Use fewer columns.")
@@ -162,8 +130,14 @@ def _figures(release: Release, question: str, asked: Statistic, by: tuple[str, .
         raise WorkloadError("the question asks about more than 20 million cells. Use fewer groups.")
     if set(by) & set(asked.columns):
         raise WorkloadError(f"{asked.name} names a column twice. Name each column once.")
-    evaluate = _histogram if asked.name == "histogram" else _correlation if asked.name == "correlation" else _single
-    found, overall = evaluate(release, asked, by)
+    found: list[Figure]
+    overall: Figure | None
+    if asked.name == "histogram":
+        found, overall = _histogram(release, asked, by)
+    elif asked.name == "correlation":
+        found, overall = _correlation(release, asked, by)
+    else:
+        found, overall = _single(release, asked, by, sureness)
     cut = Asked(release.schema, asked.boxes, by).cut_columns
     return Figures(question, asked.name, asked.columns, by, tuple(found), overall, cut)
 
@@ -189,14 +163,18 @@ def _spread(release: Release, asked: Statistic, by: tuple[str, ...]) -> list[tup
     return found
 
 
-def _single(release: Release, asked: Statistic, by: tuple[str, ...]) -> tuple[list[Figure], Figure]:
+def _single(release: Release, asked: Statistic, by: tuple[str, ...], sureness: Sureness) -> tuple[list[Figure], Figure]:
     spread = _spread(release, asked, by)
     column = release.schema.columns[asked.columns[0]]
     assert isinstance(column, BinnedColumn)  # noqa: S101
     pieces, mass = _joined(spread)
     labels = _labels(release, by)
-    rows = [_figure(release, asked, column, pieces, mass[at], labels[at]) for at in range(len(labels))]
-    return [row for row in rows if row.count > 0], _figure(release, asked, column, pieces, mass.sum(axis=0), ())
+    rows = [
+        _figure(release, asked, column, pieces, mass[at], labels[at], sureness.of_groups(by))
+        for at in range(len(labels))
+    ]
+    whole = _figure(release, asked, column, pieces, mass.sum(axis=0), (), sureness)
+    return [row for row in rows if row.count > 0], whole
 
 
 def _joined(spread: list[tuple[Pieces, Table]]) -> tuple[Pieces, Table]:
@@ -209,7 +187,13 @@ def _joined(spread: list[tuple[Pieces, Table]]) -> tuple[Pieces, Table]:
 
 
 def _figure(
-    release: Release, asked: Statistic, column: BinnedColumn, pieces: Pieces, mass: Table, values: tuple[str, ...]
+    release: Release,
+    asked: Statistic,
+    column: BinnedColumn,
+    pieces: Pieces,
+    mass: Table,
+    values: tuple[str, ...],
+    sureness: Sureness,
 ) -> Figure:
     share = float(mass.sum())
     count = share * release.rows
@@ -217,15 +201,25 @@ def _figure(
         return Figure(values, None, "-", 0.0)
     mean = float(mass @ pieces.mean) / share
     variance = max(float(mass @ pieces.mean_square) / share - mean**2, 0.0)
+    plain = asked.name in ("sum", "variance", "stddev")
+    interval = None
     if asked.level is not None:
         value = pieces.quantile(mass, asked.level)
+        interval = sureness.quantile(count, lambda level: pieces.quantile(mass, level), asked.level)
     else:
         value = {"sum": mean * count, "mean": mean, "variance": variance, "stddev": variance**0.5}[asked.name]
-    plain = asked.name in ("sum", "variance", "stddev")
-    text = f"{value:,.6g}" if plain else column.value_text(value)
-    if asked.name in ("mean", "sum"):
-        return Figure(values, value, text, count, mean, variance**0.5)
-    return Figure(values, value, text, count)
+        if asked.name in ("mean", "sum"):
+            interval = sureness.mean(count, mean, variance**0.5)
+        if asked.name == "sum" and interval is not None:
+            interval = sureness.sum(count, interval)
+
+    def text(number: float) -> str:
+        return f"{number:,.6g}" if plain else column.value_text(number)
+
+    ends = None
+    if interval is not None and interval.low is not None and interval.high is not None:
+        ends = (text(interval.low), text(interval.high))
+    return Figure(values, value, text(value), count, interval, ends)
 
 
 def _correlation(release: Release, asked: Statistic, by: tuple[str, ...]) -> tuple[list[Figure], Figure]:

@@ -29,7 +29,6 @@ from dprap.relaxed.adam import FitSettings
 from dprap.relaxed.fit import fit
 from dprap.relaxed.gradient import Target
 from dprap.relaxed.marginals import Blocks
-from dprap.release.intervals.basis import basis_of, measured_columns
 from dprap.release.intervals.error_table import Kind
 
 if TYPE_CHECKING:
@@ -139,10 +138,9 @@ def _pair_spreads(release: Release, rows: RelaxedDataset) -> list[Spread]:
         return []
     domain = release.schema.domain
     blocks = Blocks(domain, rows.probabilities)
-    measured = measured_columns(release.measurements)
     found = []
     for pair in combinations(domain.names, 2):
-        basis = basis_of(pair, measured)
+        basis = release.grounds.basis_of(pair)
         if not basis.modelled or domain.size_of(pair) > _MOST_CELLS:
             continue
         shares = blocks.shares(Marginal(pair)).astype(np.float64)
