@@ -8,113 +8,28 @@ lie inside a code is what the schema of the release says of it (`value_pieces`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from dprap.errors import WorkloadError
-from dprap.release.answer_question import MAX_GROUPS, Answered, aligned, ask, interval_cells, interval_remarks
+from dprap.release.answer_question import MAX_GROUPS, Answered, ask
 from dprap.release.breakdown import Asked, Table, joint_shares
-from dprap.release.intervals import Interval
+from dprap.release.comparisons import Comparison, Proportion, compared, parse_comparison, proportion
+from dprap.release.figures import Figure, Figures
 from dprap.release.intervals.interval import DEFAULT_LEVEL
 from dprap.release.release import Release
-from dprap.release.shown import ShownAsLines
 from dprap.release.statistics_intervals import Sureness
 from dprap.release.statistics_language import COUNTS, Statistic, parse_statistic
 from dprap.release.value_pieces import Pieces, pieces_of
 from dprap.schema.columns.binned import BinnedColumn
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Cells of groups and codes together that an answer may rest on.
 _MOST_CELLS = 20_000_000
 
 # A column with more codes is shown as about so many bars.
 _BARS = 12
-
-
-@dataclass(frozen=True)
-class Figure:
-    """The answer for one group: a number, its text, the records that it is about, and how far it may be off."""
-
-    values: tuple[str, ...]
-    value: float | None
-    text: str
-    count: float
-    interval: Interval | None = None
-    ends: tuple[str, str] | None = None
-
-
-@dataclass(frozen=True, repr=False)
-class Figures(ShownAsLines):
-    """The answer to a question about numbers; `all` is over all groups, None for histograms."""
-
-    question: str
-    statistic: str
-    columns: tuple[str, ...]
-    by: tuple[str, ...]
-    figures: tuple[Figure, ...]
-    all: Figure | None
-    cut: tuple[str, ...]
-
-    def lines(self) -> list[str]:
-        """The answer as lines for people."""
-        heading = " of ".join(each for each in (self.statistic, " and ".join(self.columns)) if each)
-        first = self._labelled
-        shown = "share" if self.statistic == "histogram" else heading
-        told = [
-            each for each in (*self.figures, *([] if self.all is None else [self.all])) if each.interval is not None
-        ]
-        known = [each.interval for each in told if each.interval is not None and each.interval.known]
-        between = ["std. error", f"{known[0].level:.0%} interval"] if known else []
-        rows = [
-            [*each.values, each.text, *(_sure(each) if between else []), f"{each.count:,.1f}"] for each in self.figures
-        ]
-        if self.all is not None and self.by:
-            whole = [self.all.text, *(_sure(self.all) if between else []), f"{self.all.count:,.1f}"]
-            rows.append(["all", *[""] * (len(self.by) - 1), *whole])
-        remarks = interval_remarks([each.interval for each in told if each.interval is not None])
-        remarks += [
-            f"{name}: the condition cuts an interval; its records are interpolated by the fine shape of the release"
-            for name in self.cut
-        ]
-        return [*aligned([*first, shown, *between, "records"], rows, left=len(first)), *remarks]
-
-    def frame(self) -> pd.DataFrame:
-        """The answer as a pandas table: a line a group."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            [
-                {
-                    **dict(zip(self._labelled, each.values, strict=True)),
-                    self.statistic: each.value,
-                    "records": each.count,
-                    **interval_cells(each.interval),
-                }
-                for each in self.figures
-            ]
-        )
-
-    @property
-    def _labelled(self) -> list[str]:
-        """The columns whose values tell the groups apart; a histogram's own is the last."""
-        return [*self.by, *([self.columns[0]] if self.statistic == "histogram" else [])]
-
-    def as_data(self) -> dict[str, Any]:
-        """The answer as plain data."""
-        return asdict(self)
-
-
-def _sure(figure: Figure) -> tuple[str, str]:
-    """The standard error and the interval of a figure as text."""
-    interval = figure.interval
-    if interval is None or interval.low is None or interval.high is None or interval.standard_error is None:
-        return "", "none"
-    ends = figure.ends or (f"{interval.low:,.6g}", f"{interval.high:,.6g}")
-    return f"{interval.standard_error:,.3g}", " to ".join(ends)
 
 
 def answer(
@@ -138,6 +53,11 @@ def answer(
         WorkloadError: The question cannot be read, or the release cannot answer it.
 
     """
+    comparison = parse_comparison(question, release.schema)
+    if comparison is not None:
+        if by:
+            raise WorkloadError("a comparison is of two groups and has no breakdown. Ask for each group by itself.")
+        return _comparison(release, question, comparison, level=level, population=population)
     asked = parse_statistic(question, release.schema)
     if asked is None:
         return ask(release, question, by, level=level, population=population)
@@ -145,6 +65,38 @@ def answer(
     if asked.name in COUNTS:
         return ask(release, asked.where, groups, level=level, population=population)
     return _figures(release, question, asked, groups, Sureness(release, asked, level, population))
+
+
+def _comparison(
+    release: Release, question: str, asked: Comparison | Proportion, *, level: float, population: bool
+) -> Figures:
+    """A share among some records, or a difference or ratio between two groups."""
+    if isinstance(asked, Proportion):
+        found, count = proportion(release, asked, level=level, population=population)
+        ends = None if found.low is None or found.high is None else (f"{found.low:.3%}", f"{found.high:.3%}")
+        figure = Figure((), found.estimate, f"{found.estimate:.3%}", count, found, ends)
+        return Figures(question, f"share of {asked.of}", (), (), (figure,), figure, ())
+    rows = [
+        _of_group(release, group, answer(release, each, level=level, population=population))
+        for group, each in zip(asked.groups, asked.questions(), strict=True)
+    ]
+    first, second = (row.interval for row in rows)
+    if first is None or second is None:
+        raise WorkloadError(f"a {asked.name} of these groups is not known.")
+    both = compared(asked.name, first, second)
+    rows.append(Figure((asked.name,), both.estimate, f"{both.estimate:,.6g}", sum(row.count for row in rows), both))
+    return Figures(question, asked.what, (), ("group",), tuple(rows), None, ())
+
+
+def _of_group(release: Release, group: str, answered: Answered | Figures) -> Figure:
+    """The answer for one of two groups."""
+    if isinstance(answered, Answered):
+        return Figure((group,), answered.count, f"{answered.count:,.1f}", answered.count, answered.interval)
+    if any(release.schema.columns[name].type in ("date", "datetime") for name in answered.columns):
+        raise WorkloadError("dates are not compared. Ask for each group by itself.")
+    if answered.all is None or answered.all.value is None:
+        raise WorkloadError(f"there are no records with {group}.")
+    return replace(answered.all, values=(group,))
 
 
 def _figures(release: Release, question: str, asked: Statistic, by: tuple[str, ...], sureness: Sureness) -> Figures:

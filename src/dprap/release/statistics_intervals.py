@@ -68,12 +68,14 @@ class Sureness:
     @cached_property
     def _column_spread(self) -> float:
         """The standard deviation of all values of the column."""
+        if self.release.errors is None:
+            return 0.0
         (name,) = self.asked.columns
         column = self.release.schema.columns[name]
         assert isinstance(column, BinnedColumn)  # noqa: S101 - the parser lets no other through
         pieces = pieces_of(column, None)
-        mass = np.asarray(self.release.answer(Marginal((name,)))[0], dtype=np.float64)[pieces.code] * pieces.share
-        if self.release.errors is None or mass.sum() <= 0:
+        mass = np.asarray(self.release.shares(Marginal((name,)))[0], dtype=np.float64)[pieces.code] * pieces.share
+        if mass.sum() <= 0:
             return 0.0
         mass = mass / mass.sum()
         return float(np.sqrt(max(mass @ pieces.mean_square - (mass @ pieces.mean) ** 2, 0.0)))

@@ -79,6 +79,18 @@ class Grounds:
         known = all(_covered(pair, self.asked, self._in_asked) for pair in parts)
         return Basis.MODEL if known else Basis.OUTSIDE
 
+    def lacking(self, columns: Iterable[str]) -> list[tuple[str, ...]]:
+        """Relations among these columns that no measurement has: pairs, or all of them where every pair was measured.
+
+        >>> known = frozenset({frozenset({"age", "sex"}), frozenset({"sex", "job"})})
+        >>> Grounds(known, known, known).lacking(["age", "sex", "job"])
+        [('age', 'job')]
+        """
+        names = tuple(dict.fromkeys(columns))
+        if not self.basis_of(names).modelled:
+            return []
+        return [pair for pair in combinations(names, 2) if self.basis_of(pair).modelled] or [names]
+
     def shows(self, columns: Iterable[str]) -> bool:
         """Whether every pair of these columns was measured, in groups of codes at least."""
         return all(_covered(frozenset(pair), self.touched, self._in_touched) for pair in combinations(columns, 2))
