@@ -92,4 +92,5 @@ def _sure(figure: Figure) -> tuple[str, str]:
     if interval is None or interval.low is None or interval.high is None or interval.standard_error is None:
         return "", "none"
     ends = figure.ends or (f"{interval.low:,.6g}", f"{interval.high:,.6g}")
-    return f"{interval.standard_error:,.3g}", " to ".join(ends)
+    error = interval.standard_error
+    return f"{error:.3%}" if ends[0].endswith("%") else f"{error:,.3g}", " to ".join(ends)

@@ -56,6 +56,12 @@ _RANGES = 120
 _MOST_CELLS = 100_000
 _CELLS_OF_CLASS = 200_000
 _LEAST_ANSWERS = 100
+_CLASSES = tuple(
+    f"{kind}{size} {where}"
+    for kind, sizes in (("cell", (1, 2, 3)), ("range", (1, 2, 3)), ("mean", (2, 3)))
+    for size in sizes
+    for where in ("inside", "outside")
+)
 _SIZES = (("0-10", 0.0, 10.0), ("10-100", 10.0, 100.0), ("100-1000", 100.0, 1000.0), ("1000-", 1000.0, np.inf))
 
 Answers = tuple[str, np.ndarray, np.ndarray, np.ndarray]
@@ -197,3 +203,32 @@ def _figures(name: str, errors: np.ndarray, widths: np.ndarray, best: np.ndarray
     usable = known & (best > 0)
     figures[f"{name} width"] = float(np.median(widths[usable] / best[usable])) if usable.any() else None
     return figures
+
+
+def as_table(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Kept records as lines of a table: coverage and relative width of every class, for each table and ε.
+
+    Classes of which fewer than half of the answers have an interval are shown as a dash.
+    """
+    shown = sorted(records, key=lambda each: (_order(each["cell"]["data"]), each["cell"]["epsilon"]))
+    names = [name for name in ("all", *_CLASSES) if any(f"{name} covered" in each["figures"] for each in shown)]
+    lines = ["| table, ε, runs | " + " | ".join(names) + " | calibration |", "|---" * (len(names) + 2) + "|"]
+    for each in shown:
+        cell, figures = each["cell"], each["figures"]
+        texts = [_text(figures, name) for name in names]
+        lines.append(
+            f"| {cell['data']}, {cell['epsilon']:g}, {cell['runs']} | {' | '.join(texts)} | "
+            f"{figures['calibration_over_run']:.2f} |"
+        )
+    return lines
+
+
+def _order(data: str) -> int:
+    return [name for name, _, _ in TABLES].index(data)
+
+
+def _text(figures: Mapping[str, float | None], name: str) -> str:
+    covered, width = figures.get(f"{name} covered"), figures.get(f"{name} width")
+    if covered is None or (name != "all" and 2 * (figures[f"{name} none"] or 0) > (figures[f"{name} n"] or 0)):
+        return "–"
+    return f"{covered:.3f}" if width is None else f"{covered:.3f}, {width:.2f}"
