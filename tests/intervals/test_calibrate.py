@@ -135,6 +135,8 @@ def test_relations_that_the_workload_lacks_are_less_sure_than_those_it_has():
     )
     assert unknown > known
     assert release.grounds.basis_of(("a", "e")) is Basis.OUTSIDE
+    # of means in groups that nobody looked at nothing is said
+    assert release.errors.half_widths(Kind.MEAN, 2, Basis.OUTSIDE, size, 0.95) is None
 
 
 def test_columns_that_were_not_measured_together_are_named(caplog):
