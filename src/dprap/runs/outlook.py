@@ -143,6 +143,12 @@ def labels(schema: Schema, name: str, most: int) -> list[str]:
     return [schema.label(name, code) for code in range(min(schema.columns[name].size, most))]
 
 
+def end_labels(schema: Schema, name: str) -> list[str]:
+    """The first and the last value of an ordered column as people read them; missing values are not among them."""
+    column = schema.fine_columns[name]
+    return [schema.label(name, 0), schema.label(name, len(column.bin_edges) - 2)]
+
+
 def bin_widths(schema: Schema, name: str, most: int) -> list[float]:
     """The width of each bin of an ordered column as a share of the whole; empty for others, and for more than `most`."""
     edges = getattr(schema.columns[name], "bin_edges", None)
