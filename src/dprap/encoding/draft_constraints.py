@@ -13,9 +13,10 @@ import pyarrow as pa
 import yaml
 
 from dprap.encoding.column_codes import positions_of
-from dprap.encoding.draft_columns import MIN_COUNT
+from dprap.encoding.draft_proposal import MIN_COUNT
 from dprap.schema import Schema
 from dprap.schema.columns.binned import BinnedColumn
+from dprap.schema.values import is_text_type
 
 _MAX_CODES = 60
 _MAX_COLUMNS = 40
@@ -46,8 +47,9 @@ def _codes(schema: Schema, sample: pa.Table, name: str, *, is_text: bool) -> np.
 
 
 def _positions(schema: Schema, sample: pa.Table, name: str, *, is_text: bool) -> np.ndarray:
-    null_texts = schema.null_texts(name) if is_text else None
-    parts = [positions_of(name, schema.columns[name], chunk, null_texts) for chunk in sample.column(name).chunks]
+    column, chunks = schema.columns[name], sample.column(name).chunks
+    null_texts = schema.null_texts(name) if is_text or is_text_type(sample.column(name).type) else None
+    parts = [positions_of(name, column, chunk, null_texts) for chunk in chunks]
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
 
