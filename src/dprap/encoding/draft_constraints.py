@@ -103,8 +103,11 @@ def _units(schema: Schema, sample: pa.Table, name: str, *, is_text: bool) -> np.
     column = schema.columns[name]
     assert isinstance(column, BinnedColumn)  # noqa: S101 - callers choose them
     parts = []
-    for chunk in sample.column(name).chunks:
-        if is_text or pa.types.is_string(chunk.type):
+    array = sample.column(name)
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(array.type.value_type)
+    for chunk in array.chunks:
+        if is_text or is_text_type(chunk.type):
             values, readable = column.parse(chunk.cast(pa.string()))
             parts.append(np.where(readable, values.astype(np.float64), np.nan))
         else:

@@ -70,7 +70,7 @@ def identifying(name: str, texts: Mapping[str, int], rows: int) -> str | None:
     if many and _ADDRESS_NAMES.search(name):
         return "postal addresses"
     words = share(_PERSON) + share(_WORD)
-    if _FAMILY_NAMES.search(name) and len(texts) > 2 and words > 0.6:
+    if _FAMILY_NAMES.search(name) and len(texts) > 2 and words > 0.3:
         return "names of persons"
     if len(texts) > 20 and _PERSON_NAMES.search(name) and words > 0.6:
         return "names of persons or things"
