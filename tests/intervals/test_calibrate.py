@@ -104,7 +104,7 @@ def test_tables_differ_by_the_noise_of_what_was_measured():
 
 def test_any_statistic_has_an_interval_as_wide_as_its_noise():
     release = execute(planned("independent", intervals="no"), source(), insecure_noise_seed=1)
-    found = release.statistic_interval(lambda each: 2_000 * float(each.answer(Marginal(("c",)))[0][0]), columns=["c"])
+    found = release.statistic_interval(lambda each: 2_000 * float(each.shares(Marginal(("c",)))[0][0]), columns=["c"])
     assert found.basis is Basis.MEASURED
     # twenty draws: their standard deviation is within a factor of 2.2 but for one in a million
     assert (

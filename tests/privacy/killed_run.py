@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-import dprap.privacy.curator as curator_module
 import dprap.privacy.ledger.chain as chain
 from dprap.accounting import Budget, Neighbors
 from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.privacy import Curator, Ledger
+from dprap.privacy.verbs import certify, measure, select
 from dprap.queries import Marginal, Query
 from dprap.sources import MemorySource
 
@@ -53,8 +53,9 @@ def install(points: Points, drawn: Path) -> None:
     chain.os = _Os(points)
     for verb in ("charge", "store", "adopt"):
         setattr(Ledger, verb, points.around(getattr(Ledger, verb)))
-    for sampler in ("add_discrete_gaussian", "pick_top"):
-        honest = getattr(curator_module, sampler)
+    samplers = ((measure, "add_discrete_gaussian"), (certify, "add_discrete_gaussian"), (select, "pick_top"))
+    for module, sampler in samplers:
+        honest = getattr(module, sampler)
 
         def logged(*arguments, honest=honest, **named):
             result = honest(*arguments, **named)
@@ -62,7 +63,7 @@ def install(points: Points, drawn: Path) -> None:
                 file.write(json.dumps(np.asarray(result).tolist()) + "\n")
             return result
 
-        setattr(curator_module, sampler, points.around(logged))
+        setattr(module, sampler, points.around(logged))
 
 
 class _Os:

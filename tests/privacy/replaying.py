@@ -163,7 +163,7 @@ def taped_run(plan: Plan, source: WatchedSource, folder: Path, capture: Capture,
             release = execute(plan, source.watch(tape), ledger=ledger, run="audited", progress=tape.progress.append)
         release.save(folder / "release")
         release.save(folder / "release-csv", format="csv")
-        tape.events.append(("answers", [answer.tolist() for answer in release.answer(plan.workload)]))
+        tape.events.append(("answers", [answer.tolist() for answer in release.shares(plan.workload)]))
     return tape
 
 

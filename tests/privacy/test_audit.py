@@ -16,8 +16,8 @@ from tests.privacy.tables import codes_of
 from dprap.accounting import Budget, Neighbors, Relation, epsilon_from_rho
 from dprap.domain import Domain
 from dprap.privacy import Curator
-from dprap.privacy import curator as curator_module
 from dprap.privacy.discrete_gaussian import OPENDP_CELLS
+from dprap.privacy.verbs import measure, select
 from dprap.queries import Marginal, Query
 from dprap.sources import MemorySource
 
@@ -107,8 +107,8 @@ def test_measurements_keep_the_promise(experiment, relation):
 
 @pytest.mark.parametrize(("experiment", "relation"), EXPERIMENTS)
 def test_half_the_noise_is_convicted(experiment, relation, monkeypatch):
-    honest = curator_module.stddev_for
-    monkeypatch.setattr(curator_module, "stddev_for", lambda *arguments: honest(*arguments) / 2)
+    honest = measure.stddev_for
+    monkeypatch.setattr(measure, "stddev_for", lambda *arguments: honest(*arguments) / 2)
     assert audit_measurements(experiment, relation) > epsilon_from_rho(RHO, DELTA)
 
 
@@ -137,6 +137,6 @@ def test_selections_keep_the_promise():
 
 
 def test_half_the_noise_on_selections_is_convicted(monkeypatch):
-    honest = curator_module.inverse_temperature
-    monkeypatch.setattr(curator_module, "inverse_temperature", lambda *arguments: 2 * honest(*arguments))
+    honest = select.inverse_temperature
+    monkeypatch.setattr(select, "inverse_temperature", lambda *arguments: 2 * honest(*arguments))
     assert audit_selection() > PURE_EPSILON

@@ -12,7 +12,7 @@ from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.evaluate import exact_answers, published_answers
 from dprap.privacy import Curator
-from dprap.privacy import curator as curator_module
+from dprap.privacy.verbs import certify
 from dprap.queries import Marginal
 from dprap.relaxed import round_rows
 from dprap.release.table_answers import table_answers
@@ -57,7 +57,7 @@ def scales(monkeypatch):
         asked.append(stddev_counts)
         return counts
 
-    monkeypatch.setattr(curator_module, "add_discrete_gaussian", without_noise)
+    monkeypatch.setattr(certify, "add_discrete_gaussian", without_noise)
     return asked
 
 
@@ -183,7 +183,7 @@ def test_the_bound_covers_fit_and_table_together_as_often_as_promised(relation):
     codes = rough_table(release)
     of_fit, of_table = largest_errors_counts(release, source, codes)
     assert of_table > of_fit + 3
-    fitted = [shares * np.float64(release.rows) for shares in release.answer(families)]
+    fitted = [shares * np.float64(release.rows) for shares in release.shares(families)]
     drawn = [shares * release.rows for shares in table_answers(codes, families)]
     table = DrawnTable(1, DIGEST, drawn)
     budget = Budget.of(epsilon=2.0, delta=1e-6)

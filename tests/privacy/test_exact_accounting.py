@@ -17,7 +17,7 @@ from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.errors import BudgetError
 from dprap.privacy import Curator
-from dprap.privacy import curator as curator_module
+from dprap.privacy.verbs import select
 from dprap.queries import Marginal
 from dprap.sources import MemorySource
 
@@ -249,9 +249,9 @@ def test_a_pick_of_any_size_is_charged_more_than_its_zcdp_cost():
 def test_the_curator_picks_with_what_the_budget_grants(accounting, monkeypatch):
     budget = Budget.of(epsilon=1.0, delta=1e-5, accounting=accounting)
     asked = []
-    honest = curator_module.inverse_temperature
+    honest = select.inverse_temperature
     monkeypatch.setattr(
-        curator_module, "inverse_temperature", lambda *arguments: asked.append(arguments[1]) or honest(*arguments)
+        select, "inverse_temperature", lambda *arguments: asked.append(arguments[1]) or honest(*arguments)
     )
     source = MemorySource(Codes.of(Domain.of({"coin": 2}), {"coin": np.array([0, 1, 1])}))
     curator = Curator(source, budget=budget, neighbors=Neighbors(), ledger=None)

@@ -329,7 +329,7 @@ def test_a_disk_that_fails_stops_everything(path, monkeypatch, failing):
         raise AssertionError("noise was drawn without a durable charge")
 
     with monkeypatch.context() as patch:
-        patch.setattr("dprap.privacy.curator.add_discrete_gaussian", never)
+        patch.setattr("dprap.privacy.verbs.measure.add_discrete_gaussian", never)
         if failing == "write":
             patch.setattr(ledger._chain, "_file", HalfFull(ledger._chain._file))
         elif failing == "fsync":

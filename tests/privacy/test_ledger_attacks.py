@@ -42,7 +42,7 @@ def no_noise(monkeypatch):
     def never(*_):
         raise AssertionError("noise was drawn")
 
-    monkeypatch.setattr("dprap.privacy.curator.add_discrete_gaussian", never)
+    monkeypatch.setattr("dprap.privacy.verbs.measure.add_discrete_gaussian", never)
 
 
 # While a run lasts

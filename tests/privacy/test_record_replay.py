@@ -10,7 +10,7 @@ from tests.privacy.replaying import DivergenceError, Tape, difference, taped_run
 
 from dprap.accounting import Neighbors, Relation
 from dprap.errors import DataError
-from dprap.privacy import curator
+from dprap.privacy.verbs import measure
 from dprap.runs.execute import execute
 
 CASES = METHODS | BASELINES
@@ -88,7 +88,7 @@ def test_a_leak_is_caught(tmp_path, capfd, leak, shows_in):
 @pytest.mark.parametrize("leak", ["the type of the numbers", "the number of cells", "a file that is left", "an error"])
 def test_a_leak_of_the_private_side_is_caught(tmp_path, capfd, monkeypatch, leak):
     """The curator itself is at fault: it fits the form of a noisy result to the exact counts."""
-    honest = curator.add_discrete_gaussian
+    honest = measure.add_discrete_gaussian
     folders = [tmp_path / name for name in ("first", "again", "other")]
 
     def leaky(counts, *noise):
@@ -101,7 +101,7 @@ def test_a_leak_of_the_private_side_is_caught(tmp_path, capfd, monkeypatch, leak
             (folders[2] / "rare").touch()
         return {"the type of the numbers": noisy.astype(np.int16), "the number of cells": noisy[:-1]}.get(leak, noisy)
 
-    monkeypatch.setattr(curator, "add_discrete_gaussian", leaky)
+    monkeypatch.setattr(measure, "add_discrete_gaussian", leaky)
     plan = Case("tests.privacy.leaky", "Settings", {"leak": "none"}, ()).plan("marginal", REPLACE)
     first = taped_run(plan, table_of(usual_table()), folders[0], capfd)
     assert difference(first, taped_run(plan, table_of(usual_table()), folders[1], capfd, forced=first)) is None

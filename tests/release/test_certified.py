@@ -122,7 +122,7 @@ def test_other_tables_have_a_bound_widened_by_their_distance_to_the_fit(tmp_path
     assert release.certificate is not None
     bound = release.certificate.upper_bound_counts
     assert release.table_bound() == release.table_bound(ROWS) == bound
-    fitted = release.answer(release.workload)
+    fitted = release.shares(release.workload)
     for rows, seed in ((40, None), (ROWS, 9), (1000, 0)):
         drawn = list(table_answers(release.codes(rows, seed=seed), release.workload.families))
         distance = max(float(np.abs(a - b).max()) for a, b in zip(drawn, fitted, strict=True)) * ROWS

@@ -42,7 +42,7 @@ def test_a_release_comes_back_as_it_was(tmp_path: Path, relaxed: bool) -> None:
         if isinstance(ours, Measurement) and isinstance(theirs, Measurement):
             assert ours.marginal == theirs.marginal
             assert ours.counts.tolist() == theirs.counts.tolist()
-    for ours, theirs in zip(release.answer(release.workload), found.answer(found.workload), strict=True):
+    for ours, theirs in zip(release.shares(release.workload), found.shares(found.workload), strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-7)
     assert not (tmp_path / "deep" / "out.part").exists()
 
@@ -185,8 +185,8 @@ def test_custom_queries_are_stored_by_name_and_answered_when_given_again(tmp_pat
     assert found.workload.queries == release.workload.queries
     assert str(found.measurements[-1].query.family) == "young(age)"  # type: ignore[union-attr]
     with pytest.raises(WorkloadError, match="does not store the function of custom query 'young'"):
-        found.answer(found.workload.families[-1])
-    np.testing.assert_allclose(found.answer(query)[0], release.answer(query)[0])
+        found.shares(found.workload.families[-1])
+    np.testing.assert_allclose(found.shares(query)[0], release.shares(query)[0])
 
 
 def test_methods_without_rows_say_so(tmp_path: Path) -> None:

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from dprap.cli import options as o
 
-if TYPE_CHECKING:
-    from dprap.evaluate.tables import TableComparison
-
 # How the private table is read.
 READING = ("engine", "database_table", "person_column", "excess")
-
-# A larger share of values that a policy clipped or made null is worth a line.
-_MANY_BEYOND = 0.01
 
 
 @o.takes(READING)
@@ -44,35 +38,6 @@ def evaluate(
     if as_json:
         print_json({"NOT PRIVATE": True, "report": str(path), **found.as_plain()})
         return
-    results.print("NOT PRIVATE: these figures depend on the private table without noise. Do not publish them.")
-    for name, value in found.errors.items():
-        tv = "" if value.tv is None else f"TV {value.tv:.5f}   "
-        results.print(f"{name:<10} max {value.max:.5f}   {tv}mean {value.mean:.3e}   RMSE {value.rmse:.3e}")
-    for line in _by_value(found.tables):
+    for line in found.lines():
         results.print(line, markup=False)
     results.print(f"shown in {path} (NOT PRIVATE)", markup=False)
-
-
-def _by_value(tables: TableComparison | None) -> list[str]:
-    """The worst column and pair, the models and the scores, in a few lines."""
-    if tables is None:
-        return ["values   not compared: the records stay where they are"]
-    column = min(tables.columns, key=lambda each: each.similarity)
-    lines = [f"columns    worst {column.name}: similarity {column.similarity:.3f}"]
-    if tables.pairs:
-        lines.append(
-            f"pairs      worst {' × '.join(tables.pairs[0].columns)}: similarity {tables.pairs[0].similarity:.3f}"
-        )
-    lines += [
-        f"beyond     {each.name}: {each.beyond:.1%} of the values are unreadable or out of bounds"
-        for each in tables.columns
-        if each.beyond > _MANY_BEYOND
-    ]
-    lines += [
-        f"model      {model.target}: {model.score} {model.trained_on_published:.3f} trained on the published table, "
-        f"{model.trained_on_private:.3f} on private records"
-        for model in tables.models
-    ]
-    if tables.quality is not None:
-        lines.append(f"SDMetrics  quality {tables.quality.quality:.3f}")
-    return lines

@@ -96,7 +96,7 @@ def example_schema() -> Schema:
                 "hours": {"type": "integer", "min": 0, "max": 80, "width": 5, "out_of_domain": "clip"},
                 "income": {
                     "type": "number",
-                    "edges": [0, 1, 5000, 10000, 15000, 20000, 25000, 30000, 40000, 50000, 65000, 80000, 100000,
+                    "edges": [0, 0.01, 5000, 10000, 15000, 20000, 25000, 30000, 40000, 50000, 65000, 80000, 100000,
                               150000, 250000, 500000, 2000000],
                     "decimals": 2, "nullable": True, "out_of_domain": "clip",
                 },

@@ -11,11 +11,15 @@ from dprap.evaluate.errors import Errors, evaluate
 from dprap.evaluate.tables import TableComparison, compare_with_release
 from dprap.evaluate.worst_cells import WorstCell, worst_cells
 from dprap.release.release import Release
+from dprap.release.shown import ShownAsLines
 from dprap.sources import CountSource
 
+# A larger share of values that a policy clipped or made null is worth a line.
+_MANY_BEYOND = 0.01
 
-@dataclass(frozen=True)
-class Evaluation:
+
+@dataclass(frozen=True, repr=False)
+class Evaluation(ShownAsLines):
     """The true errors of a release, and its table beside the private one. NOT PRIVATE.
 
     Args:
@@ -29,6 +33,14 @@ class Evaluation:
     errors: Mapping[str, Errors]
     worst: tuple[WorstCell, ...]
     tables: TableComparison | None
+
+    def lines(self) -> list[str]:
+        """The evaluation in a few lines for people; the first says that it is NOT PRIVATE."""
+        found = ["NOT PRIVATE: these figures depend on the private table without noise. Do not publish them."]
+        for name, value in self.errors.items():
+            tv = "" if value.tv is None else f"TV {value.tv:.5f}   "
+            found.append(f"{name:<10} max {value.max:.5f}   {tv}mean {value.mean:.3e}   RMSE {value.rmse:.3e}")
+        return [*found, *_by_value(self.tables)]
 
     def as_plain(self) -> dict[str, Any]:
         """The evaluation as plain data for JSON."""
@@ -74,3 +86,28 @@ def evaluate_release(
 
 def _has_values(table: Any) -> bool:
     return table is not None and not is_address(table) and not type(table).__module__.startswith("pyspark.")
+
+
+def _by_value(tables: TableComparison | None) -> list[str]:
+    """The worst column and pair, the models and the scores, in a few lines."""
+    if tables is None:
+        return ["values     not compared: there are none, or the records stay where they are"]
+    column = min(tables.columns, key=lambda each: each.similarity)
+    lines = [f"columns    worst {column.name}: similarity {column.similarity:.3f}"]
+    if tables.pairs:
+        lines.append(
+            f"pairs      worst {' × '.join(tables.pairs[0].columns)}: similarity {tables.pairs[0].similarity:.3f}"
+        )
+    lines += [
+        f"beyond     {each.name}: {each.beyond:.1%} of the values are unreadable or out of bounds"
+        for each in tables.columns
+        if each.beyond > _MANY_BEYOND
+    ]
+    lines += [
+        f"model      {model.target}: {model.score} {model.trained_on_published:.3f} trained on the published table, "
+        f"{model.trained_on_private:.3f} on private records"
+        for model in tables.models
+    ]
+    if tables.quality is not None:
+        lines.append(f"SDMetrics  quality {tables.quality.quality:.3f}")
+    return lines

@@ -1,6 +1,7 @@
 """The boundary: exact counts go in, noisy results that were charged for come out.
 
-curator            the only door: verbs that compute, charge, draw and store
+curator            the only door
+verbs/             what the curator can be asked: each verb computes, charges, draws and stores
 steps              the steps of a run in order, replayed or taken
 exact_counts       exact integers behind the verbs, counted once
 discovery          values above a noisy threshold

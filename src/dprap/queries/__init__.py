@@ -13,7 +13,7 @@ from dprap.queries.code_groups import Groups
 from dprap.queries.custom import GRID, Custom
 from dprap.queries.marginal import Marginal
 from dprap.queries.prefix import Prefix
-from dprap.queries.query import CellFamily, Family, Query
+from dprap.queries.query import CellFamily, Family, Query, as_family
 from dprap.queries.threshold import Threshold
 
 __all__ = [
@@ -26,4 +26,5 @@ __all__ = [
     "Prefix",
     "Query",
     "Threshold",
+    "as_family",
 ]

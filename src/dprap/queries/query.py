@@ -1,10 +1,11 @@
-"""One query of a family."""
+"""One query of a family, the kinds of families, and columns that stand for a marginal."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from dprap.errors import WorkloadError
 from dprap.queries.custom import Custom
 from dprap.queries.marginal import Marginal
 from dprap.queries.prefix import Prefix
@@ -15,6 +16,24 @@ CellFamily: TypeAlias = Marginal | Threshold | Prefix
 
 Family: TypeAlias = CellFamily | Custom
 """Any set of counting queries over the same columns: each maps a record to [0, 1]."""
+
+
+def as_family(given: Any) -> Family:
+    """A query family as it is; a column, or several in a list or tuple, as their marginal.
+
+    Raises:
+        WorkloadError: If it is none of these.
+
+    >>> as_family("sex"), as_family(["sex", "age"])
+    (Marginal(columns=('sex',), groups=None), Marginal(columns=('sex', 'age'), groups=None))
+
+    """
+    if isinstance(given, Family):
+        return given
+    columns = (given,) if isinstance(given, str) else given
+    if not isinstance(columns, list | tuple) or not columns or not all(isinstance(name, str) for name in columns):
+        raise WorkloadError("a marginal is named by its columns, such as 'age' or ('age', 'sex').")
+    return Marginal(tuple(columns))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ conditions         conditions as Python values, and rows given that they hold
 question_language  questions in text, parsed into disjoint boxes of values
 breakdown          the numbers behind an answer, for all groups at once
 answer_question    the answer to a question, and how sure it is
+marginal_frame     a marginal as a labelled table
+shown              results that show themselves as lines
 statistics_language  questions about numbers: mean, quantile, correlation and the like
 statistics_answers   their answers
 value_pieces         where values lie inside a code

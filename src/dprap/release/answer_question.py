@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,10 @@ from dprap.release.intervals import Interval, Kind
 from dprap.release.intervals.interval import DEFAULT_LEVEL, count_intervals
 from dprap.release.question_language import parse
 from dprap.release.release import Release
+from dprap.release.shown import ShownAsLines
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MAX_GROUPS = 10_000
 """Most lines of a breakdown."""
@@ -48,8 +52,8 @@ class Group:
     interval: Interval | None = None
 
 
-@dataclass(frozen=True)
-class Answered:
+@dataclass(frozen=True, repr=False)
+class Answered(ShownAsLines):
     """The answer to a question; without a breakdown it has one group, whose values are empty."""
 
     question: str
@@ -134,6 +138,22 @@ class Answered:
             return f"; so is the count {name}"
         return f"; the count {name} is within {rounded_up(self.table.bound_counts, 1):,.1f}"
 
+    def frame(self) -> pd.DataFrame:
+        """The answer as a pandas table: a line a group, in the columns that `Release.answer` has."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {
+                    **dict(zip(self.by, group.values, strict=True)),
+                    "count": group.count,
+                    "share": group.share,
+                    **interval_cells(group.interval),
+                }
+                for group in self.groups
+            ]
+        )
+
     def as_data(self) -> dict[str, Any]:
         """The answer as plain data."""
         data = asdict(self)
@@ -214,6 +234,18 @@ def _is_cell(asked: breakdown.Asked, columns: Sequence[str]) -> bool:
     return all(
         name in weights and np.count_nonzero(weights[name]) == 1 and weights[name].max() == 1 for name in columns
     )
+
+
+def interval_cells(interval: Interval | None) -> dict[str, Any]:
+    """An interval as cells of a table."""
+    if interval is None:
+        return {"standard_error": None, "low": None, "high": None, "basis": None}
+    return {
+        "standard_error": interval.standard_error,
+        "low": interval.low,
+        "high": interval.high,
+        "basis": str(interval.basis),
+    }
 
 
 def _interval_text(interval: Interval | None) -> str:

@@ -1,4 +1,4 @@
-"""Conditions as Python values, and relaxed rows given that they hold."""
+"""Conditions as Python values or as text, and relaxed rows given that they hold."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from dprap.encoding import Codes, decode
 from dprap.encoding.decode import decode_column
 from dprap.errors import SettingsError
 from dprap.relaxed import RelaxedDataset
+from dprap.release.question_language import parse
 from dprap.schema import Column, Schema
 from dprap.schema.value_sets import CodeWeights, ValueSet, union
 
@@ -23,12 +24,34 @@ _DRAWS = 200
 # Values to try for each record at once, and how often: parts of a bin down to about one in a thousand are always found.
 
 
+def as_conditions(schema: Schema, where: Mapping[str, Any] | str | None) -> Mapping[str, Any]:
+    """Conditions by column, from a mapping, from text in the language of questions, or none.
+
+    Raises:
+        SettingsError: If the text joins conditions on several columns by "or", or nothing can satisfy it.
+
+    """
+    if not isinstance(where, str):
+        return where or {}
+    boxes = parse(where, schema)
+    if not boxes:
+        raise SettingsError(f"no record can satisfy {where!r}. Loosen a condition.")
+    if len(boxes) > 1:
+        raise SettingsError(
+            f"rows are drawn under conditions that are joined by and; {where!r} has an or. Write values of one column as "
+            "a list, such as region in {North, South}, or draw a table for each part."
+        )
+    return boxes[0]
+
+
 def value_set(schema: Schema, name: str, condition: Any) -> ValueSet:
     """The values that satisfy a condition: a value, None for null, a list of those, or a (low, high) range.
 
-    Ranges include both ends, and None leaves an end open.
+    Ranges include both ends, and None leaves an end open. A set of values is taken as it is.
     """
     schema.domain.position(name)
+    if isinstance(condition, ValueSet):
+        return condition
     column = schema.columns[name]
     if isinstance(condition, tuple):
         if len(condition) != 2:

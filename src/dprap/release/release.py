@@ -20,11 +20,11 @@ from dprap.encoding import Codes
 from dprap.errors import SettingsError, WorkloadError
 from dprap.limits import MAX_SEED
 from dprap.public import PublicFacts
-from dprap.queries import Custom, Family, Marginal
+from dprap.queries import Custom, Family, Marginal, as_family
 from dprap.relaxed import RelaxedDataset, answers
 from dprap.relaxed.drawn import DRAWN_RECORDS
 from dprap.release.certified import TableBound, accuracy, table_bound
-from dprap.release.conditions import conditioned, decoded_where
+from dprap.release.conditions import as_conditions, conditioned, decoded_where
 from dprap.release.draw import draw_records, draw_table, matched_marginals, sliced
 from dprap.release.expected import expected_stddev
 from dprap.release.intervals.error_table import ErrorTable
@@ -35,6 +35,9 @@ from dprap.schema import Schema
 from dprap.workload import Workload
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from dprap.evaluate import Evaluation
     from dprap.release.answer_question import Answered
     from dprap.release.statistics_answers import Figures
 
@@ -92,7 +95,7 @@ class Release:
             f"  {self.guarantee}",
             f"  {kind}; {self.workload.queries:,} queries answered, {len(self.measurements):,} measurements",
             f"  {self.accuracy or 'no accuracy certificate'}",
-            '  .table()  .ask("…", by="…")  .answer(…)  .save("folder")',
+            '  .table()  .ask("…", by="…")  .answer("column")  .report()  .statement()  .save("folder")',
         ]
         return "\n".join(lines)
 
@@ -139,20 +142,39 @@ class Release:
         self,
         rows: int | None = None,
         *,
-        where: Mapping[str, Any] | None = None,
+        where: Mapping[str, Any] | str | None = None,
         format: TableFormat = "pandas",  # noqa: A002
         seed: int | None = None,
     ) -> Any:
-        """A synthetic table of exactly `rows` rows (`table_rows`, unless given) in the input's schema.
+        """A synthetic table in the input's schema.
 
         Without arguments this is the table that the certificate covers; `table_bound` gives the
-        bound of any other. `where` draws from the rows that satisfy conditions, such as {"sex":
-        "F", "age": (30, 39)}: the relaxed rows are reweighted by how likely each satisfies them.
+        bound of any other.
+
+        Args:
+            rows: Exactly as many rows; `table_rows`, unless given.
+            where: Conditions that every row satisfies: text such as "sex = F and age in 30..39", or a
+                mapping such as {"sex": "F", "age": (30, 39)}. The relaxed rows are reweighted by how
+                likely each satisfies them.
+            format: pandas, polars or arrow.
+            seed: Of public randomness; the run's, unless given.
+
+        Returns:
+            The table.
+
+        Raises:
+            SettingsError: If the method gives answers alone, or no row can satisfy the conditions.
+
         """
-        codes = self.codes(rows, where=where, seed=seed)
+        conditions = as_conditions(self.schema, where)
+        codes = self.codes(rows, where=conditions, seed=seed)
         return as_format(
-            decoded_where(codes, self.schema, where or {}, seed=self.facts.seed if seed is None else seed), format
+            decoded_where(codes, self.schema, conditions, seed=self.facts.seed if seed is None else seed), format
         )
+
+    def sample(self, num_rows: int, *, where: Mapping[str, Any] | str | None = None, seed: int | None = None) -> Any:
+        """A pandas table of so many synthetic rows, as SDV's `sample` gives one; `table` has more choices."""
+        return self.table(num_rows, where=where, seed=seed)
 
     def tables(
         self,
@@ -198,24 +220,52 @@ class Release:
             yield as_format(decoded_where(codes, self.schema, {}, seed=own), format)
 
     def interval(
-        self,
-        marginal: Marginal,
-        *,
-        level: float = 0.95,
-        population: bool = False,
+        self, marginal: Marginal | str | Sequence[str], *, level: float = 0.95, population: bool = False
     ) -> list[Interval]:
         """The interval of every cell of a marginal, in counts, in the order of `answer`.
 
         Args:
-            marginal: The marginal, over single codes.
+            marginal: The marginal, or its columns.
             level: The probability that an interval holds the truth, between 0.5 and 0.99.
             population: Whether the statement is about a population of which the records are a sample.
 
+        Raises:
+            WorkloadError: If it is not a marginal over single codes.
+
         """
-        if marginal.groups is not None:
-            raise WorkloadError(f"intervals of {marginal} are of single codes. Leave the groups out, or use `ask`.")
-        counts = self.answer(marginal)[0].astype(np.float64) * self.rows
-        return count_intervals(self, marginal.columns, counts, level=level, population=population)
+        family = as_family(marginal)
+        if not isinstance(family, Marginal) or family.groups is not None:
+            raise WorkloadError(f"intervals are of marginals over single codes; {family} is none. Use `ask`.")
+        counts = self.shares(family)[0].astype(np.float64) * self.rows
+        return count_intervals(self, family.columns, counts, level=level, population=population)
+
+    def answer(
+        self, marginal: Marginal | str | Sequence[str], *, level: float = 0.95, population: bool = False
+    ) -> pd.DataFrame:
+        """Every cell of a marginal as a line of a table: values, count, share, and how far the count may be off.
+
+        Args:
+            marginal: A column, several columns, or a marginal over single codes. The run need not have seen it.
+            level: The probability that an interval holds the truth, between 0.5 and 0.99.
+            population: Whether intervals are about a population of which the records are a sample.
+
+        Returns:
+            A pandas table: one column with the labels of each column asked for, then `count`, `share`,
+            `standard_error`, `low`, `high` and `basis`.
+
+        Raises:
+            WorkloadError: If it is not a marginal over single codes.
+
+        >>> from dprap import synthesize
+        >>> from dprap.datasets import example, example_schema
+        >>> release = synthesize(example(500), example_schema(), epsilon=5.0, kway=1, method="independent")
+        >>> list(release.answer("sex")["sex"])
+        ['female', 'male', 'diverse']
+
+        """
+        from dprap.release.marginal_frame import marginal_frame
+
+        return marginal_frame(self, as_family(marginal), self.interval(marginal, level=level, population=population))
 
     def ask(
         self, question: str, by: str | Sequence[str] = (), *, level: float = 0.95, population: bool = False
@@ -251,9 +301,10 @@ class Release:
         return tuple(draw_rows(self, self._relaxed_or_refuse(), draws=20, seed=self.facts.seed))
 
     def codes(
-        self, rows: int | None = None, *, where: Mapping[str, Any] | None = None, seed: int | None = None
+        self, rows: int | None = None, *, where: Mapping[str, Any] | str | None = None, seed: int | None = None
     ) -> Codes:
-        """Synthetic records as codes."""
+        """Synthetic records as codes; the arguments are those of `table`."""
+        where = as_conditions(self.schema, where)
         rows = self.table_rows if rows is None else rows
         if rows < 1:
             raise SettingsError(f"a table needs at least one row; {rows} asked for.")
@@ -269,7 +320,7 @@ class Release:
             matched_marginals(self.workload, self.measurements),
             rows=rows,
             seed=self.facts.seed if seed is None else seed,
-            conditioned_on=tuple(where or ()),
+            conditioned_on=tuple(where),
         )
 
     def chunks(self, rows: int | None = None, *, seed: int | None = None) -> Iterator[Codes]:
@@ -293,11 +344,21 @@ class Release:
         """
         return table_bound(self, self.codes(rows, seed=seed)).bound_counts
 
-    def answer(self, queries: Workload | Family | Iterable[Family]) -> list[Answers]:
+    def shares(self, queries: Workload | Family | Iterable[Family]) -> list[Answers]:
         """Answers, as shares of all records, to every query of the given families, seen by the run or not.
 
         They are expectations over the fitted rows. A custom function over more than 2^18 cells has none that can be
         computed: it is answered on records drawn from the rows, which a warning in the log says.
+
+        Args:
+            queries: A workload, a query family, or several.
+
+        Returns:
+            One array for each family, in its own order of queries.
+
+        Raises:
+            SettingsError: If the method has no rows, and a family is not in its workload.
+
         """
         families = [queries] if not isinstance(queries, Iterable) else list(queries)
         if self.relaxed is not None:
@@ -342,6 +403,66 @@ class Release:
 
         saved = save_release(self, Path(directory), rows=rows, table_format=format, seed=seed)
         return replace(self, saved=saved)
+
+    def report(self, path: Path | str = "report.html", *, language: str = "en") -> Path:
+        """Write the release's own page, which may be published. `dprap report` writes the same.
+
+        Args:
+            path: The file to write.
+            language: The language of the guarantee in plain words: en, de, fr or es.
+
+        Returns:
+            The file.
+
+        Raises:
+            SettingsError: If the file cannot be written, or there is no such translation.
+
+        """
+        from dprap.runs.published import write_report_of
+
+        write_report_of(self, Path(path), language=language)
+        return Path(path)
+
+    def statement(self, folder: Path | str = "statement", *, language: str = "en", **about: str) -> list[Path]:
+        """Write the steward's papers: plain statement, NIST's questions, registry entry, metadata.
+
+        Args:
+            folder: The folder to write to.
+            language: The language of the guarantee in plain words: en, de, fr or es.
+            **about: What only the steward knows, such as `title`, `curator`, `intended_use` and `region`.
+
+        Returns:
+            The files.
+
+        Raises:
+            SettingsError: If a file cannot be written, or a name or value is refused.
+
+        """
+        from dprap.runs.published import write_statement_of
+
+        return write_statement_of(self, Path(folder), about, language=language)
+
+    def evaluate(
+        self, table: Any, *, path: Path | str | None = None, targets: Sequence[str] | None = None, **reading: Any
+    ) -> Evaluation:
+        """Measure the true errors of this release against the private table. NOT PRIVATE: never publish the result.
+
+        Args:
+            table: The private table that the release was made from, as `synthesize` takes it.
+            path: Where to write the page with the truth in it; none is written, unless given.
+            targets: Columns that models predict; by default one that looks like a target.
+            **reading: Options of a run that say how the table is read, such as `engine`.
+
+        Returns:
+            The evaluation; printed, it is a few lines.
+
+        Raises:
+            DprapError: If the table cannot be read by the release's schema.
+
+        """
+        from dprap.runs.published import evaluate_against
+
+        return evaluate_against(self, table, reading, path=None if path is None else Path(path), targets=targets)
 
     def _relaxed_or_refuse(self) -> RelaxedDataset:
         if self.relaxed is None:

@@ -9,19 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dprap.errors import WorkloadError
-from dprap.release.answer_question import MAX_GROUPS, Answered, aligned, ask
+from dprap.release.answer_question import MAX_GROUPS, Answered, aligned, ask, interval_cells
 from dprap.release.breakdown import Asked, Table, joint_shares
 from dprap.release.intervals import Interval, Kind
 from dprap.release.intervals.interval import DEFAULT_LEVEL, count_intervals, mean_interval, product
 from dprap.release.release import Release
+from dprap.release.shown import ShownAsLines
 from dprap.release.statistics_language import COUNTS, Statistic, parse_statistic
 from dprap.release.value_pieces import Pieces, pieces_of
 from dprap.schema.columns.binned import BinnedColumn
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Cells of groups and codes together that an answer may rest on.
 _MOST_CELLS = 20_000_000
@@ -46,8 +50,8 @@ class Figure:
     interval: Interval | None = None
 
 
-@dataclass(frozen=True)
-class Figures:
+@dataclass(frozen=True, repr=False)
+class Figures(ShownAsLines):
     """The answer to a question about numbers; `all` is over all groups, None for histograms."""
 
     question: str
@@ -61,7 +65,7 @@ class Figures:
     def lines(self) -> list[str]:
         """The answer as lines for people."""
         heading = f"{self.statistic} of {' and '.join(self.columns)}"
-        first = [*self.by, *([self.columns[0]] if self.statistic == "histogram" else [])]
+        first = self._labelled
         shown = "share" if self.statistic == "histogram" else heading
         known = [each.interval for each in self.figures if each.interval is not None and each.interval.known]
         between = [f"{known[0].level:.0%} interval"] if known else []
@@ -76,6 +80,27 @@ class Figures:
             for name in self.cut
         ]
         return [*aligned([*first, shown, *between, "records"], rows, left=len(first)), *remarks]
+
+    def frame(self) -> pd.DataFrame:
+        """The answer as a pandas table: a line a group."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {
+                    **dict(zip(self._labelled, each.values, strict=True)),
+                    self.statistic: each.value,
+                    "records": each.count,
+                    **interval_cells(each.interval),
+                }
+                for each in self.figures
+            ]
+        )
+
+    @property
+    def _labelled(self) -> list[str]:
+        """The columns whose values tell the groups apart; a histogram's own is the last."""
+        return [*self.by, *([self.columns[0]] if self.statistic == "histogram" else [])]
 
     def as_data(self) -> dict[str, Any]:
         """The answer as plain data."""

@@ -287,7 +287,7 @@ def measured_families(release: Release) -> tuple[list[MeasuredFamily], Float[np.
         cells += family.size(domain)
         answers = None
         if release.relaxed is not None and cells <= MAX_RESIDUAL_CELLS and not isinstance(family, Custom):
-            answers = release.answer(family)[0].ravel() * release.rows
+            answers = release.shares(family)[0].ravel() * release.rows
         own = (
             np.zeros(0)
             if answers is None

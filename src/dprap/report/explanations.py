@@ -135,8 +135,8 @@ def more_answers(directory: str, column: str) -> Html:
             el(
                 "code",
                 f'import dprap\n\nrelease = dprap.load("{directory}")\nrelease.table(rows=100_000)             # a synthetic table of any size\n'
-                f"release.answer(dprap.marginals(release.schema, k=2))\n"
-                f"release.table(1_000, where={{{column!r}: …}})  # rows that satisfy conditions",
+                f"release.answer({column!r})                  # its counts with intervals, as a table\n"
+                f"release.table(1_000, where='…')          # rows that satisfy conditions",
             ),
         ),
     )

@@ -203,7 +203,7 @@ def _sample(release: Release) -> Html:
     return el(
         "div",
         table(list(release.schema.columns), rows, caption=said, numbers_from=len(release.schema.columns)),
-        class_="card",
+        class_="card sample",
     )
 
 

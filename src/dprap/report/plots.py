@@ -267,7 +267,7 @@ def _axis_labels(
         shapes.append(el("line", x1=x, x2=x, y1=base, y2=base + 3, class_="axis"))
         if start > free_from:
             shapes.append(el("text", text, x=start, y=base + 13, class_="tick"))
-            free_from = start + length + 3
+            free_from = start + length + 8
     return shapes
 
 

@@ -20,7 +20,7 @@ from dprap.mechanisms import DEFAULT_METHOD
 from dprap.mechanisms.refinement.planning import RefinementPlan, plan_refinement
 from dprap.mechanisms.registry import Method, method_named
 from dprap.public import PublicTable, read_public
-from dprap.queries import Custom, Family, Marginal
+from dprap.queries import Custom, Marginal, as_family
 from dprap.runs.loading import NamedCode
 from dprap.runs.options import RunOptions, is_of_kind
 from dprap.schema import Schema
@@ -290,17 +290,7 @@ def _workload(schema: Schema, domain: Domain, options: RunOptions, records: int 
 def _listed_workload(given: Sequence[Any] | Marginal, domain: Domain, options: RunOptions) -> Workload:
     """A workload from a list in Python: each entry a query family, a column, or columns."""
     entries: Sequence[Any] = [given] if isinstance(given, Marginal) else given
-    return Workload(domain, tuple(map(_family, entries)), max_cells=options.max_cells or MAX_CELLS)
-
-
-def _family(entry: Any) -> Family:
-    """A query family as it is, or the marginal of a column or of several."""
-    if isinstance(entry, Family):
-        return entry
-    columns = (entry,) if isinstance(entry, str) else entry
-    if not isinstance(columns, list | tuple) or not columns or not all(isinstance(name, str) for name in columns):
-        raise SettingsError("--workload: each entry of a list names columns, such as ('age', 'sex').")
-    return Marginal(tuple(columns))
+    return Workload(domain, tuple(map(as_family, entries)), max_cells=options.max_cells or MAX_CELLS)
 
 
 def _given_workload(

@@ -37,6 +37,24 @@ def write_report_of(release: Release, path: Path, *, language: str = "en") -> No
     write_report(release, path, language=language)
 
 
+def write_statement_of(release: Release, folder: Path, about: Mapping[str, str], *, language: str = "en") -> list[Path]:
+    """Write the steward's papers of a release.
+
+    Args:
+        release: The release.
+        folder: The folder to write to.
+        about: What only the steward knows: the fields of `dprap.statement.About`.
+        language: The language of the guarantee in plain words: en, de, fr or es.
+
+    Returns:
+        The files.
+
+    """
+    from dprap.statement import About, write_statement
+
+    return write_statement(release, folder, About.of(about), language=language)
+
+
 def comparison_path(folder: Path, given: Path | None = None) -> Path:
     """Where the page that compares a release with the private table goes: beside the release, never in it.
 
@@ -69,11 +87,34 @@ def compare(
         The evaluation.
 
     """
+    return evaluate_against(load(folder), table, reading, path=path, targets=targets)
+
+
+def evaluate_against(
+    release: Release,
+    table: Any,
+    reading: Mapping[str, Any],
+    *,
+    path: Path | None = None,
+    targets: Sequence[str] | None = None,
+) -> Evaluation:
+    """Measure the true errors of a release, and write the page with the truth in it if a path is given. NOT PRIVATE.
+
+    Args:
+        release: The release.
+        table: The private table it was made from: in memory, in files, in a database or in Spark.
+        reading: Options that say how the table is read.
+        path: Where to write the page.
+        targets: Columns that models predict.
+
+    Returns:
+        The evaluation.
+
+    """
     from dprap.evaluate import evaluate_release
     from dprap.report import evaluate_report
     from dprap.runs.carry_out import open_table
 
-    release = load(folder)
     made_with = release.privacy
     options = RunOptions(
         epsilon=made_with.epsilon,
@@ -90,5 +131,6 @@ def compare(
         targets=targets,
         ignored=() if options.person_column is None else (options.person_column,),
     )
-    evaluate_report(release, source, path, found)
+    if path is not None:
+        evaluate_report(release, source, path, found)
     return found

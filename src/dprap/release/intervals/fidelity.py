@@ -107,4 +107,4 @@ def too_noisy(
 def _counts(release: Release, columns: tuple[str, ...]) -> Float64[np.ndarray, " cells"] | None:
     if release.relaxed is None:
         return None
-    return np.asarray(release.answer(Marginal(columns))[0], dtype=np.float64) * release.rows
+    return np.asarray(release.shares(Marginal(columns))[0], dtype=np.float64) * release.rows
