@@ -84,7 +84,9 @@ class NumberFormat(Part):
         point = re.escape(self.decimal)
         number = f"(?:(?P<whole>{groups}[0-9]+)(?:{point}(?P<part>[0-9]*))?|{point}(?P<only>[0-9]+))"
         prefix, suffix = optional(self.prefix), optional(self.suffix)
-        inner = f"(?P<sign2>[+{_MINUS}]?){_BLANK}{number}(?P<power>[eE][+-]?[0-9]+)?{_BLANK}{suffix}(?P<sign3>[{_MINUS}]?)"
+        inner = (
+            f"(?P<sign2>[+{_MINUS}]?){_BLANK}{number}(?P<power>[eE][+-]?[0-9]+)?{_BLANK}{suffix}(?P<sign3>[{_MINUS}]?)"
+        )
         signed = f"(?P<sign1>[+{_MINUS}]?){_BLANK}{prefix}{_BLANK}{inner}"
         return re.compile(f"(?P<open>\\(?){_BLANK}{signed}{_BLANK}(?P<close>\\)?)")
 
