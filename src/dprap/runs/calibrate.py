@@ -144,8 +144,7 @@ def _repeat(plan: Plan, truth: Codes, number: int) -> tuple[Replicate, Sequence[
     before = Fraction(0) if plan.refinement is None else plan.refinement.rho
     curator.set_aside(curator.budget.rho * Fraction(plan.certificate_share) + before)
     curator.prepare(plan.workload.families)
-    start: dict[str, Any] = {} if plan.public is None else {"public": plan.public}
-    result = plan.method.run(curator, plan.workload, _thinned(plan.settings), seed=seed, progress=silent, **start)
+    result = plan.method.run(curator, plan.workload, _thinned(plan.settings), seed=seed, progress=silent, **plan.known)
     measured = [item for item in result.measurements if isinstance(item, Measurement)]
     if plan.neighbors.rows_are_public:
         records = float(truth.rows)
