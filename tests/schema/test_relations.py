@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from dprap.encoding import decode, encode
-from dprap.errors import SchemaError
+from dprap.errors import SchemaError, SettingsError
 from dprap.relaxed import RelaxedDataset, uniform_weights
 from dprap.release.draw import draw_table
 from dprap.schema import Schema
@@ -72,8 +72,7 @@ def assert_kept(schema: Schema, frame: Any) -> None:
 def test_relations_hold_in_every_record(schema: Schema, seed: int) -> None:
     try:
         codes = draw_table(product_rows(schema, seed), schema, [("a", "b"), ("b", "d")], rows=120, seed=seed)
-    except Exception as error:
-        assert "rule out every synthetic record" in str(error)
+    except SettingsError:  # the constraints leave no record
         return
     table = decode(codes, schema, seed=seed)
     assert_kept(schema, table.to_pandas())

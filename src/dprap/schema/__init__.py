@@ -6,6 +6,7 @@ constraints  what cannot occur, declared on values
 code_constraints  the same in codes: broken records, impossible cells
 relations    values that keep orders and sums, drawn inside their bins
 discover     columns whose domain a run is to find
+encodings    character encodings in which records do not depend on one another
 values       what one value is, whichever library brought it
 texts        one text, read strictly
 digits       arrays of plain texts, read by whole-array operations
