@@ -431,3 +431,13 @@ def test_labels_for_the_rest_are_never_values():
     assert listed_column(column, [], whole=True) == {**column.declared, "values": [0], "other": -1}
     many = [str(number) for number in range(MOST_VALUES)]
     Schema.of({"columns": {"zip": listed_column(column, many, whole=False)}})
+
+
+def test_no_mechanism_could_find_values_of_half_as_many_records():
+    """docs/privacy.md: group privacy of zCDP bounds how rare a found value may be; the threshold is below twice that."""
+    rho, delta = 0.05 * 0.01536, 0.1 / 48_842**2
+    log_delta = math.log(1 / delta)
+    least = 1 + max(math.sqrt((log_delta - math.log(2) * a / (a - 1)) / (a * rho)) for a in np.linspace(1.05, 3, 400))
+    threshold = threshold_for(1 / math.sqrt(rho), delta, Neighbors())
+    assert 147 < least < 149
+    assert least < threshold < 1.65 * least

@@ -53,6 +53,8 @@ class TableBatches:
     read: Read
     part_rows: tuple[int, ...] | None = None
     """Records of each part that can be read by itself, the row groups of Parquet; None if nobody counted them."""
+    is_typed: bool = True
+    """Columns have declared types, other than in CSV files, JSON lines and sheets."""
 
 
 def open_table(
@@ -208,7 +210,12 @@ def _open_file(path: Path, schema: Schema | None, batch_rows: int, also: tuple[s
 def open_csv(path: Path, form: Csv) -> TableBatches:
     """A CSV file in a given form."""
     names = csv_header(path, form)
-    return TableBatches(names, is_text=True, read=lambda parts=None: read_csv(path, names, form))  # noqa: ARG005
+    return TableBatches(
+        names,
+        is_text=True,
+        read=lambda parts=None: read_csv(path, names, form),  # noqa: ARG005
+        is_typed=False,
+    )
 
 
 def _of_rows(rows: Rows, schema: Schema | None, batch_rows: int, also: tuple[str, ...]) -> TableBatches:
@@ -220,7 +227,7 @@ def _of_rows(rows: Rows, schema: Schema | None, batch_rows: int, also: tuple[str
             arrays = [_of_objects(name, schema)(column) for name, column in zip(wanted, columns, strict=True)]
             yield pa.RecordBatch.from_arrays(arrays, names=wanted)
 
-    return TableBatches(rows.names, is_text=False, read=read)
+    return TableBatches(rows.names, is_text=False, read=read, is_typed=False)
 
 
 def _open_arrow(path: Path, schema: Schema | None, also: tuple[str, ...]) -> TableBatches:

@@ -145,8 +145,7 @@ def _repeat(plan: Plan, workload: Workload, truth: Codes, number: int) -> tuple[
     before = Fraction(0) if plan.refinement is None else plan.refinement.rho
     curator.set_aside(curator.budget.rho * Fraction(plan.certificate_share) + before)
     curator.prepare(workload.families)
-    start: dict[str, Any] = {} if plan.public is None else {"public": plan.public}
-    result = plan.method.run(curator, workload, _thinned(plan.settings), seed=seed, progress=silent, **start)
+    result = plan.method.run(curator, workload, _thinned(plan.settings), seed=seed, progress=silent, **plan.known)
     measured = [item for item in result.measurements if isinstance(item, Measurement)]
     if plan.neighbors.rows_are_public:
         records = float(truth.rows)
