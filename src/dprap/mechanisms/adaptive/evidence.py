@@ -155,6 +155,17 @@ def first_evidence(measured: Sequence[Measurement], expected_counts: Sequence[An
     return evidence
 
 
+def misfit_of_truth(
+    columns: Sequence[Target], evidence: Sequence[Evidence], records: float, *, shrink: bool = True
+) -> float:
+    """The chi-square that the truth has by its noise: one for each cell, as far as the cell counts."""
+    counted = sum(
+        float(item.target(records, shrink=shrink).weights.sum()) * (item.stddev_counts / records) ** 2
+        for item in evidence
+    )
+    return counted + sum(len(target.shares) for target in columns)
+
+
 def _bin_of(counts: Answers, expected: Answers, stddev: float) -> Int64[np.ndarray, " cells"]:
     """The bin of every cell, by expected count in units of σ² and residual in units of σ."""
     levels = np.rint(_LEVELS_PER_OCTAVE * np.log2(expected / stddev**2)).astype(np.int64)

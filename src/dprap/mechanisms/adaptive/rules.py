@@ -29,8 +29,8 @@ class Rules:
     # would have noise that spoils the largest cells of every marginal with it.
     columns_spread_equally: float = 0.6
 
-    # Beside a marginal that answers the whole workload they get at least this share: what the
-    # marginal adds up to is then as good, and a prior is needed for its empty cells only.
+    # Beside a marginal that answers the whole workload they get at least this share if the table has
+    # other columns. If it has none, a smaller share buys nothing: the marginal says the columns too.
     least_beside_one: float = 1 / 100
     # A pair of columns is typically this far from independent, in total variation distance: between
     # .06 and .15 on the tables that were looked at.
@@ -47,7 +47,13 @@ class Rules:
     # A column of noise σ is shrunk towards equal shares by 1/(1 + (τn/σ)²), with τ the standard
     # deviation of shares that is typical of the largest code: where noise hides every code, equal
     # shares are nearer than any that noise suggests.
-    typical_share: float = 1 / 3
+    typical_share: float = 1 / 2
+    # A code stands out, and is left as it was measured, if it is this many standard deviations
+    # further above a typical code than the largest of so many normal numbers: where noise hides
+    # typical codes, smoothing would take the zero of an amount for noise too. Typical codes of long
+    # columns are hidden if noise is so many times an equal share; else smoothing sees what stands out.
+    outstanding: float = 0.5
+    hidden_code: float = 3
     # Every code starts with at least this share of its noise. A code that noise has hidden must be
     # able to come back when other marginals show it, against the pull towards the start.
     least_start: float = 0.001
@@ -123,10 +129,14 @@ class Rules:
     jitter_of_afresh: float = 1.0
     jitter: float = 0.3
     # The last fit is repeated up to so many times in all, while each time takes 3% off the misfit and
-    # it is above half a unit of noise for each cell: where noise is small, rows need longer.
+    # the misfit is above that of the truth, or above half a unit of noise for each cell: where noise
+    # is small, rows need longer.
     most_last_fits: int = 8
     least_gain_of_last_fit: float = 0.03
     misfit_of_noise: float = 0.5
+    # Rows that are further from what was measured than the truth is are held back by the pull to
+    # independent columns, so each repetition then has this many times less of it.
+    weaker_pull: float = 4
     # In this last share of a fit's steps the learning rate falls to zero.
     cool_down: float = 0.5
 
@@ -145,6 +155,7 @@ class Rules:
             "pick_factor",
             "most_last_fits",
             "typical_share",
+            "weaker_pull",
         ):
             if not getattr(self, name) > 0:
                 raise SettingsError(f"the rule {name} must be above 0.")

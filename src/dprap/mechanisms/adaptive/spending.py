@@ -130,7 +130,8 @@ def spending(
     if one is not None:
         share = _columns_beside(one, workload, settings, _resolution(rho, records, neighbors))
         columns_rho = (rho - records_rho) * Fraction(share)
-        yield MeasureColumns(columns_rho, shares_of_columns(workload, settings.rules))
+        if columns_rho:
+            yield MeasureColumns(columns_rho, shares_of_columns(workload, settings.rules))
         yield MeasureOne(one, rho - records_rho - columns_rho)
         return
     columns_rho = rho - records_rho
@@ -198,15 +199,20 @@ def _columns_beside(one: Marginal, workload: Workload, settings: AdaptiveSetting
     """The columns' share of ρ beside the one marginal.
 
     With x the expected error of the marginal, measured with everything, over that of independent
-    columns, measured with everything: x²/(1 + x²). Where x is small the marginal says it all, and
+    columns, measured with everything: x⁴/(1 + x⁴). Where x is small the marginal says it all, and
     where it is large its cells drown.
     """
     if settings.one_way_share is not None:
         return settings.one_way_share
     rules = settings.rules
     columns = _noise_of_columns(one.columns, workload, resolution, rules)
-    ratio = _noise(one.size(workload.domain), resolution, rules) / (columns + rules.typical_dependence)
-    return max(ratio**2 / (1 + ratio**2), rules.least_beside_one)
+    marginal = _noise(one.size(workload.domain), resolution, rules)
+    ratio = marginal / (columns + rules.typical_dependence)
+    share = ratio**4 / (1 + ratio**4)
+    says_columns = len(one.columns) == len(workload.domain)
+    if says_columns and (share < rules.least_beside_one or marginal < columns):
+        return 0.0
+    return max(share, rules.least_beside_one)
 
 
 def _columns_alone(workload: Workload, settings: AdaptiveSettings, resolution: float, *, public: bool) -> bool:
