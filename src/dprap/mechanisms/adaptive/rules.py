@@ -44,9 +44,9 @@ class Rules:
     # Columns of so many codes are smoothed; None smooths no column. Shorter ones have little noise
     # and hardly ever a smooth shape.
     smooth_from_codes: int | None = 16
-    # A column of noise σ is shrunk towards equal shares by 1/(1 + (τn/σ)²), with τ the standard
-    # deviation of shares that is typical of the largest code: where noise hides every code, equal
-    # shares are nearer than any that noise suggests.
+    # A column of noise σ is shrunk towards equal shares by 1/(1 + (τn/σ)²), with τ the share that is
+    # typical of the largest code: where noise hides every code, equal shares are nearer than any
+    # that noise suggests.
     typical_share: float = 1 / 2
     # A code stands out, and is left as it was measured, if it is this many standard deviations
     # further above a typical code than the largest of so many normal numbers: where noise hides

@@ -296,8 +296,9 @@ def after_columns(
     rho_each = (left - sweep_rho) / (rounds * per_round)
     choose_each = rho_each * Fraction(settings.selection_share)
     measure_each = rho_each - choose_each
-    importance = importance_in(workload, settings)
-    pool = Pool(candidates, closure, pick_resolution, {each.columns: importance(each.columns) for each in closure})
+    importance = importance_in(workload)
+    counts = {each.columns: importance(each.columns) * _towards_targets(each.columns, settings) for each in closure}
+    pool = Pool(candidates, closure, pick_resolution, counts)
     fits = rounds + sweeps
     steps: list[Choose | MeasureChosen | MeasureWorkload] = []
     for number in range(1, rounds + 1):
@@ -312,29 +313,23 @@ def after_columns(
     return (*steps, MeasureWorkload(swept, sweep_rho, fits, fits, shares))
 
 
-def importance_in(workload: Workload, settings: AdaptiveSettings) -> Callable[[tuple[str, ...]], float]:
-    """How much columns matter together, from 0 to 1.
-
-    It is the largest weight of a family that contains them, over the largest weight of all. Where
-    there are targets, what contains none of them counts less, and what contains one counts fully
-    although the workload may not have it.
-    """
+def importance_in(workload: Workload) -> Callable[[tuple[str, ...]], float]:
+    """How much columns matter together, from 0 to 1: the largest weight of a family with them, over that of all."""
     largest, least = max(workload.weights), min(workload.weights)
     families = [(set(family.columns), weight) for family, weight in zip(workload, workload.weights, strict=True)]
 
     def importance(columns: tuple[str, ...]) -> float:
-        if settings.targets:
-            beside = settings.rules.beside_target
-            factor = 1.0 if set(columns) & set(settings.targets) else beside
-        else:
-            factor = 1.0
         if least == largest:
-            return factor
-        return (
-            factor * max((weight for family, weight in families if family.issuperset(columns)), default=least) / largest
-        )
+            return 1.0
+        return max((weight for family, weight in families if family.issuperset(columns)), default=least) / largest
 
     return importance
+
+
+def _towards_targets(columns: tuple[str, ...], settings: AdaptiveSettings) -> float:
+    """How much columns count in choosing: what contains no target counts less, if there are targets."""
+    beside = bool(settings.targets) and not set(columns) & set(settings.targets)
+    return settings.rules.beside_target if beside else 1.0
 
 
 def related_to_targets(domain: Domain, targets: tuple[str, ...]) -> tuple[Marginal, ...]:
