@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,17 +19,20 @@ import dprap
 from dprap.datasets.adult import ADULT_DOMAIN
 from dprap.datasets.benchmark import load_benchmark, save_benchmark
 from dprap.errors import SettingsError, WorkloadError
-from dprap.queries import Prefix, Threshold
+from dprap.queries import Range, Threshold
 from dprap_bench import command, experiments
 from dprap_bench import data as data_sets
 from dprap_bench.cell import Cell
+from dprap_bench.choosing import JUDGING, at_chosen_pair, with_whole_grid
+from dprap_bench.grid_table import grid_tables
 from dprap_bench.measure import measure_cell
+from dprap_bench.medians import best, wide
 from dprap_bench.methods import BENCH_METHODS, fem_settings
 from dprap_bench.record import Record
 from dprap_bench.results import COLUMNS, Results
 from dprap_bench.runner import run_cells
 from dprap_bench.studies import STUDIES, study_named
-from dprap_bench.tables import best, wide, write_tables
+from dprap_bench.tables import write_tables
 from dprap_bench.workloads import named_workload, unseen_marginals
 
 
@@ -55,8 +60,8 @@ def test_hdmm_workload_has_prefixes_along_ordered_columns() -> None:
     workload = named_workload("hdmm15", domain, rows=48842)
     assert (len(workload), workload.queries) == (15, 62876)
     prefixes = named_workload("hdmm15:prefix", domain, rows=48842).families
-    assert prefixes[3] == Prefix(("age", "education-num", "sex"), ("age",))
-    assert prefixes[6] == Prefix(("race", "native-country", "income>50K"), ())
+    assert prefixes[3] == Range.prefixes(("age", "education-num", "sex"), ("age",))
+    assert prefixes[6] == Range.prefixes(("race", "native-country", "income>50K"), ())
 
 
 def test_every_experiment_names_known_methods_and_distinct_cells() -> None:
@@ -71,7 +76,7 @@ def test_every_experiment_names_known_methods_and_distinct_cells() -> None:
 
 def test_the_whole_grid_of_the_paper_can_be_asked_for() -> None:
     cells = experiments.PAPER["1"].cells("loans")
-    whole = experiments.with_whole_grid(cells)
+    whole = with_whole_grid(cells)
     assert {cell.key for cell in cells} < {cell.key for cell in whole}
     assert len({cell.key for cell in whole}) == len(whole)
     for epsilon in experiments.EPSILONS:
@@ -168,6 +173,41 @@ def test_runs_resume_share_cells_and_note_failures(data_dir: Path, tmp_path: Pat
     assert "answers nothing beyond" in written.read_text()
 
 
+def test_further_draws_share_a_process_and_keep_no_costs(data_dir: Path, tmp_path: Path) -> None:
+    cells = [
+        Cell("x", "small", "3way:2", "independent", epsilon, seed, extras=extras)
+        for epsilon in (1.0, 2.0)
+        for seed, extras in ((0, ()), (1, ()), (2, ("nothing",)), (2, ()))
+    ]
+    results = Results(tmp_path / "results")
+    lines: list[str] = []
+    records = run_cells(cells, results, data_dir=data_dir, seconds_per_cell=100, report=lines.append)
+    assert len(lines) == len(cells)
+    for cell, record in zip(cells, records, strict=True):
+        assert record.figures["max"] == pytest.approx(measure_cell(cell, data_dir)["max"], rel=1e-5)
+        assert ("cpu_seconds" in record.figures) == ("peak_mb" in record.figures) == (cell.seed == 0)
+
+
+def test_a_process_that_ends_leaves_its_further_cells_to_another(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = []
+
+    def ends_at_seed_2(cells: list[Cell], *_: object) -> Iterator[tuple[dict[str, float], str]]:
+        started.append([cell.seed for cell in cells])
+        for cell in cells:
+            if cell.seed == 2:
+                yield {}, "the process ended with code 3"
+                return
+            yield {"max": 1.0}, ""
+
+    monkeypatch.setattr("dprap_bench.runner._in_process", ends_at_seed_2)
+    cells = [Cell("x", "small", "3way:2", "zero", seed=seed) for seed in (1, 2, 3)]
+    records = run_cells(cells, Results(tmp_path), data_dir=data_dir, seconds_per_cell=100, report=print)
+    assert [record.note for record in records] == ["", "the process ended with code 3", ""]
+    assert started == [[1, 2, 3], [3]]
+
+
 def test_a_cell_that_takes_too_long_is_stopped(data_dir: Path, tmp_path: Path) -> None:
     """`rap` compiles a program first, which takes far longer than the limit."""
     results = Results(tmp_path / "results")
@@ -204,6 +244,14 @@ def fake_results() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def results_table(records: list[Record]) -> pd.DataFrame:
+    """Records as the tidy table that a folder of results gives."""
+    with tempfile.TemporaryDirectory() as folder:
+        for record in records:
+            Results(Path(folder)).add(record)
+        return Results(Path(folder)).table({record.experiment for record in records})
+
+
 def test_tables_report_the_best_settings_and_ratios(tmp_path: Path) -> None:
     results = fake_results()
     chosen = best(wide(results))
@@ -215,6 +263,34 @@ def test_tables_report_the_best_settings_and_ratios(tmp_path: Path) -> None:
     own = next(line for line in path.read_text().splitlines() if "3way:64, add-remove, 0.1 | adaptive" in line)
     assert own.count("(1.00)") == 4
     assert "| rap | **.1300** / **.260** |" in short.read_text()  # the shortest name has the smallest fake error
+
+
+def test_the_pair_that_some_draws_choose_is_judged_by_others() -> None:
+    base = Cell("1-epsilon", "adult", "3way:64", "rap", 0.1)
+    lucky, steady = ({"rounds": 2, "queries_per_round": 5}, {"rounds": 5, "queries_per_round": 5})
+    drawn = [(lucky, 0, 0.1), (lucky, 1, 0.1), (steady, 0, 0.2), (steady, 1, 0.05), (steady, 2, 0.05)]
+    drawn += [(steady, JUDGING, 0.3), (steady, JUDGING + 1, 0.5)]
+    records = [
+        Record.of("1-epsilon", cell.as_dict(), {"max": error, "tv": error}, key=cell.key)
+        for settings, seed, error in drawn
+        for cell in [replace(base, settings=settings, seed=seed)]
+    ]
+    cells = [
+        replace(base, settings=lucky, extras=("unseen",)),
+        replace(base, settings=steady),
+        replace(base, method="aim"),
+    ]
+    assert at_chosen_pair(cells, records) == [replace(base, settings=steady, extras=("unseen",))]
+    assert at_chosen_pair([replace(base, epsilon=1.0, settings=lucky)], records) == []
+    chosen = best(wide(results_table(records)))
+    assert chosen["max"].tolist() == [0.4]
+    assert grid_tables(wide(results_table(records))) == []  # two pairs are no grid
+    grid = [replace(base, settings={"rounds": t, "queries_per_round": k}) for t in (2, 5) for k in range(5, 11)]
+    records = [Record.of("1-epsilon", c.as_dict(), {"max": 0.01 * c.settings["rounds"]}, key=c.key) for c in grid]
+    lines = grid_tables(wide(results_table(records)))
+    assert lines[0] == "adult, 3way:64, ε = 0.1, rap by T and K"
+    assert lines[5] == "| T = 5 | " + " | ".join(["0.0500"] * 6) + " |"
+    assert chosen[["max_low", "max_high", "draws", "choosing"]].to_numpy().tolist() == [[0.3, 0.5, 2, 0.05]]
 
 
 @pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="needs what dprap-bench needs: matplotlib")
@@ -330,16 +406,16 @@ NOT_RUN_YET = {"regimes", "regression_coverage", "studio_pages"}
 @pytest.mark.skipif(not KEPT.exists(), reason="the kept results are in the repository alone")
 def test_kept_results_are_those_of_present_cells() -> None:
     """What was measured once is found again: a run on the kept results would repeat none of it."""
-    present = {
-        (cell.experiment, replace(cell, seed=seed).key)
-        for data in ("adult", "loans")
-        for cell in experiments.with_whole_grid(
-            [*experiments.peers(data), *(c for e in experiments.PAPER.values() for c in e.cells(data))]
-        )
-        for seed in range(3)
-    }
     kept = list(Results(KEPT).records(experiments.COMPARISONS))
     assert len(kept) > 700
+    seeds = {record.cell["seed"] for record in kept}
+    present = set()
+    for data in ("adult", "loans"):
+        cells = [*experiments.peers(data), *(c for e in experiments.PAPER.values() for c in e.cells(data))]
+        chosen = at_chosen_pair(cells, kept)
+        for seed in seeds:
+            for cell in chosen if seed >= JUDGING else with_whole_grid(cells):
+                present.add((cell.experiment, replace(cell, seed=seed).key))
     assert {(record.experiment, record.key) for record in kept} <= present
     for name in STUDIES:
         records = list(Results(KEPT).records([name]))

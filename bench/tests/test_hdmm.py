@@ -13,7 +13,7 @@ from dprap.domain import Domain
 from dprap.errors import SettingsError
 from dprap.evaluate import evaluate
 from dprap.mechanisms import gaussian
-from dprap.queries import Marginal, Prefix
+from dprap.queries import Marginal, Range
 from dprap.sources import MemorySource
 from dprap.workload import Workload, all_kway
 from dprap_bench.mechanisms import hdmm
@@ -45,7 +45,7 @@ def dense_variance(domain: Domain, workload: Workload, marginals, shares) -> flo
 
 
 CELLS = (Marginal(("a", "b")), Marginal(("b", "c")), Marginal(("c",)))
-PREFIXES = (Prefix(("a", "b"), ("b",)), Prefix(("c", "b"), ("b", "c")), Marginal(("c",)))
+PREFIXES = (Range.prefixes(("a", "b"), ("b",)), Range.prefixes(("c", "b"), ("b", "c")), Marginal(("c",)))
 
 
 @pytest.mark.parametrize("weights", [(1.0, 1.0, 1.0), (10.0, 1.0, 0.1)])
@@ -86,7 +86,7 @@ def test_least_squares_is_that_of_dense_algebra() -> None:
 @pytest.mark.parametrize("relation", [Relation.REPLACE, Relation.ADD_REMOVE])
 def test_hdmm_beats_measuring_each_marginal_by_itself(relation: Relation) -> None:
     codes = small_codes()
-    workload = Workload(DOMAIN, (*all_kway(DOMAIN, 3).families, Prefix(("a", "c"), ("c",))))
+    workload = Workload(DOMAIN, (*all_kway(DOMAIN, 3).families, Range.prefixes(("a", "c"), ("c",))))
     ratios = []
     for noise_seed in range(5):
         curator = curator_on(codes, epsilon=0.5, relation=relation, noise_seed=noise_seed)

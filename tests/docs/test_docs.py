@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import sys
 import types
@@ -141,31 +142,21 @@ def test_a_linked_page_or_picture_exists() -> None:
                 assert path.exists() or str(path.relative_to(DOCS)) in made, (page.name, target)
 
 
-def rows_of(text: str) -> list[list[str]]:
-    """The cells of every row of the tables in a text, without marks of emphasis."""
-    return [
-        [cell.strip("*` ") for cell in line.strip("|").split(" | ")] for line in text.splitlines() if line[:1] == "|"
-    ]
-
-
 def test_figures_are_those_of_the_kept_results() -> None:
-    """README and benchmarks repeat the tables that `dprap bench figures` makes; a figure never differs between pages."""
-    summary = {
-        row[0]: [cell.replace("*", "") for cell in row] for row in rows_of((DOCS / "figures/summary.md").read_text())
-    }
-    names = {"dprap's default, `adaptive": "adaptive", "AIM": "aim", "MST": "mst", "RAP, the paper's algorithm": "rap"}
-    names["Gaussian noise on every marginal, answers only"] = "gaussian"
-    readme = {row[0]: row[1:] for row in rows_of((DOCS.parent / "README.md").read_text(encoding="utf-8"))}
-    for written, kept in names.items():
-        assert readme[written] == summary[kept][1:5], written
-    page = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
-    assert (DOCS / "figures/summary.md").read_text(encoding="utf-8").split("\n\n")[0] in page
-    kept_rows = {
-        tuple(re.sub(r" \(.*?\)", "", cell) for cell in row)
-        for row in rows_of((DOCS / "figures/tables.md").read_text())
-    }
-    adult = page[page.index("### ADULT") : page.index("### Number of marginals\n")]
-    assert {tuple(row) for row in rows_of(adult)} <= kept_rows
+    """README and the pages repeat the tables that `dprap bench figures` makes; a figure never differs between pages."""
+    script = docs_script("make_result_tables")
+    for page, text in script.made().items():
+        assert page.read_text(encoding="utf-8") == text, f"{page.name}: run docs/make_result_tables.py"
+    readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    assert all(f"| {words} | ." in readme for words in script.README_NAMES)
+    assert (DOCS / "benchmarks.md").read_text(encoding="utf-8").count("<!-- tables.md: ") > 15
+
+
+def test_a_table_shows_how_many_draws_its_entries_have() -> None:
+    table = ["| method | ε = 1 | ε = 2 |", "|---|---|---|", "| a | 0.1 (0.1–0.2, 3 draws) | 0.3 |", "| b | – | 0.2 |"]
+    script = docs_script("make_result_tables")
+    assert script.with_draws(table)[2:] == ["| a | 0.1 | 0.3 | 1 to 3 |", "| b | – | 0.2 | 1 |"]
+    assert script.with_draws(table[:2] + table[3:]) == table[:2] + table[3:]
 
 
 def test_the_architecture_names_every_module_and_no_other() -> None:
@@ -218,3 +209,33 @@ def test_files_that_a_page_names_exist(page: str) -> None:
     paths = [name.removeprefix("dprap/") for name in named if name not in MADE_BY_A_RUN]
     places = (root, SOURCE, root / "bench" / "src" / "dprap_bench")
     assert [path for path in paths if not any((place / path).exists() for place in places)] == []
+
+
+def resolved(name: str) -> object:
+    """What a dotted name of docs/paper.md means: a module, or something in one; `dprap.` and its package may be left out."""
+    packages = ("", "dprap.", "dprap.mechanisms.", "dprap.accounting.", "dprap.privacy.", "dprap.queries.")
+    for package in packages:
+        parts = f"{package}{name}".split(".")
+        for cut in range(len(parts), 0, -1):
+            try:
+                found: object = importlib.import_module(".".join(parts[:cut]))
+                for attribute in parts[cut:]:
+                    found = getattr(found, attribute)
+            except (ImportError, AttributeError):
+                continue
+            return found
+    return None
+
+
+def test_the_page_on_the_paper_names_what_is_there() -> None:
+    """Each dotted name in the tables of docs/paper.md exists, each option is a command's, each figure is drawn."""
+    page = (DOCS / "paper.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1:-1] for line in page.splitlines() if line.startswith("|")]
+    spans = {span for row in rows for span in re.findall(r"`([^`]+)`", row[1])}
+    names = {span for span in spans if re.fullmatch(r"[A-Za-z_]\w*(\.\w+)+", span)}
+    assert len(names) > 20
+    assert {name for name in names if resolved(name) is None} == set()
+    reference = docs_script("make_commands").reference()
+    options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", page))
+    assert len(options) > 10
+    assert {option for option in options if f"`{option}`" not in reference} == set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import gzip
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -107,6 +108,26 @@ def test_columns_must_be_those_of_the_schema() -> None:
         encode(twice, schema)
     with pytest.raises(SchemaError, match="more than once"):
         encode(pd.DataFrame([[0, 1, 1]], columns=["a", "b", "b"]), schema)
+
+
+@pytest.mark.parametrize("indices", [[0, 1, 2], [0, -1, 1], [0, 100, None]])
+def test_references_to_no_value_are_damage(indices: list[int | None]) -> None:
+    """Files keep references to distinct texts; one that leads nowhere must not be taken for another value."""
+    column = pa.DictionaryArray.from_arrays(pa.array(indices, pa.int32()), pa.array(["a", "b"]), safe=False)
+    schema = Schema.of({"columns": {"x": {"type": "categorical", "values": ["a"], "other": "o", "nullable": True}}})
+    with pytest.raises(DataError, match="column 'x': refers to values that are not there"):
+        encode(pa.table({"x": column}), schema)
+    missing = pa.DictionaryArray.from_arrays(pa.array([None, None], pa.int32()), pa.array([], pa.string()))
+    assert encode(pa.table({"x": missing}), schema).columns[0].tolist() == [2, 2]
+
+
+def test_a_file_without_a_header_does_not_show_its_first_record(tmp_path: Path) -> None:
+    """Not even where two of its values are the same, which looks like a column that is there twice."""
+    path = tmp_path / "table.csv"
+    path.write_text("8675309,8675309\n1,2\n")
+    with pytest.raises(SchemaError, match="column 'a': is in the schema and not in the table") as refused:
+        encode(path, Schema.from_domain({"a": 2, "b": 2}))
+    assert "8675309" not in str(refused.value)
 
 
 def test_column_order_is_that_of_the_schema() -> None:

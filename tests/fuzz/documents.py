@@ -46,6 +46,18 @@ SCHEMAS: list[dict[str, Any]] = [
         "ignore_columns": ["id"],
         "csv": {"delimiter": ";"},
     },
+    {
+        "columns": {
+            "zip": {"type": "categorical", "domain": "discover", "nullable": False, "null_values": ["-"]},
+            "pay": {"type": "integer", "domain": "discover", "format": {"prefix": "€", "thousands": ","}},
+            "rate": {"type": "number", "min": 0, "max": 1, "format": {"decimal": ",", "suffix": "%"}, "null_values": ["99"]},
+            "start": {"type": "integer", "min": 0, "max": 1439, "format": {"clock": "minutes"}, "step": 5},
+            "late": {"type": "integer", "min": -(2**62), "max": 2**62},
+        },
+        "csv": {"delimiter": "\t", "encoding": "cp1252", "quote": "'", "strip": True, "skip_lines": 2},
+        "excel": {"sheet": "Data", "skip_lines": 1},
+        "numbers": {"thousands": " ", "decimal": ","},
+    },
     {"age": 85, "sex": 2, "income": 3},
     example_schema().as_mapping(),
 ]  # fmt: skip
@@ -141,6 +153,8 @@ def _use(found: Schema, folder: Path) -> None:
             found.label(name, code)
         column.shares_of(column.all_values())
     found.code_constraints  # noqa: B018 - computed when asked for
+    for column in found.fine_columns.values():
+        column.interval_levels()
     found.save(folder / "again.yaml")
     assert Schema.load(folder / "again.yaml") == found
 

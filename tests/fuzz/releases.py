@@ -16,13 +16,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
-from tests.fuzz.mutate import HOSTILE_NUMBERS, mutated, mutated_bytes
+from tests.fuzz.mutate import HOSTILE_NUMBERS, mutated, mutated_bytes, mutated_text
 from tests.release.made import made_release
 
 from dprap.release import load
 from dprap.release.answer_question import ask
 from dprap.release.measurements import SCHEMA
+from dprap.release.statistics_answers import answer
 from dprap.report.page import page
+from dprap.statement.about import About
+from dprap.statement.write import statement_of, write_statement
+
+ABOUT = {
+    "title": "Stays", "curator": "The hospital", "curator_type": "Nonprofit", "intended_use": "Research", "region": "Norway",
+    "sector": "Healthcare", "author": "A. Author", "contact": "a@example.org", "license": "CC-BY-4.0", "url": "https://example.org",
+}  # fmt: skip
 
 
 @functools.cache
@@ -43,10 +51,27 @@ def release(rng: random.Random, folder: Path) -> None:
     found = load(out)
     for question in ("age in 3..8 and sex = F", "hired is null"):
         ask(found, question, by=["smoker"]).lines()
+    answer(found, "mean age by sex where smoker = true").lines()
     if found.relaxed is not None and rng.random() < 0.2:
         found.table(5, format="arrow")
     if rng.random() < 0.05:
         page(found, directory="out", truth=None)
+
+
+def statement(rng: random.Random, folder: Path) -> None:
+    """What a steward states of a release, and the papers made of it and of a damaged release."""
+    about = folder / "about.yaml"
+    text = yaml.safe_dump(mutated(ABOUT, rng) if rng.random() < 0.6 else ABOUT)
+    about.write_text(mutated_text(text, rng) if rng.random() < 0.3 else text, encoding="utf-8", errors="replace")
+    out = folder / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    shutil.copytree(saved(relaxed=True), out)
+    if rng.random() < 0.4:
+        damage(out / "release.json", rng)
+    found, stated = load(out), About.load(about)
+    json.dumps(statement_of(found, stated, language=rng.choice(["en", "de", "fr", "es", "xx"])))
+    shutil.rmtree(folder / "papers", ignore_errors=True)
+    write_statement(found, folder / "papers", stated)
 
 
 def damage(path: Path, rng: random.Random) -> None:

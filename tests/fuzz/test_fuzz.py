@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.fuzz import commands, documents, ledgers, questions, releases, tables
+from tests.fuzz import commands, documents, imports, ledgers, questions, releases, tables
 
 from dprap.errors import DprapError
 
@@ -43,6 +43,12 @@ TARGETS = {
     "csv": Target(tables.csv_table, 1500, 40),
     "parquet": Target(tables.parquet_table, 1500, 40),
     "memory": Target(tables.memory_table, 500, 20),
+    "json lines": Target(tables.json_lines, 1000, 30),
+    "excel": Target(tables.sheet, 800, 20),
+    "arrow": Target(tables.arrow_file, 1000, 30),
+    "discovery": Target(tables.discovery, 400, 8),
+    "import": Target(imports.imported, 1500, 30),
+    "statement": Target(releases.statement, 400, 8),
     "release": Target(releases.release, 2500, 40),
     "ledger": Target(ledgers.ledger, 1200, 30),
     "command": Target(commands.command, 1000, 20),

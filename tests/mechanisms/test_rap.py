@@ -12,7 +12,7 @@ from dprap.mechanisms import rap
 from dprap.mechanisms.projection_theorem import theorem_bound, theorem_line
 from dprap.mechanisms.registry import method_named
 from dprap.mechanisms.result import Progress
-from dprap.queries import Custom, Marginal, Prefix, Threshold
+from dprap.queries import Custom, Marginal, Range, Threshold
 from dprap.relaxed import answers
 from dprap.relaxed.jax.projection import DivergedError, ProjectionSettings
 from dprap.workload import Workload, all_kway
@@ -112,7 +112,7 @@ def test_the_number_of_records_is_paid_for_where_it_is_private() -> None:
 def test_all_query_classes_together() -> None:
     families = (
         Threshold(("a", "b", "c"), 2),
-        Prefix(("d", "c"), ("c",)),
+        Range.prefixes(("d", "c"), ("c",)),
         Marginal(("a", "d")),
         Custom("b is c", ("b", "c"), lambda row: jnp.sum(row["b"] * row["c"][:3])),
     )

@@ -12,7 +12,7 @@ from tests.mechanisms.small import DOMAIN, curator_on, exact_fractions, small_co
 from dprap.accounting import Relation
 from dprap.errors import SettingsError, WorkloadError
 from dprap.mechanisms import gaussian, independent
-from dprap.queries import Custom, Marginal, Prefix, Threshold
+from dprap.queries import Custom, Marginal, Range, Threshold
 from dprap.relaxed.marginals import answers
 from dprap.relaxed.simplex import project_simplex
 from dprap.workload import Workload, all_kway
@@ -49,7 +49,7 @@ def test_independent_reproduces_one_way_marginals(relation: Relation) -> None:
 @pytest.mark.parametrize("per", ["marginal", "query"])
 def test_gaussian_answers_every_family(relation: Relation, per: str) -> None:
     codes = small_codes()
-    families = (Marginal(("a", "b")), Prefix(("a", "b"), ("b",)), Threshold(("b", "c"), 1))
+    families = (Marginal(("a", "b")), Range.prefixes(("a", "b"), ("b",)), Threshold(("b", "c"), 1))
     curator = curator_on(codes, epsilon=20.0, relation=relation)
     settings = gaussian.GaussianSettings(per=per)  # type: ignore[arg-type]
     result = gaussian.run(curator, Workload(DOMAIN, families), settings, seed=0)
@@ -76,3 +76,17 @@ def test_gaussian_refuses_what_it_cannot_do(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("dprap.queries.custom.MAX_TABLE_CELLS", 1)
     with pytest.raises(WorkloadError, match="custom"):
         gaussian.run(curator_on(small_codes(50)), workload, gaussian.GaussianSettings(), seed=0)
+
+
+@pytest.mark.parametrize("per", ["marginal", "query"])
+def test_gaussian_refuses_what_could_not_be_read_again_before_it_spends(
+    per: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workload, settings = all_kway(DOMAIN, 2), gaussian.GaussianSettings(per=per)  # type: ignore[arg-type]
+    curator = curator_on(small_codes(), epsilon=1.0, relation=Relation.ADD_REMOVE)
+    monkeypatch.setattr(gaussian, "MOST_COUNTS", workload.queries - 1)
+    with pytest.raises(WorkloadError, match="holds at most"):
+        gaussian.run(curator, workload, settings, seed=0)
+    assert curator.spent == 0
+    with pytest.raises(WorkloadError, match="holds at most"):
+        gaussian.outline(workload, settings, budget_rho=curator.rho, neighbors=curator.neighbors, rows=None)

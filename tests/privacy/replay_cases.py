@@ -14,7 +14,8 @@ from tests.privacy.tables import codes_of
 
 from dprap.accounting import Neighbors, Relation
 from dprap.domain import Domain
-from dprap.queries import Custom, Marginal, Prefix, Threshold
+from dprap.queries import Custom, Halfspace, Marginal, Range, Threshold
+from dprap.relaxed.jax.mixed import AnnealingSettings
 from dprap.relaxed.jax.projection import ProjectionSettings
 from dprap.runs.options import RunOptions
 from dprap.runs.plan import Plan, make_plan
@@ -96,7 +97,11 @@ def _later_c(row: dict[str, Any]) -> Any:
 FAMILIES = {
     "marginal": all_kway(DOMAIN, 2),
     "threshold": Workload(DOMAIN, (Threshold(("a", "b", "c"), 2), Threshold(("b", "c"), 1))),
-    "prefix": Workload(DOMAIN, (Prefix(("b", "c"), cumulative=("c",)), Prefix(("a", "c"), cumulative=("a", "c")))),
+    "range": Workload(
+        DOMAIN,
+        (Range.prefixes(("a", "c"), ("a", "c")), Range(("b", "c"), {"c": "all"}), Range(("c",), {"c": [(3, ABSENT)]})),
+    ),
+    "halfspace": Workload(DOMAIN, (Halfspace(("a", "b", "c"), by=("a",), count=40), Marginal(("a", "b")))),
     "custom": Workload(DOMAIN, (Custom("later c", ("a", "c"), _later_c), Marginal(("a", "b")))),
 }
 
@@ -129,9 +134,10 @@ class Case:
         return replace(plan, method=Audited(self.module, module.run), settings=settings)  # type: ignore[arg-type]
 
 
-CELLS = ("marginal", "threshold", "prefix")
+CELLS = ("marginal", "threshold", "range")
 ALL = (*CELLS, "custom")
 _SHORT = {"synthetic_rows": 8, "projection": ProjectionSettings(max_steps=20)}
+_PLUS = {"rounds": 2, "queries_per_round": 3, "synthetic_rows": 8, "fit": AnnealingSettings(levels=2, steps=3)}
 _ADAPTIVE = {"rounds": 3, "synthetic_rows": 16, "steps": 5, "final_steps": 5}
 
 METHODS = {
@@ -140,8 +146,9 @@ METHODS = {
     "rap once": Case("dprap.mechanisms.rap", "RapSettings", {"rounds": 1, **_SHORT}, ALL),
     "gaussian": Case("dprap.mechanisms.gaussian", "GaussianSettings", {}, CELLS),
     "gaussian by query": Case("dprap.mechanisms.gaussian", "GaussianSettings", {"per": "query"}, CELLS),
+    "rap++": Case("dprap.mechanisms.rap_plus", "RapPlusSettings", _PLUS, ("halfspace",)),
     "independent": Case("dprap.mechanisms.independent", "IndependentSettings", {}, ALL),
-    "every verb": Case("tests.privacy.every_verb", "Settings", {}, ALL),
+    "every verb": Case("tests.privacy.every_verb", "Settings", {}, (*ALL, "halfspace")),
 }
 
 _BENCH = "dprap_bench.mechanisms"

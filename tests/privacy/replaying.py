@@ -109,7 +109,7 @@ def on(tape: Tape, *, forced: Tape | None, folder: Path, capture: Capture) -> It
     root.manager._clear_cache()  # type: ignore[attr-defined]
     look()
     tape.warnings = [str(warning.message) for warning in warned]
-    tape.ledger, tape.files = ledger_lines(folder / "ledger.jsonl"), files_in(folder)
+    tape.ledger, tape.files = ledger_lines(next(folder.rglob("ledger.jsonl"))), files_in(folder)
 
 
 def same_so_far(recorded: list[Any], replayed: list[Any]) -> None:

@@ -9,7 +9,7 @@ from dprap.accounting import Budget, Neighbors
 from dprap.domain import Domain
 from dprap.errors import BudgetError, DprapError, SettingsError, WorkloadError
 from dprap.privacy import Curator, Score
-from dprap.queries import Custom, Marginal, Prefix, Query, Threshold
+from dprap.queries import Custom, Marginal, Query, Range, Threshold
 
 ROWS = random_rows(np.random.default_rng(1), DOMAIN, 400)
 A, BC = Marginal(("a",)), Marginal(("b", "c"))
@@ -147,7 +147,7 @@ def test_unknown_kinds_of_queries_are_refused():
 def test_huge_marginals_are_refused_before_anything_is_allocated():
     domain = Domain.of({"x": 1000, "y": 1000, "z": 1000})
     curator = curator_of(random_rows(np.random.default_rng(0), domain, 5), domain=domain)
-    for family in (Marginal(domain.names), Threshold(domain.names, 1), Prefix(domain.names, ("x",))):
+    for family in (Marginal(domain.names), Threshold(domain.names, 1), Range.prefixes(domain.names, ("x",))):
         with pytest.raises(WorkloadError, match="1,000,000,000 cells"):
             curator.prepare([family])
         with pytest.raises(WorkloadError, match="1,000,000,000 cells"):

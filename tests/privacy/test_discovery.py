@@ -13,7 +13,7 @@ import dprap
 from dprap.accounting import Accounting, Budget, Neighbors, Relation
 from dprap.encoding import encode
 from dprap.errors import BudgetError, DataError, LedgerError, SchemaError, SettingsError
-from dprap.privacy import Curator, Ledger, read_ledger
+from dprap.privacy import Curator, Ledger, balance_lines, read_ledger
 from dprap.privacy.discovery import log_tail, threshold_for
 from dprap.privacy.person_bound import PersonColumn, bound_mask
 from dprap.runs.discover import discover, open_for_discovery
@@ -241,6 +241,53 @@ def test_what_cannot_be_discovered_is_refused_before_anything_is_spent(tmp_path)
     with pytest.raises(BudgetError, match="left of its cap"):
         synthesize(small_table(), tmp_path, ledger_cap_rho=0.05)  # enough for discovery, not for the run after it
     assert not read_ledger(ledger).runs
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"schema": {"type": "integer", "min": 0, "max": 5, "nullable": True, "out_of_domain": "clip"}}, "Nothing was spent"),
+        ({"rows": 10**12}, "hours to draw"),
+        ({"person_column": "who", "max_rows_per_person": 2, "files": True}, "in memory only"),
+        ({"settings": {"synthetic_rows": 10**6}, "method": "adaptive"}, "too large to be read"),
+    ],
+    ids=["check", "rows", "person", "size"],
+)  # fmt: skip
+def test_what_stops_the_run_after_discovery_is_known_before_it(tmp_path, given, message):
+    """Each of them once stopped a run that had paid for its discovery."""
+    given = dict(given)
+    table = pd.DataFrame({"zip": ["A", "B"] * 1500, "b": range(3000), "who": np.arange(3000) // 2})
+    column = given.pop("schema", {"type": "integer", "min": 0, "max": 2999, "width": 100})
+    schema = {
+        "columns": {"zip": {"type": "categorical", "domain": "discover"}, "b": column},
+        "ignore_columns": [] if "person_column" in given else ["who"],
+    }
+    if given.pop("files", False):
+        (tmp_path / "t").mkdir()
+        table.to_csv(tmp_path / "t" / "a.csv", index=False)
+        table = tmp_path / "t"
+    ledger = tmp_path / "ledger.jsonl"
+    with pytest.raises((DataError, SettingsError), match=message):
+        dprap.synthesize(table, schema, epsilon=1.0, ledger=ledger, **given)
+    assert not ledger.exists()
+
+
+def test_a_workload_too_large_for_what_was_found_gives_way(tmp_path):
+    """Discovery is paid for, so that it must lead to a release."""
+    table = pd.DataFrame({name: np.arange(60_000) % 300 for name in "ab"}).astype(str)
+    schema = {"columns": {name: {"type": "categorical", "domain": "discover"} for name in "ab"}}
+    options = {"kway": 2, "discover_share": 0.5, "method": "independent", "ledger": tmp_path / "ledger.jsonl"}
+    release = dprap.synthesize(table, schema, epsilon=3.0, max_cells=50, intervals="no", **options)
+    assert release.schema.domain.sizes > (200, 200)
+    assert {len(family.columns) for family in release.workload.families} == {1}
+
+
+def test_what_is_said_before_spending_counts_the_thresholds_of_the_run_itself(tmp_path):
+    budget = Budget.of(epsilon=1.0, delta=1e-6).split(0.1, threshold_delta=1e-7)[0]
+    synthesize(small_table(), tmp_path)
+    state = read_ledger(tmp_path / "ledger.jsonl")
+    said = " ".join(balance_lines(state, budget))
+    assert f"add {state.threshold_delta + 1e-7:.3g} to δ" in said
 
 
 SCHEMA = {

@@ -6,7 +6,9 @@ Two tables that differ in one record must have codes that differ in that record 
 from __future__ import annotations
 
 import datetime as dt
+import gzip
 import json
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from decimal import Decimal
@@ -23,6 +25,7 @@ import pyarrow.parquet
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.encoding.workbooks import ODD_CELLS, cell, workbook, workbook_of_cells
 from tests.privacy import hostile_values as hostile
 from tests.privacy.hostile_values import HOSTILE, TEXTS, TOTAL_SCHEMA
 from tests.schema.strategies import total_schemas
@@ -30,8 +33,10 @@ from tests.schema.strategies import total_schemas
 from dprap.encoding import encode, encode_batch, encode_batches
 from dprap.encoding.column_codes import codes_of, positions_of
 from dprap.encoding.policy import unplaced_code
+from dprap.errors import DataError
 from dprap.schema import Column, Schema
 from dprap.schema.values import Unplaced
+from dprap.sources.duckdb import open_duckdb_table
 
 QUICK = settings(deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 COLUMNS = list(TOTAL_SCHEMA.columns.items())
@@ -184,12 +189,18 @@ def test_typed_arrays(drawn: tuple[pa.Array, list[int]], column: tuple[str, Colu
     assert whole == [code_alone(name, declared, each) for each in array]
 
 
+class OwnFrame(pd.DataFrame):
+    """A class made from pandas' own, as GeoDataFrame is. Streamed by Arrow, its objects would be given a type together."""
+
+
 CONTAINERS: dict[str, Callable[[pa.Array, Path], Any]] = {
+    "frames of another class": lambda array, _: OwnFrame({"x": pd.Series(list(array), dtype=object)}),
     "parquet": lambda array, folder: _written(array, folder / "table.parquet"),
     "pandas": lambda array, _: pa.table({"x": array}).to_pandas(types_mapper=pd.ArrowDtype),
     "pandas objects": lambda array, _: pd.DataFrame({"x": pd.Series(list(array), dtype=object)}),
     "polars": lambda array, _: pl.from_arrow(pa.table({"x": array})),
     "arrow file": lambda array, folder: _ipc(array, folder / "table.arrow"),
+    "arrow stream in a file": lambda array, folder: _ipc(array, folder / "table.arrows", stream=True),
     "arrow stream": lambda array, _: Streams(pa.table({"x": array})),
 }
 
@@ -210,10 +221,10 @@ SECONDS = [
 NOT_CARRIED = {"parquet": ["decimal128(5, -3)", *SECONDS], "polars": ["decimal128(5, -3)", "decimal256(76, 22)"]}
 
 
-def _ipc(array: pa.Array, path: Path) -> Path:
+def _ipc(array: pa.Array, path: Path, *, stream: bool = False) -> Path:
     table = pa.table({"x": array})
-    with pa.ipc.new_file(str(path), table.schema) as writer:
-        writer.write_table(table, max_chunksize=3)
+    with (pa.ipc.new_stream if stream else pa.ipc.new_file)(str(path), table.schema) as writer:
+        writer.write_table(table, max_chunksize=13)
     return path
 
 
@@ -282,6 +293,117 @@ def test_json_lines_agree(tmp_path: Path) -> None:
         for _, column in COLUMNS:
             codes = encode(path, alone("x", column)).columns[0]
             assert codes.tolist() == [code_alone("x", column, value) for value in order]
+
+
+def test_numbers_of_any_length_in_json_lines_are_beyond_the_bounds(tmp_path: Path) -> None:
+    column, path = TOTAL_SCHEMA.columns["clipped"], tmp_path / "table.jsonl"
+    path.write_text("".join(f'{{"x": {number}}}\n' for number in ("5", "9" * 5000, "-" + "9" * 90_000, "1e99999")))
+    codes = encode(path, alone("x", column)).columns[0]
+    last = column.regular - 1
+    assert codes.tolist() == [code_alone("x", column, 5), last, 0, last]
+
+
+def test_a_line_that_is_too_long_is_refused_whatever_it_holds(tmp_path: Path) -> None:
+    """Cut at the limit, this line would be two records."""
+    path = tmp_path / "table.jsonl"
+    path.write_text('{"x": 1}' + " " * (1 << 21) + '{"x": 2}\n')
+    with pytest.raises(DataError, match="no JSON object"):
+        encode(path, alone("x", TOTAL_SCHEMA.columns["clipped"]))
+
+
+def _json_lines(texts: list[str], path: Path) -> None:
+    path.write_text("".join(json.dumps({"x": text, "y": text}) + "\n" for text in texts))
+
+
+def _text_file(texts: list[str], path: Path, *, encoding: str) -> None:
+    rows = (",".join(['"' + text.replace('"', '""') + '"'] * 2) for text in ("x", *texts))
+    header = "x,y"
+    path.write_bytes("\n".join([header, *list(rows)[1:], ""]).encode(encoding))
+
+
+def _zipped(texts: list[str], path: Path) -> None:
+    _text_file(texts, path, encoding="utf-8")
+    path.write_bytes(gzip.compress(path.read_bytes()))
+
+
+def _database(texts: list[str], path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    path.unlink(missing_ok=True)
+    with duckdb.connect(str(path)) as database:
+        database.register("given", pa.table({"x": texts, "y": texts}))
+        database.execute("CREATE TABLE kept AS FROM given")
+
+
+# ending, encoding, and how texts are written; what a kind of file cannot hold is left out
+FILES: dict[str, tuple[str, str, Callable[[list[str], Path], None]]] = {
+    "json lines": ("jsonl", "utf-8", _json_lines),
+    "utf-16": ("csv", "utf-16", lambda texts, path: _text_file(texts, path, encoding="utf-16")),
+    "windows": ("csv", "cp1252", lambda texts, path: _text_file(texts, path, encoding="cp1252")),
+    "japanese": ("csv", "shift_jis", lambda texts, path: _text_file(texts, path, encoding="shift_jis")),
+    "gzip": ("csv.gz", "utf-8", _zipped),
+    "arrow": ("arrow", "utf-8", lambda texts, path: _arrow(texts, path)),
+    "excel": ("xlsx", "utf-8", lambda texts, path: workbook(path, [["x", "y"], *([text, text] for text in texts)])),
+    "duckdb": ("duckdb", "utf-8", _database),
+}
+
+
+def _arrow(texts: list[str], path: Path) -> None:
+    table = pa.table({"x": texts, "y": texts})
+    with pa.ipc.new_file(str(path), table.schema) as writer:
+        writer.write_table(table, max_chunksize=16)
+
+
+def carried_by(kind: str, texts: list[str]) -> list[str]:
+    """The texts that a kind of file gives back as they are."""
+    found = []
+    for text in texts:
+        with suppress(UnicodeEncodeError):
+            text.encode(FILES[kind][1])
+            # sheets know no empty text, and XML neither control signs nor the end of a line as it was
+            if kind != "excel" or (text and text.isprintable() and not re.search("_x[0-9a-fA-F]{4}_", text)):
+                found.append(text)
+    return found
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_one_record_of_a_file_leaves_the_others(kind: str, tmp_path: Path) -> None:
+    """Every text in the place of one record, between others: each has the code that it has alone, and so have the others."""
+    ending, encoding, write = FILES[kind]
+    if kind == "excel":
+        pytest.importorskip("python_calamine")
+    texts, path = carried_by(kind, TEXTS), tmp_path / f"table.{ending}"
+    assert len(texts) > 90
+    for odd in [[], *([text] for text in texts[::30])]:
+        written = [*texts[:40], *odd, *texts[40:]] if odd else texts
+        write(written, path)
+        batches = list(open_duckdb_table(path, "kept").read()) if kind == "duckdb" else []
+        for name, column in COLUMNS[:: 1 if not odd else 5]:
+            schema = Schema(
+                columns={"x": column}, null_values=("<null>",), ignore_columns=("y",), csv={"encoding": encoding}
+            )
+            if kind == "duckdb":
+                codes = np.concatenate([encode_batch(batch, schema)[0] for batch in batches])
+            else:
+                codes = encode(path, schema).columns[0]
+            assert codes.tolist() == [code_alone(name, column, text) for text in written], name
+
+
+@pytest.mark.parametrize("odd", ODD_CELLS)
+def test_one_cell_of_a_sheet_leaves_the_others(odd: str, tmp_path: Path) -> None:
+    pytest.importorskip("python_calamine")
+    path = tmp_path / "table.xlsx"
+    usual = [cell(7), cell("Rome"), '<c s="2"><v>45000.25</v></c>', cell("1.5")]
+    names = ("integer", "city", "wall", "clipped")
+    schema = Schema(columns={name: TOTAL_SCHEMA.columns[name] for name in names})
+
+    def codes(*rows: list[str]) -> list[list[int]]:
+        workbook_of_cells(path, [list(map(cell, names)), usual, *rows, usual])
+        return [column.tolist() for column in encode(path, schema).columns]
+
+    for place in range(len(names)):
+        changed = [ODD_CELLS[odd] if number == place else each for number, each in enumerate(usual)]
+        before, after = codes(usual), codes(changed)
+        assert [column[:1] + column[2:] for column in before] == [column[:1] + column[2:] for column in after]
 
 
 def test_csv_in_other_forms_agrees(tmp_path: Path) -> None:

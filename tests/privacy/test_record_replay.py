@@ -46,7 +46,7 @@ def test_neighbours_with_equal_noisy_results_look_alike(tmp_path, capfd, case, f
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * ("rap" in name)) for name in METHODS])
 def test_one_record_and_two_look_alike_where_their_number_is_private(tmp_path, capfd, name):
-    plan = METHODS[name].plan("marginal", Neighbors(Relation.ADD_REMOVE))
+    plan = METHODS[name].plan(METHODS[name].families[0], Neighbors(Relation.ADD_REMOVE))
     first = taped_run(plan, table_of(usual_table()[-1:]), tmp_path / "first", capfd)
     second = taped_run(plan, table_of(usual_table()[-2:]), tmp_path / "second", capfd, forced=first)
     assert difference(first, second) is None

@@ -10,7 +10,7 @@ from dprap.errors import BudgetError, SettingsError
 from dprap.privacy import Score
 from dprap.privacy.exact_counts import ExactAnswers
 from dprap.privacy.scores import MAX_COUNT, grid_estimates
-from dprap.queries import GRID, Custom, Marginal, Prefix, Threshold
+from dprap.queries import GRID, Custom, Halfspace, Marginal, Range, Threshold
 from dprap.sources import MemorySource
 
 RELATIONS = [Neighbors(relation, rows) for relation in Relation for rows in (1, 2, 5)]
@@ -35,9 +35,12 @@ FAMILIES = [
     *PARTITIONS,
     Threshold(COLUMNS, 1),
     Threshold(COLUMNS, 2),
-    Prefix(("a", "c"), ("c",)),
-    Prefix(COLUMNS, COLUMNS),
+    Range.prefixes(("a", "c"), ("c",)),
+    Range.prefixes(COLUMNS, COLUMNS),
+    Range(("a", "c"), {"a": "all", "c": "all"}),
     Custom("hard", COLUMNS, hard),
+    Halfspace(COLUMNS, by=("a",), count=30),
+    Halfspace(COLUMNS, count=30, shape="prefix"),
 ]
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
 from dprap.privacy.steps import digest_of, label
-from dprap.queries import Custom, Family, Marginal, Prefix, Threshold
+from dprap.queries import Custom, Family, Halfspace, Marginal, Range, Threshold
 from dprap.queries.custom import NamedCustom
 from dprap.queries.plain import KINDS, as_plain, from_plain
 
@@ -36,8 +36,31 @@ FORMS = [
         '["Coarse", [null, [[1], [0, 2]]], ["a", "b"]]',
     ),
     (Threshold(("a", "b"), 1), {"columns": ["a", "b"], "at_least": 1}, '["Threshold", 1, ["a", "b"]]'),
-    (Prefix(("a", "b"), ("b",)), {"columns": ["a", "b"], "cumulative": ["b"]}, '["Prefix", ["b"], ["a", "b"]]'),
-    (Prefix(("a", "b"), ()), {"columns": ["a", "b"], "cumulative": []}, '["Prefix", [], ["a", "b"]]'),
+    (Range.prefixes(("a", "b"), ("b",)), {"columns": ["a", "b"], "cumulative": ["b"]}, '["Prefix", ["b"], ["a", "b"]]'),
+    (Range.prefixes(("a", "b"), ()), {"columns": ["a", "b"], "cumulative": []}, '["Prefix", [], ["a", "b"]]'),
+    (
+        Range(("a", "c"), {"c": "all", "a": "prefixes"}),
+        {"columns": ["a", "c"], "ranges": {"a": "prefixes", "c": "all"}},
+        '["Range", {"a": "prefixes", "c": "all"}, ["a", "c"]]',
+    ),
+    (
+        Range(("c", "b"), {"c": [(1, 2), (0, 3)]}),
+        {"columns": ["c", "b"], "ranges": {"c": [[1, 2], [0, 3]]}},
+        '["Range", {"c": [[1, 2], [0, 3]]}, ["c", "b"]]',
+    ),
+    (
+        Halfspace(("a", "c", "b"), by=("a",), count=5, seed=7, shape="prefix"),
+        {"columns": ["a", "c", "b"], "halfspaces": {"count": 5, "by": ["a"], "seed": 7, "shape": "prefix"}},
+        '["Halfspace", {"count": 5, "by": ["a"], "seed": 7, "shape": "prefix"}, ["a", "c", "b"]]',
+    ),
+    (
+        Halfspace(("a", "b"), by=("a",), count=1, points=((-4, 0, None),)),
+        {
+            "columns": ["a", "b"],
+            "halfspaces": {"count": 1, "by": ["a"], "seed": 0, "shape": "linear", "points": [[-4, 0, None]]},
+        },
+        '["Halfspace", {"count": 1, "by": ["a"], "seed": 0, "shape": "linear", "points": [[-4, 0, null]]}, ["a", "b"]]',
+    ),
     (Custom("q", ("a",), pair), {"custom": "q", "columns": ["a"], "queries": 2}, '["Custom", "q", ["a"]]'),
     (NamedCustom.of("q", ("a",), 3), {"custom": "q", "columns": ["a"], "queries": 3}, '["Custom", "q", ["a"]]'),
 ]
@@ -108,6 +131,24 @@ def test_what_is_no_family_has_no_form():
         ({"columns": ["a"], "at_least": 1, "groups": [None]}, "beside its columns"),
         ({"columns": ["a"], "cumulative": "a"}, "not a list of columns"),
         ({"columns": ["a"], "cumulative": ["b"]}, "not among its columns"),
+        ({"columns": ["a"], "ranges": ["a"]}, "not a mapping"),
+        ({"columns": ["a"], "ranges": {"b": "all"}}, "not among its columns"),
+        ({"columns": ["a"], "ranges": {"a": "some"}}, "first code, last code"),
+        ({"columns": ["a"], "ranges": {"a": []}}, "first code, last code"),
+        ({"columns": ["a"], "ranges": {"a": [[1, 0]]}}, "first code, last code"),
+        ({"columns": ["a"], "ranges": {"a": [[0, True]]}}, "first code, last code"),
+        ({"columns": ["a"], "ranges": {"a": [[0, 2]]}}, "'a' has 2 codes"),
+        ({"columns": ["a"], "halfspaces": 3}, "have a count"),
+        ({"columns": ["a"], "halfspaces": {"by": []}}, "have a count"),
+        ({"columns": ["a"], "halfspaces": {"count": 1, "colour": 1}}, "have a count"),
+        ({"columns": ["a"], "halfspaces": {"count": True}}, "from 1 to 1,000,000"),
+        ({"columns": ["a"], "halfspaces": {"count": 1, "seed": -1}}, "seed"),
+        ({"columns": ["a"], "halfspaces": {"count": 1, "shape": "round"}}, "'linear' or 'prefix'"),
+        ({"columns": ["a"], "halfspaces": {"count": 1, "by": ["a"]}}, "need a numeric column"),
+        ({"columns": ["a"], "halfspaces": {"count": 1, "by": ["b"]}}, "not among theirs"),
+        ({"columns": ["a"], "halfspaces": {"count": 1, "points": [[0]]}}, "'a' has 2 codes"),
+        ({"columns": ["a"], "halfspaces": {"count": 1, "points": [[0, 1 << 20]]}}, "within"),
+        ({"columns": ["a"], "halfspaces": {"count": 1, "points": []}}, "0 columns, and 1"),
         ({"columns": ["a"], "groups": {}}, "not a list with the groups"),
         ({"columns": ["a"], "groups": []}, "one list of groups for each"),
         ({"columns": ["a"], "groups": ["01"]}, "whole numbers"),
@@ -128,7 +169,9 @@ JSON = st.recursive(
     lambda each: st.lists(each, max_size=3),
     max_leaves=6,
 )
-KEYS = st.sampled_from(["columns", "groups", "at_least", "cumulative", "custom", "queries", "weight"])
+KEYS = st.sampled_from(
+    ["columns", "groups", "at_least", "cumulative", "ranges", "halfspaces", "custom", "queries", "weight"]
+)
 
 
 @given(st.dictionaries(KEYS, JSON | st.lists(st.sampled_from("abc"), max_size=3), max_size=4))

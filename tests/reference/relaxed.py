@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from dprap.domain import Domain
-from dprap.queries import Marginal, Prefix, Query, Threshold
+from dprap.queries import Marginal, Query, Range, Threshold
 
 
 def simplex_projection(values: np.ndarray) -> np.ndarray:
@@ -31,17 +31,31 @@ def sparsemax(values: np.ndarray, domain: Domain) -> np.ndarray:
 def holds(query: Query, domain: Domain, record: tuple[int, ...]) -> bool:
     """Whether a record (codes of all columns of the domain) is counted by a query of cells."""
     family = query.family
-    cell = np.unravel_index(query.index, domain.shape_of(family.columns)) if family.columns else ()
     codes = [record[domain.position(name)] for name in family.columns]
+    if isinstance(family, Range):
+        return codes_in_ranges(family, domain, query.index, codes)
+    cell = np.unravel_index(query.index, domain.shape_of(family.columns)) if family.columns else ()
     if isinstance(family, Marginal):
         return all(code == wanted for code, wanted in zip(codes, cell, strict=True))
-    if isinstance(family, Threshold):
-        return sum(code == wanted for code, wanted in zip(codes, cell, strict=True)) >= family.at_least
-    assert isinstance(family, Prefix)
-    return all(
-        code <= wanted if name in family.cumulative else code == wanted
-        for name, code, wanted in zip(family.columns, codes, cell, strict=True)
-    )
+    assert isinstance(family, Threshold)
+    return sum(code == wanted for code, wanted in zip(codes, cell, strict=True)) >= family.at_least
+
+
+def codes_in_ranges(family: Range, domain: Domain, index: int, codes: list[int]) -> bool:
+    """Whether codes lie in the intervals of the query at an index, by listing all combinations in order."""
+    every: list[list[tuple[int, int]]] = []
+    for name, size in zip(family.columns, domain.shape_of(family.columns), strict=True):
+        match family.along.get(name):
+            case None:
+                every.append([(code, code) for code in range(size)])
+            case "prefixes":
+                every.append([(0, code) for code in range(size)])
+            case "all":
+                every.append([(first, last) for first in range(size) for last in range(first, size)])
+            case listed:
+                every.append(list(listed))
+    wanted = list(product(*every))[index]
+    return all(first <= code <= last for code, (first, last) in zip(codes, wanted, strict=True))
 
 
 def relaxed_answer(query: Query, domain: Domain, probabilities: np.ndarray, weights: np.ndarray) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dprap.domain import Domain
-from dprap.queries import Marginal, Prefix, Query, Threshold
+from dprap.queries import Marginal, Query, Range, Threshold
 from dprap.relaxed import RelaxedDataset, uniform_weights
 from dprap.relaxed.jax.start import initialise
 
@@ -20,8 +20,10 @@ FAMILIES = (
     Threshold(("d", "b", "c"), 2),
     Threshold(("a", "b", "c"), 3),
     Threshold(("a", "b", "c", "d"), 2),
-    Prefix(("b", "c"), ("c",)),
-    Prefix(("c", "a", "b"), ("b", "c")),
+    Range.prefixes(("b", "c"), ("c",)),
+    Range.prefixes(("c", "a", "b"), ("b", "c")),
+    Range(("a", "c"), {"c": "all"}),
+    Range(("c", "b"), {"c": [(1, 2), (0, 3)], "b": "prefixes"}),
 )
 
 

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from dprap.accounting.measurement import Certificate, Measurement, QueryMeasurement
-from dprap.queries import Marginal, Prefix, Query
+from dprap.queries import Marginal, Query, Range
 from dprap.relaxed import RelaxedDataset
 from dprap.release import PrivacyStatement, Release, RunFacts
 from dprap.schema import Schema
@@ -41,7 +41,11 @@ def made_release(*, relaxed_rows: int = 4, rows: int = 1000, seed: int = 0, rela
         np.concatenate(blocks).astype(np.float32),
         rng.dirichlet(np.ones(relaxed_rows)).astype(np.float32),
     )
-    families = (Marginal(("age", "sex")), Marginal(("sex", "smoker")), Prefix(("age", "smoker"), cumulative=("age",)))
+    families = (
+        Marginal(("age", "sex")),
+        Marginal(("sex", "smoker")),
+        Range.prefixes(("age", "smoker"), cumulative=("age",)),
+    )
     return Release(
         schema=SCHEMA,
         workload=Workload(domain, families),

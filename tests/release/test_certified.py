@@ -20,7 +20,7 @@ from dprap.encoding import Codes, encode
 from dprap.errors import SettingsError
 from dprap.evaluate import exact_answers, published_answers
 from dprap.privacy import Curator, Ledger
-from dprap.queries import Custom, Family, Marginal, Prefix, Threshold
+from dprap.queries import Custom, Family, Marginal, Range, Threshold
 from dprap.release import Release, load
 from dprap.release.answer_question import ask
 from dprap.release.certified import rounded_up, table_bound, table_digest
@@ -45,7 +45,7 @@ def both(row):  # type: ignore[no-untyped-def]
 FAMILIES: tuple[Family, ...] = (
     Marginal(("b", "a")),
     Threshold(("a", "b", "c"), 2),
-    Prefix(("a", "b"), ("b",)),
+    Range.prefixes(("a", "b"), ("b",)),
     Custom("both", ("a", "b", "c"), both),
 )
 

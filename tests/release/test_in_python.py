@@ -34,7 +34,7 @@ def _written(label: str) -> str:
 
 
 def test_answers_need_a_marginal_and_say_so() -> None:
-    for wrong in (3, (), dprap.queries.Prefix(("age", "smoker"), cumulative=("age",))):
+    for wrong in (3, (), dprap.queries.Range.prefixes(("age", "smoker"), cumulative=("age",))):
         with pytest.raises(WorkloadError, match="marginal"):
             made_release().answer(wrong)
     with pytest.raises(DprapError, match="agee"):

@@ -94,6 +94,8 @@ def test_counts_histograms_and_dates(release, drawn):
         ("sum hired", "holds dates"),
         ("quantile of income", "level first"),
         ("quantile 1.5 of income", "between 0 and 1"),
+        ("quantile \u0660.\u0665 of income", "level first"),
+        ("quantile 0_5 of income", "level first"),
         ("mean income by income", "names a column twice"),
         ("mean income where", "ends after where"),
         ("mean income by", "no column after by"),

@@ -3,15 +3,19 @@
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from tests.cli.driving import in_process, write_inputs
 
 import dprap
 from dprap.datasets import example, example_schema
+from dprap.encoding import encode
 from dprap.errors import DataError, DprapError, LedgerError, SettingsError
 from dprap.privacy import read_ledger
 from dprap.release import files
+from dprap.runs import carry_out
+from dprap.sources import MemorySource
 
 QUICK = {"epsilon": 1.0, "kway": 1, "method": "independent"}
 
@@ -156,3 +160,19 @@ def test_tables_that_no_file_has_are_refused(folder, name):
 def test_no_table_is_no_public_table(folder):
     with pytest.raises(DataError, match="cannot read a table from NoneType"):
         dprap.synthesize(None, example_schema(), **QUICK)
+
+
+def test_a_source_that_holds_a_connection_is_closed_when_the_run_ends_or_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = []
+
+    class Connected(MemorySource):
+        def close(self) -> None:
+            closed.append("closed")
+
+    monkeypatch.setattr(carry_out, "open_table", lambda table, schema, *_: Connected(encode(table, schema)))
+    table, schema = pa.table({"a": [0, 1] * 50}), {"a": 2}
+    dprap.synthesize(table, schema, epsilon=1.0, method="independent", ledger=False, intervals="no")
+    assert closed == ["closed"]
+    with pytest.raises(SettingsError):
+        dprap.synthesize(table, schema, epsilon=1.0, method="nonsense", ledger=False)
+    assert closed == ["closed"] * 2

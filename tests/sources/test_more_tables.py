@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
-from xml.sax.saxutils import escape
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from tests.encoding.workbooks import DAMAGED_CELLS, cell, workbook, workbook_of_cells
 
 import dprap
 from dprap.encoding import check, draft_schema, encode
@@ -77,43 +76,6 @@ def test_wrappers_give_what_they_hold() -> None:
     assert counts(narwhals.from_native(frame())) == counts(frame())
 
 
-def workbook(path: Path, rows: list[list[object]]) -> None:
-    """A file as Excel writes it, with the fewest parts."""
-
-    def cell(value: object) -> str:
-        if value is None:
-            return "<c/>"
-        if isinstance(value, str):
-            return f'<c t="inlineStr"><is><t>{escape(value)}</t></is></c>'
-        return f"<c><v>{value}</v></c>"
-
-    lines = "".join(f"<row>{''.join(cell(value) for value in row)}</row>" for row in rows)
-    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-    package = "http://schemas.openxmlformats.org/package/2006"
-    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml"
-    with zipfile.ZipFile(path, "w") as file:
-        file.writestr(
-            "[Content_Types].xml",
-            f'<Types xmlns="{package}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/xl/workbook.xml" ContentType="{kind}.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml" ContentType="{kind}.worksheet+xml"/></Types>',
-        )
-        file.writestr(
-            "_rels/.rels",
-            f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" Type="{office}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
-        )
-        file.writestr(
-            "xl/workbook.xml",
-            f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets><sheet name="Data" sheetId="1" r:id="r1"/></sheets></workbook>',
-        )
-        file.writestr(
-            "xl/_rels/workbook.xml.rels",
-            f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" Type="{office}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
-        )
-        file.writestr(
-            "xl/worksheets/sheet1.xml", f'<worksheet xmlns="{main}"><sheetData>{lines}</sheetData></worksheet>'
-        )
-
-
 def test_excel_sheets_are_read_cell_by_cell(tmp_path: Path) -> None:
     pytest.importorskip("python_calamine")
     path = tmp_path / "people.xlsx"
@@ -129,6 +91,64 @@ def test_excel_sheets_are_read_cell_by_cell(tmp_path: Path) -> None:
     }
     with pytest.raises(DataError, match="no sheet 'Other'"):
         encode(path, SCHEMA.model_copy(update={"excel": SCHEMA.excel.model_copy(update={"sheet": "Other"})}))
+
+
+@pytest.mark.parametrize("damage", DAMAGED_CELLS)
+def test_a_cell_that_cannot_be_read_refuses_the_book_in_one_line(damage: str, tmp_path: Path) -> None:
+    pytest.importorskip("python_calamine")
+    path = tmp_path / "people.xlsx"
+    workbook_of_cells(path, [list(map(cell, ["age", "sex", "pay"])), [cell(3), cell("f"), DAMAGED_CELLS[damage]]])
+    with pytest.raises(DataError, match="cannot be read as an Excel file"):
+        encode(path, SCHEMA)
+
+
+def test_midnight_in_a_sheet_is_a_time_as_others_are(tmp_path: Path) -> None:
+    pytest.importorskip("python_calamine")
+    path = tmp_path / "people.xlsx"
+    days = {"min": "2023-01-01", "max": "2023-12-31", "unit": "month"}
+    times = {"min": "2023-01-01T00:00:00", "max": "2023-12-31T00:00:00", "unit": "month"}
+    schema = Schema.of({"columns": {"day": {"type": "date", **days}, "at": {"type": "datetime", **times}}})
+    values = [f'<c s="2"><v>{serial}</v></c>' for serial in (45000, 45000.75)]
+    workbook_of_cells(path, [[cell("day"), cell("at")], *([value, value] for value in values)])
+    assert [column.tolist() for column in encode(path, schema).columns] == [[2, 2], [2, 2]]
+
+
+def test_a_view_of_files_is_refused_because_its_types_follow_their_values(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    frame().to_csv(tmp_path / "people.csv", index=False)
+    path = tmp_path / "people.duckdb"
+    with duckdb.connect(str(path)) as database:
+        database.execute(f"CREATE VIEW seen AS FROM read_csv('{tmp_path / 'people.csv'}')")
+        database.execute("CREATE TABLE kept AS FROM seen")
+        database.execute("CREATE VIEW of_table AS FROM kept")
+    assert sum(counts(path, database_table="of_table")) == 600
+    with pytest.raises(DataError, match="its view reads other files"):
+        open_source(path, SCHEMA, database_table="seen")
+    with duckdb.connect(str(path)), pytest.raises(DataError, match="is open in this process"):
+        open_source(path, SCHEMA, database_table="kept")
+
+
+def test_messages_about_a_file_never_show_its_partition(tmp_path: Path) -> None:
+    """Neither those of the check before a run nor those of discovery."""
+    folder = tmp_path / "sex=Secret"
+    folder.mkdir()
+    (folder / "a.csv").write_text("age,pay\n5\n")
+    known = SCHEMA.as_mapping()["columns"]
+    columns = known | {"age": known["age"] | {"nullable": True, "out_of_domain": "clip"}}
+    for column in (known["sex"], {"type": "categorical", "domain": "discover"}):
+        with pytest.raises(DataError) as refused:
+            dprap.synthesize(tmp_path, {"columns": columns | {"sex": column}}, epsilon=1.0, ledger=False)
+        assert "fields than the header" in str(refused.value)
+        assert "Secret" not in str(refused.value)
+
+
+def test_the_stop_before_a_run_quotes_no_value() -> None:
+    schema = PLAIN_PAY | {"columns": PLAIN_PAY["columns"] | {"pay": PLAIN_PAY["columns"]["pay"] | {"format": None}}}
+    table = frame().assign(pay=["Mister Secret", "?"] * 300)
+    with pytest.raises(DataError, match=r"100\.0%") as stopped:
+        dprap.synthesize(table, schema, epsilon=1.0, ledger=False)
+    assert "Secret" not in str(stopped.value)
+    assert "Mister Secret" in check(Schema.of(schema), table).touched[0]
 
 
 @pytest.mark.parametrize("kind", ["frame", "csv"])

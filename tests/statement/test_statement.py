@@ -93,6 +93,16 @@ def test_every_translation_has_the_same_numbers(code: str, relation: str, rows: 
     assert [len(row) for row in beliefs(privacy, texts)] == [2, 2, 2, 2]
 
 
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_a_weak_promise_is_not_praised(code: str) -> None:
+    """At ε = 10, 1% can become 99.6%: nobody may read then that little can be learned."""
+    privacy = made_release().privacy
+    strong, weak = (plain_guarantee(replace(privacy, epsilon=epsilon), language(code)) for epsilon in (1.0, 10.0))
+    assert language(code).conclusion in strong
+    assert language(code).conclusion not in weak
+    assert language(code).weak_conclusion in weak
+
+
 def test_an_unknown_language_names_those_there_are() -> None:
     with pytest.raises(SettingsError, match="en, de, fr, es"):
         language("la")

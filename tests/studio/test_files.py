@@ -220,3 +220,29 @@ def test_vendored_files_are_what_they_say():
     stated = (PACKAGE / "static" / "SOURCES.md").read_text()
     assert hashlib.sha256((PACKAGE / "static" / "htmx.min.js").read_bytes()).hexdigest() in stated
     assert "Zero-Clause BSD" in (PACKAGE / "static" / "htmx.LICENSE.txt").read_text()
+
+
+def test_the_form_of_a_csv_file_is_recognised_shown_and_corrected(browser):
+    browser.upload("stadt.csv", "Bericht 2024;\nStra\u00dfe;Gr\u00f6\u00dfe\nA;1\nB;2\nC;3\n".encode("cp1252"))
+    (path,) = browser.folder.glob("*/stadt.csv")
+    table = f"/table/{browser.key_of(path)}"
+    page = browser.get(f"{table}/table").text
+    assert "Straße" in page  # the encoding, the delimiter and the line above the header were seen
+    assert '<option value=";" selected>' in page
+    assert 'value="cp1252"' in page
+
+    corrected = {"delimiter": ";", "encoding": "iso8859-15", "skip_lines": "2"}
+    page = browser.post(f"{table}/form", corrected).text
+    assert "Straße" not in page
+    assert "--encoding=iso8859-15 --skip-lines=2" in page
+    assert "no name" in browser.post(f"{table}/form", {"delimiter": ";", "skip_lines": "0"}).text
+    assert "Straße" in browser.post(f"{table}/form", {}).text  # recognised anew
+
+    for wrong, said in (
+        ({"encoding": "latin-99"}, "is no character encoding"),
+        ({"skip_lines": "-1"}, "Write a whole number"),
+        ({"delimiter": ";;"}, "at most 1 character"),
+    ):
+        refused = browser.post(f"{table}/form", wrong)
+        assert refused.status_code == 422
+        assert said in refused.text

@@ -4,7 +4,7 @@ import pytest
 
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
-from dprap.queries import Custom, Marginal, Prefix, Threshold
+from dprap.queries import Custom, Marginal, Range, Threshold
 from dprap.workload import Workload, all_kway, eligible, random_kway, weighted
 from dprap.workload.files import read_workload, workload_entries
 
@@ -63,7 +63,7 @@ def test_too_many_or_too_few(marginals):
         random_kway(SMALL, 2, marginals, rows=100)
 
 
-@pytest.mark.parametrize("family", [Marginal, lambda c: Threshold(c, 1), lambda c: Prefix(c, c[:1])])
+@pytest.mark.parametrize("family", [Marginal, lambda c: Threshold(c, 1), lambda c: Range.prefixes(c, c[:1])])
 def test_a_billion_cells_are_refused(family):
     domain = Domain.of({"x": 1000, "y": 1000, "z": 1000})
     with pytest.raises(WorkloadError, match="1,000,000,000 cells"):
@@ -108,7 +108,7 @@ def test_only_marginals():
 @pytest.mark.parametrize("as_json", [True, False])
 def test_files_round_trip(tmp_path, as_json):
     workload = weighted(
-        SMALL, [(Marginal(("a", "c")), 2.0), (Threshold(("a", "b"), 1), 1.0), (Prefix(("a", "c"), ("c",)), 0.5)]
+        SMALL, [(Marginal(("a", "c")), 2.0), (Threshold(("a", "b"), 1), 1.0), (Range.prefixes(("a", "c"), ("c",)), 0.5)]
     )
     path = tmp_path / "workload"
     if as_json:

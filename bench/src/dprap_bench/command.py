@@ -28,6 +28,14 @@ FiguresDir = Annotated[
 ]
 Tables = Annotated[list[str], typer.Option("--table", help="Benchmark table; may be given several times.")]
 Seeds = Annotated[int, typer.Option("--seeds", min=1, help="Runs of every cell, each with its own noise.")]
+FirstSeed = Annotated[
+    int,
+    typer.Option(
+        "--first-seed",
+        min=0,
+        help="Noise seed of the first run. Draws from 9000 on judge: figures are theirs alone where there are any.",
+    ),
+]
 Limit = Annotated[float, typer.Option("--seconds", help="Processor seconds a cell may take.")]
 Redo = Annotated[
     list[str] | None,
@@ -51,24 +59,46 @@ def paper(
         list[str] | None, typer.Option("--only", help="Number of an experiment, 1 to 10; several times for several.")
     ] = None,
     grid: Annotated[
-        bool, typer.Option("--grid", help="Run RAP at all 25 pairs (T, K) of the paper, not at a few: hours.")
+        bool, typer.Option("--grid", help="Run RAP at all 25 pairs (T, K) of the paper, not at a few.")
+    ] = False,
+    judge: Annotated[
+        bool,
+        typer.Option("--judge", help="Run RAP alone, at the best pair of those in the results, on draws from 9000 on."),
     ] = False,
     seeds: Seeds = 1,
+    first_seed: FirstSeed = 0,
+    epsilon: Annotated[
+        list[float] | None, typer.Option("--epsilon", help="Run cells of this ε alone; may be given several times.")
+    ] = None,
+    workload: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--workload", help="Run cells of this workload alone, such as 3way:64; may be given several times."
+        ),
+    ] = None,
     seconds: Limit = 3600.0,
     redo: Redo = None,
     retry: Retry = False,
     method: Methods = None,
 ) -> None:
     """Run the paper's experiments (and one beyond them) and draw their figures."""
-    from dprap_bench.experiments import PAPER, with_whole_grid
+    from dprap_bench.choosing import JUDGING, at_chosen_pair, with_whole_grid
+    from dprap_bench.experiments import COMPARISONS, PAPER
+    from dprap_bench.results import Results
 
     numbers = only or list(PAPER)
     if unknown := [number for number in numbers if number not in PAPER]:
         raise typer.BadParameter(f"there is no experiment {unknown[0]}; they are numbered 1 to {len(PAPER)}.")
     cells = [cell for number in numbers for name in table for cell in PAPER[number].cells(name)]
+    cells = [cell for cell in cells if cell.epsilon in (epsilon or [cell.epsilon])]
+    cells = [cell for cell in cells if cell.workload in (workload or [cell.workload])]
     if grid:
         cells = with_whole_grid(cells)
-    _compare(_repeated(cells, seeds, method), data, out, figures, seconds, redo, retry=retry)
+    if judge:
+        cells, first_seed = at_chosen_pair(cells, Results(out).records(COMPARISONS)), JUDGING
+    _compare(
+        _repeated(cells, range(first_seed, first_seed + seeds), method), data, out, figures, seconds, redo, retry=retry
+    )
 
 
 @app.command()
@@ -78,6 +108,7 @@ def peers(
     figures: FiguresDir = None,
     table: Tables = ADULT,
     seeds: Seeds = 1,
+    first_seed: FirstSeed = 0,
     seconds: Limit = 3600.0,
     redo: Redo = None,
     retry: Retry = False,
@@ -87,7 +118,9 @@ def peers(
     from dprap_bench.experiments import peers as peer_cells
 
     cells = [cell for name in table for cell in peer_cells(name)]
-    _compare(_repeated(cells, seeds, method), data, out, figures, seconds, redo, retry=retry)
+    _compare(
+        _repeated(cells, range(first_seed, first_seed + seeds), method), data, out, figures, seconds, redo, retry=retry
+    )
 
 
 @app.command()
@@ -97,6 +130,7 @@ def quick(
     figures: FiguresDir = None,
     table: Tables = ADULT,
     seeds: Seeds = 1,
+    first_seed: FirstSeed = 0,
     seconds: Limit = 600.0,
     redo: Redo = None,
     retry: Retry = False,
@@ -106,7 +140,9 @@ def quick(
     from dprap_bench.experiments import quick as quick_cells
 
     cells = [cell for name in table for cell in quick_cells(name)]
-    _compare(_repeated(cells, seeds, method), data, out, figures, seconds, redo, retry=retry)
+    _compare(
+        _repeated(cells, range(first_seed, first_seed + seeds), method), data, out, figures, seconds, redo, retry=retry
+    )
 
 
 @app.command()
@@ -191,12 +227,12 @@ def draw(out: OutDir = RESULTS, figures: FiguresDir = None) -> None:
     _publish(Results(out), figures or out)
 
 
-def _repeated(cells: Sequence[Cell], seeds: int, methods: list[str] | None) -> list[Cell]:
+def _repeated(cells: Sequence[Cell], seeds: range, methods: list[str] | None) -> list[Cell]:
     """The cells of some methods, each with several seeds."""
     from dataclasses import replace
 
     wanted = [cell for cell in cells if not methods or cell.method in methods]
-    return [replace(cell, seed=seed) for seed in range(seeds) for cell in wanted]
+    return [replace(cell, seed=seed) for seed in seeds for cell in wanted]
 
 
 def _compare(

@@ -16,6 +16,9 @@ from typing import Any, TypeAlias
 Figures: TypeAlias = Mapping[str, float | None]
 """What was measured, by name."""
 
+COSTS = ("wall_seconds", "cpu_seconds", "peak_mb", "cpu_seconds_per_step")
+"""Figures that depend on what else a process did before."""
+
 _VERSIONS = ("dprap", "numpy", "jax", "opendp")
 
 
@@ -45,12 +48,12 @@ class Record:
 
     @classmethod
     def of(cls, experiment: str, cell: Mapping[str, Any], figures: Figures, *, key: str, note: str = "") -> Record:
-        """A record of something measured here and now; figures keep six digits."""
+        """A record of something measured here and now; figures keep six digits, whole numbers all of theirs."""
         return cls(
             experiment,
             key,
             cell,
-            {name: value if value is None else float(f"{value:.6g}") for name, value in figures.items()},
+            {name: None if value is None else _kept(value) for name, value in figures.items()},
             dt.datetime.now(dt.UTC).date().isoformat(),
             machine(),
             {name: version(name) for name in _VERSIONS},
@@ -70,6 +73,10 @@ class Record:
     def from_line(cls, line: str) -> Record:
         """The record that a line holds."""
         return cls(**json.loads(line))
+
+
+def _kept(value: float) -> float:
+    return float(value) if float(value).is_integer() else float(f"{value:.6g}")
 
 
 def key_of(cell: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Run cells one after the other, each in a process of its own: its time and memory are its own, and so is its crash."""
+"""Run cells one after the other in processes of their own: a cell's crash is its own, and so are its time and memory."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import math
 import multiprocessing
 import resource
 import signal
+import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from dprap.errors import DprapError
-from dprap_bench.cell import AnyCell
-from dprap_bench.record import Figures, Record
+from dprap_bench.cell import AnyCell, StudyCell
+from dprap_bench.record import COSTS, Figures, Record, key_of
 from dprap_bench.results import Results
 
 Report = Callable[[str], None]
@@ -42,40 +43,83 @@ def run_cells(
         The cells' records, new and old.
     """
     known = {(record.experiment, record.key): record for record in results.records()}
-    measured = {record.key: record for record in known.values() if not record.failed}
-    for number, cell in enumerate(cells, start=1):
-        if (cell.experiment, cell.key) in known:
-            continue
-        if cell.key in measured:
-            figures, note = measured[cell.key].figures, ""
-        else:
-            figures, note = _in_process(cell, data_dir, seconds_per_cell)
-        record = Record.of(cell.experiment, cell.as_dict(), figures, key=cell.key, note=note)
-        results.add(record)
-        known[cell.experiment, cell.key] = record
-        if not record.failed:
-            measured[cell.key] = record
-        shown = [name for name in _SHOWN if name in figures] or list(figures)[:3]
-        summary = "  ".join(f"{name} {figures[name]:.3g}" for name in shown if figures[name] is not None)
-        report(f"[{number}/{len(cells)}] {cell.experiment}: {cell}  {summary or note}")
+    measured = {record.key: record.figures for record in known.values() if not record.failed}
+    wanted: dict[str, dict[str, AnyCell]] = {}
+    for cell in cells:
+        if (cell.experiment, cell.key) not in known:
+            wanted.setdefault(cell.key, {})[cell.experiment] = cell
+    done = len(cells) - sum(map(len, wanted.values()))
+
+    def keep(key: str, figures: Figures, note: str) -> None:
+        nonlocal done
+        for cell in wanted[key].values():
+            record = Record.of(cell.experiment, cell.as_dict(), figures, key=key, note=note)
+            results.add(record)
+            known[cell.experiment, key] = record
+            done += 1
+            report(f"[{done}/{len(cells)}] {cell.experiment}: {cell}  {_summary(figures) or note}")
+
+    for key in wanted:
+        if key in measured:
+            keep(key, measured[key], "")
+    unmeasured = [next(iter(shared.values())) for key, shared in wanted.items() if key not in measured]
+    for batch in _batches(unmeasured):
+        for cell, figures, note in _in_processes(batch, data_dir, seconds_per_cell):
+            keep(cell.key, figures, note)
     return [known[cell.experiment, cell.key] for cell in cells]
 
 
-def _in_process(cell: AnyCell, data_dir: Path, seconds: float) -> tuple[Figures, str]:
+def _summary(figures: Figures) -> str:
+    shown = [name for name in _SHOWN if name in figures] or list(figures)[:3]
+    return "  ".join(f"{name} {figures[name]:.3g}" for name in shown if figures[name] is not None)
+
+
+def _batches(cells: Iterable[AnyCell]) -> list[list[AnyCell]]:
+    """What runs in one process.
+
+    A cell with the noise of seed 0 is alone in it, and its time and memory are kept. Further draws of a method on a
+    workload share one, and the programs compiled there, which take longer than most runs; their costs are not kept.
+    """
+    together: dict[str, list[AnyCell]] = {}
+    for cell in cells:
+        together.setdefault(cell.key if _has_costs(cell) else _company(cell), []).append(cell)
+    return list(together.values())
+
+
+def _has_costs(cell: AnyCell) -> bool:
+    return isinstance(cell, StudyCell) or cell.seed == 0
+
+
+def _company(cell: AnyCell) -> str:
+    apart = ("seed", "settings", "epsilon")
+    return key_of({name: value for name, value in cell.as_dict().items() if name not in apart})
+
+
+def _in_processes(batch: Sequence[AnyCell], data_dir: Path, seconds: float) -> Iterator[tuple[AnyCell, Figures, str]]:
+    """Each cell with its figures; what a process leaves unmeasured when it ends is done by another."""
+    left = list(batch)
+    while left:
+        for figures, note in _in_process(list(left), data_dir, seconds):
+            yield left.pop(0), figures, note
+
+
+def _in_process(cells: list[AnyCell], data_dir: Path, seconds: float) -> Iterator[tuple[Figures, str]]:
+    """Figures and note of each cell, up to one that ends the process."""
     context = _context()
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_child, args=(cell, data_dir, seconds, sender), daemon=True)
+    process = context.Process(target=_child, args=(cells, data_dir, seconds, sender), daemon=True)
     process.start()
     sender.close()
     try:
-        if not receiver.poll(_PATIENCE * seconds):
-            return {}, f"stopped after {_PATIENCE * seconds:g} seconds by the clock"
-        figures, note = receiver.recv()
+        for _ in cells:
+            if not receiver.poll(_PATIENCE * seconds):
+                yield {}, f"stopped after {_PATIENCE * seconds:g} seconds by the clock"
+                return
+            yield receiver.recv()
     except EOFError:
         process.join()
-        if process.exitcode == -signal.SIGXCPU:
-            return {}, f"stopped after {seconds:g} seconds of processor time"
-        return {}, f"the process ended with code {process.exitcode}"
+        stopped = f"stopped after {seconds:g} seconds of processor time"
+        yield {}, stopped if process.exitcode == -signal.SIGXCPU else f"the process ended with code {process.exitcode}"
     finally:
         if process.is_alive():
             process.join(5)
@@ -83,7 +127,6 @@ def _in_process(cell: AnyCell, data_dir: Path, seconds: float) -> tuple[Figures,
             process.kill()
         process.join()
         receiver.close()
-    return figures, note
 
 
 def _context() -> Any:
@@ -95,20 +138,23 @@ def _context() -> Any:
     return context
 
 
-def _child(cell: AnyCell, data_dir: Path, seconds: float, sender: Connection) -> None:
+def _child(cells: Sequence[AnyCell], data_dir: Path, seconds: float, sender: Connection) -> None:
     most = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), most))
-    try:
-        sender.send((_measure(cell, data_dir), ""))
-    except DprapError as error:
-        sender.send(({}, str(error)))
-    except Exception as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        sender.send(({}, f"{type(error).__name__} in {last.name}: {error}"))
+    for cell in cells:
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time() + seconds), most))
+        try:
+            figures = _measure(cell, data_dir)
+        except DprapError as error:
+            sender.send(({}, str(error)))
+        except Exception as error:
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            sender.send(({}, f"{type(error).__name__} in {last.name}: {error}"))
+        else:
+            kept = _has_costs(cell)
+            sender.send(({name: value for name, value in figures.items() if kept or name not in COSTS}, ""))
 
 
 def _measure(cell: AnyCell, data_dir: Path) -> Figures:
-    from dprap_bench.cell import StudyCell
     from dprap_bench.measure import measure_cell
     from dprap_bench.studies import study_named
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
@@ -11,35 +10,9 @@ from statistics import median
 import pandas as pd
 
 from dprap_bench.experiments import PAPER
+from dprap_bench.grid_table import grid_tables
+from dprap_bench.medians import best, natural, synthetic_rows, wide
 from dprap_bench.record import Record
-
-_GROUP = ["experiment", "data", "workload", "relation", "rows", "columns", "method", "settings", "epsilon"]
-
-
-def wide(results: pd.DataFrame) -> pd.DataFrame:
-    """One row for every group of seeds, metrics as columns: medians over the seeds.
-
-    `draws` is the number of seeds, `max_low` and `max_high` are the extremes of the maximum error among them.
-    """
-    kept = results[results["metric"] != "failed"].copy()
-    kept[["rows", "columns"]] = kept[["rows", "columns"]].fillna(0).astype(int)
-    kept["value"] = kept["value"].astype(float)
-    table = kept.pivot_table(index=_GROUP, columns="metric", values="value", aggfunc="median")
-    errors = kept[kept["metric"] == "max"].groupby(_GROUP)["value"]
-    table = table.join(errors.agg(max_low="min", max_high="max")).join(
-        kept.groupby(_GROUP)["seed"].nunique().rename("draws")
-    )
-    return table.reset_index().rename_axis(columns=None)
-
-
-def best(table: pd.DataFrame) -> pd.DataFrame:
-    """The settings with the smallest maximum error of each method, as the paper reports."""
-    by = [name for name in _GROUP if name != "settings"]
-    if "max" not in table:
-        return table.iloc[:0]
-    measured = table.dropna(subset=["max"])
-    tried = measured.groupby(by)["settings"].transform("nunique")
-    return measured.assign(tried=tried).loc[measured.groupby(by)["max"].idxmin()]
 
 
 def write_tables(results: pd.DataFrame, out: Path) -> list[Path]:
@@ -144,6 +117,28 @@ def _by_epsilon(part: pd.DataFrame) -> list[str]:
     return lines
 
 
+def _main(part: pd.DataFrame) -> list[str]:
+    """Method by ε, and the grid of RAP's pairs where one was run."""
+    return [*_by_epsilon(part), *grid_tables(part)]
+
+
+def _by_marginals(part: pd.DataFrame) -> list[str]:
+    """A table for every width of marginals and ε: maximum error and TV, by method and number of marginals."""
+    lines: list[str] = []
+    chosen = best(part)
+    width = chosen["workload"].str.partition(":")[0]
+    for (data, kind, epsilon), group in chosen.assign(kind=width).groupby(["data", "kind", "epsilon"]):
+        workloads = sorted(group["workload"].unique(), key=natural)
+        lines += [f"{data}, {kind}, ε = {epsilon:g}: maximum error / TV", ""]
+        lines += ["| method | " + " | ".join(name.partition(":")[2] for name in workloads) + " |"]
+        lines += ["|---|" + "---|" * len(workloads)]
+        for method in group.groupby("method")["max"].mean().sort_values().index:
+            rows = group[group["method"] == method].set_index("workload")
+            lines += [f"| {method} | " + " | ".join(_entry(rows, workload) for workload in workloads) + " |"]
+        lines += [""]
+    return lines
+
+
 def _how_chosen(group: pd.DataFrame) -> list[str]:
     """Which pairs (T, K) of RAP the table shows: they were chosen by looking at the error, as the paper does."""
     ours = group[(group["method"] == "rap") & (group["tried"] > 1)].sort_values("epsilon")
@@ -153,7 +148,9 @@ def _how_chosen(group: pd.DataFrame) -> list[str]:
         f"{_pair(row['settings'])} of {row['tried']} at ε = {row['epsilon']:g}" for row in ours.to_dict("records")
     ]
     how = "chosen by looking at the error, as in the paper, which is not paid for"
-    return [f"rap: the best (T, K) of those run, {', '.join(chosen)}; {how}.", ""]
+    judged = sorted(f"{epsilon:g}" for epsilon in ours[ours["judged"]]["epsilon"])
+    fresh = f" At ε = {', '.join(judged)} the figures are of other draws than those that chose." if judged else ""
+    return [f"rap: the best (T, K) of those run, {', '.join(chosen)}; {how}.{fresh}", ""]
 
 
 def _pair(settings: str) -> str:
@@ -241,21 +238,10 @@ def _beyond(part: pd.DataFrame) -> list[str]:
     return [*lines, "Processor time and memory", "", *_listing(whole, columns, {"tv": 3} | _COST_DIGITS)]
 
 
-def synthetic_rows(part: pd.DataFrame) -> pd.Series:
-    """The n' that a method was asked for."""
-    return part["settings"].str.extract(r'"synthetic_rows": (\d+)')[0].astype(int)
-
-
-def natural(workload: str) -> tuple[str, float]:
-    """A key that sorts workloads by their number of marginals, everything eligible last."""
-    kind, _, count = workload.partition(":")
-    return (kind, float(count)) if count.isdigit() else (workload.removesuffix(":all"), math.inf)
-
-
-def _entry(rows: pd.DataFrame, epsilon: float) -> str:
-    if epsilon not in rows.index:
+def _entry(rows: pd.DataFrame, place: float | str) -> str:
+    if place not in rows.index:
         return "–"
-    row = rows.loc[epsilon]
+    row = rows.loc[place]
     tv = f" / {row['tv']:.3f}" if "tv" in row and pd.notna(row["tv"]) else ""
     spread = f" ({row['max_low']:.4f}–{row['max_high']:.4f}, {row['draws']:.0f} draws)" if row["draws"] > 1 else ""
     return f"{row['max']:.4f}{tv}{spread}"
@@ -283,6 +269,8 @@ def _ratios(part: pd.DataFrame) -> list[str]:
 
 
 _SECTIONS = {
+    "1-epsilon": _main,
+    "2-marginals": _by_marginals,
     "4-rounding": _rounding,
     "5-rows": _rows,
     "6-queries": _query_counts,

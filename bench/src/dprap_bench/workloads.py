@@ -13,7 +13,7 @@ import numpy as np
 
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
-from dprap.queries import Marginal, Prefix, Threshold
+from dprap.queries import Marginal, Range, Threshold
 from dprap.workload import Workload, all_kway, eligible, random_kway
 
 ORDERED = ("age", "fnlwgt", "capital-gain", "capital-loss", "hours-per-week")
@@ -46,7 +46,9 @@ def named_workload(name: str, domain: Domain, *, rows: int) -> Workload:
     if name == "hdmm15":
         return Workload(domain, tuple(Marginal(columns) for columns in HDMM15))
     if name == "hdmm15:prefix":
-        return Workload(domain, tuple(Prefix(columns, tuple(c for c in columns if c in ORDERED)) for columns in HDMM15))
+        return Workload(
+            domain, tuple(Range.prefixes(columns, tuple(c for c in columns if c in ORDERED)) for columns in HDMM15)
+        )
     if name == "2way":
         return all_kway(domain, 2)
     found = _RANDOM.fullmatch(name)

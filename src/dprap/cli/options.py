@@ -87,13 +87,27 @@ def _parameters(name: str, helps: Mapping[str, str] | None, optional: Collection
     if about.kind is bool:
         forms[0] = f"{about.flag}/--no-{str(about.flag)[2:]}"
     text = about.help if helps is None else helps[name]
-    option = typer.Option(*forms, help=text, metavar=about.metavar)
+    option = typer.Option(*forms, help=text, metavar=about.metavar, autocompletion=_completion(name))
     if helps is not None:
         return [_parameter(name, about.kind | None, option, None)]
     if about.repeatable:
         return [_parameter(name, list[str] | None, option, None)]
     default = DEFAULTS.get(name, None if name in optional else inspect.Parameter.empty)
     return [_parameter(name, about.kind | None if default is None else about.kind, option, default)]
+
+
+def _completion(name: str) -> Callable[[str], list[str]] | None:
+    """What a shell proposes for an option: the words that are allowed, or the installed methods."""
+
+    def proposed(begun: str) -> list[str]:
+        words: Iterable[str] = ABOUT[name].choices
+        if name == "method":
+            from dprap.mechanisms.registry import method_names
+
+            words = method_names()
+        return [word for word in words if word.startswith(begun)]
+
+    return proposed if name == "method" or ABOUT[name].choices else None
 
 
 def _parameter(name: str, kind: Any, option: Any, default: Any) -> inspect.Parameter:

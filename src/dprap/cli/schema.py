@@ -26,9 +26,12 @@ def draft(
         typer.Option("--known", help="What is known already: a file that `schema import` reads. Wins over the data."),
     ] = None,
     database_table: _Table = None,
+    delimiter: Annotated[str | None, typer.Option(help="What stands between the fields of a CSV file.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Its character encoding, such as utf-8 or cp1252.")] = None,
+    skip_lines: Annotated[int | None, typer.Option(help="Lines above its header.", metavar="N")] = None,
     force: _Force = False,
 ) -> None:
-    """Propose a schema from private data, for a person to review."""
+    """Propose a schema from private data, for a person to review. How a CSV file is written is recognised, unless given."""
     from dprap.cli.output import note
     from dprap.encoding.draft import draft as draft_table
     from dprap.schema.imports import import_known
@@ -36,7 +39,9 @@ def draft(
 
     _refuse_existing(output, force=force)
     settings = {name: column for path in known or [] for name, column in import_known(path).items()}
-    drafted = draft_table(opened(table, database_table), known=settings)
+    given = {"delimiter": delimiter, "encoding": encoding, "skip_lines": skip_lines}
+    csv = {name: value for name, value in given.items() if value is not None}
+    drafted = draft_table(opened(table, database_table), known=settings, csv=csv)
     drafted.save(output)
     schema = drafted.schema
     for name in schema.ignore_columns:

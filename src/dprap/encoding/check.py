@@ -66,7 +66,9 @@ def check(schema: Schema, table: Any = None, *, share: float = MAX_TOUCHED) -> C
     found, records = _table_problems(schema.model_copy(update={"is_draft": False}), table)
     problems += found
     touched = TouchedTable(schema) if found else touched_by(schema, table)
-    return CheckReport(tuple(problems), notes, tuple(touched.findings(share)), tuple(touched.count_lines()), records)
+    return CheckReport(
+        tuple(problems), notes, tuple(touched.findings(share, quoting=True)), tuple(touched.count_lines()), records
+    )
 
 
 def _notes(schema: Schema) -> list[str]:

@@ -19,7 +19,7 @@ from dprap.array_types import CodeColumn
 from dprap.encoding.codes import code_dtype
 from dprap.encoding.objects import PlacedType
 from dprap.encoding.policy import unplaced_code
-from dprap.errors import SchemaError
+from dprap.errors import DataError, SchemaError
 from dprap.schema import Column
 from dprap.schema.arrays import Positions, nulls, with_missing
 from dprap.schema.values import Unplaced, is_text_type
@@ -55,7 +55,7 @@ def positions_of(name: str, column: Column, array: pa.Array, null_texts: tuple[s
         return _all_missing(len(array))
     if pa.types.is_dictionary(kind):
         # the distinct values once, also those that no record refers to: only what a record has can be refused
-        return _looked_up(positions_of(name, column, array.dictionary, null_texts), array.indices)
+        return _looked_up(name, positions_of(name, column, array.dictionary, null_texts), array.indices)
     # text in a typed table is read only where the schema says so, or where nothing can go wrong
     if not column.takes(kind) and not (null_texts is not None and is_text_type(kind)):
         raise SchemaError(
@@ -63,7 +63,7 @@ def positions_of(name: str, column: Column, array: pa.Array, null_texts: tuple[s
             "Convert the column or change its type."
         )
     if is_text_type(kind):
-        return _place_texts(column, array, (column.null_values or ()) if null_texts is None else null_texts)
+        return _place_texts(name, column, array, (column.null_values or ()) if null_texts is None else null_texts)
     if len(array) == 0:
         return _all_missing(0)
     missing = nulls(array) | column.null_mask(array) if column.null_numbers else nulls(array)
@@ -74,15 +74,20 @@ def _all_missing(rows: int) -> Positions:
     return np.full(rows, Unplaced.MISSING, dtype=np.int64)
 
 
-def _looked_up(distinct: Positions, indices: pa.Array) -> Positions:
-    """Positions of values that refer to distinct ones by their index, or to nothing."""
-    if len(distinct) == 0:
+def _looked_up(name: str, distinct: Positions, indices: pa.Array) -> Positions:
+    """Positions of values that refer to distinct ones by their index, or to nothing.
+
+    Arrow takes references from a file as they stand there: in a damaged one they may lead to no value, or from the end.
+    """
+    if indices.null_count == len(indices):
         return _all_missing(len(indices))
-    positions = distinct[pc.fill_null(indices, 0).to_numpy(zero_copy_only=False).astype(np.int64)]
-    return with_missing(positions, nulls(indices))
+    places = pc.fill_null(indices, 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    if len(distinct) == 0 or places.min() < 0 or places.max() >= len(distinct):
+        raise DataError(f"column {name!r}: refers to values that are not there. The table is damaged: write it again.")
+    return with_missing(distinct[places], nulls(indices))
 
 
-def _place_texts(column: Column, texts: pa.Array, null_texts: tuple[str, ...]) -> Positions:
+def _place_texts(name: str, column: Column, texts: pa.Array, null_texts: tuple[str, ...]) -> Positions:
     if pa.types.is_string_view(texts.type):
         texts = texts.cast(pa.large_string())  # which few of Arrow's functions know
     if not column.is_ordered and not null_texts:
@@ -92,4 +97,4 @@ def _place_texts(column: Column, texts: pa.Array, null_texts: tuple[str, ...]) -
     if null_texts and len(distinct):
         is_null = pc.is_in(distinct, value_set=pa.array(null_texts, distinct.type))
         distinct = pc.if_else(is_null, pa.scalar(None, distinct.type), distinct)
-    return _looked_up(column.place_texts(distinct), encoded.indices)
+    return _looked_up(name, column.place_texts(distinct), encoded.indices)

@@ -6,12 +6,16 @@ import codecs
 import csv
 import io
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from charset_normalizer import from_bytes
+from pydantic import ValidationError
 
 from dprap.errors import DataError
+from dprap.schema.messages import describe
 from dprap.schema.schema import Csv
 
 _SAMPLE_BYTES = 1 << 18
@@ -38,17 +42,25 @@ _ENCODINGS = [
 _WESTERN = set("éèêëàâäáãåæçñíìîïóòôöõøœúùûüýÿßÉÈÊÀÂÄÁÃÅÆÇÑÍÎÓÔÖÕØŒÚÛÜŸ€£¥§°²³µ·–—‘’“”„«»…™©®¿¡ªº½¼¾×±¢\xa0")
 
 
-def recognise_csv(path: Path) -> Csv:
+def recognise_csv(path: Path, given: Mapping[str, Any] | None = None) -> Csv:
     """Delimiter, encoding, quote, blanks and lines above the header, as the first lines of a file show them.
 
+    Args:
+        path: The file.
+        given: Settings of `Csv` that somebody knows; the others are recognised.
+
+    Returns:
+        The form of the file.
+
     Raises:
-        DataError: If the file cannot be read, or its first line is a record and no header.
+        DataError: If the file cannot be read, its first line is a record and no header, or a given setting is refused.
 
     """
+    given = _checked(given or {})
     try:
         with pa.input_stream(path) as raw:
             start = raw.read(_SAMPLE_BYTES)
-        encoding = _encoding(path, start)
+        encoding = given.get("encoding") or _encoding(path, start)
     except (OSError, pa.ArrowException):
         raise DataError(f"{path}: cannot be read as CSV. Check its header line and permissions.") from None
     if not start:
@@ -57,16 +69,30 @@ def recognise_csv(path: Path) -> Csv:
     is_cut = len(start) == _SAMPLE_BYTES
     lines = text.splitlines(keepends=True)[: -1 if is_cut else None][:_LINES]
     delimiter, quote = _delimiter(lines)
+    delimiter, quote = given.get("delimiter", delimiter), given.get("quote", quote)
     rows = _rows(lines, delimiter, quote)
     width = Counter(len(row) for row in rows).most_common(1)[0][0] if rows else 1
-    skip = next((number for number, row in enumerate(rows) if len(row) == width), 0)
-    skip = skip if skip <= 30 else 0
+    skip = next((number for number, row in enumerate(rows) if len(row) == width and _is_filled(row)), 0)
+    skip = given.get("skip_lines", skip if skip <= 30 else 0)
     rows = [row for row in rows[skip:] if row]
     padded = sum(field[:1] in " \t" for row in rows[1:] for field in row[1:])
     fields = sum(len(row) - 1 for row in rows[1:])
     strip = fields > 0 and padded > fields / 2
     _require_header(path, rows)
+    strip = given.get("strip", strip)
     return Csv(delimiter=delimiter, encoding=encoding, quote=quote, strip=strip, skip_lines=skip)
+
+
+def _is_filled(row: list[str]) -> bool:
+    """Whether most fields of a line hold something; spreadsheets write a title with empty fields behind it."""
+    return 2 * sum(bool(field.strip()) for field in row) > len(row)
+
+
+def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return {name: getattr(Csv(**given), name) for name in given}
+    except ValidationError as error:
+        raise DataError(describe(error)) from None
 
 
 def _encoding(path: Path, start: bytes) -> str:

@@ -36,7 +36,12 @@ class Draft:
         write_mapping(self.schema.as_mapping(), Path(path), comment=DRAFT_WARNING, below=below)
 
 
-def draft_schema(table: Any, *, known: Mapping[str, Mapping[str, Any] | None] | None = None) -> Schema:
+def draft_schema(
+    table: Any,
+    *,
+    known: Mapping[str, Mapping[str, Any] | None] | None = None,
+    csv: Mapping[str, Any] | None = None,
+) -> Schema:
     """Propose a schema for a table or file, marked as a draft.
 
     Columns that name persons, or that no column type describes, are listed in `ignore_columns`; `draft_notes` has the
@@ -45,6 +50,7 @@ def draft_schema(table: Any, *, known: Mapping[str, Mapping[str, Any] | None] | 
     Args:
         table: A table in memory or the path of a file.
         known: Settings of columns that are known from elsewhere, by the names of the columns. They win over the data.
+        csv: How a CSV file is written, where that is known: `delimiter`, `encoding`, `quote`, `skip_lines`, `strip`.
 
     Returns:
         The schema, which every private operation refuses until `dprap schema review` has lifted its mark.
@@ -54,12 +60,17 @@ def draft_schema(table: Any, *, known: Mapping[str, Mapping[str, Any] | None] | 
         SchemaError: If no column can be described.
 
     """
-    return draft(table, known=known).schema
+    return draft(table, known=known, csv=csv).schema
 
 
-def draft(table: Any, *, known: Mapping[str, Mapping[str, Any] | None] | None = None) -> Draft:
+def draft(
+    table: Any,
+    *,
+    known: Mapping[str, Mapping[str, Any] | None] | None = None,
+    csv: Mapping[str, Any] | None = None,
+) -> Draft:
     """`draft_schema` with suggestions of constraints."""
-    source, form = _open(table)
+    source, form = _open(table, csv)
     if len(set(source.names)) != len(source.names):
         raise SchemaError("the table has a column name more than once. Rename or drop one.")
     profile = profile_table(source)
@@ -77,13 +88,15 @@ def draft(table: Any, *, known: Mapping[str, Mapping[str, Any] | None] | None = 
     return Draft(schema, suggest_constraints(schema, profile.sample, is_text=source.is_text))
 
 
-def _open(table: Any) -> tuple[TableBatches, Csv | None]:
+def _open(table: Any, csv: Mapping[str, Any] | None) -> tuple[TableBatches, Csv | None]:
     if isinstance(table, str | Path):
         path = Path(table)
         require_file(path)
         if is_text_file(path):
-            form = csv_form(path, recognise_csv(path))
+            form = csv_form(path, recognise_csv(path, csv))
             return open_csv(path, form), form
+    if csv:
+        raise SchemaError("delimiter, encoding and the like are of CSV files, and this table is none. Leave them out.")
     return open_table(table), None
 
 

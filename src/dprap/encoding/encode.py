@@ -93,15 +93,19 @@ def encode_batch(batch: pa.RecordBatch | pa.Table, schema: Schema, *, is_text: b
 
 
 def check_columns(names: Sequence[str], schema: Schema) -> None:
-    """Raise SchemaError unless a table with these column names is described by the schema."""
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise SchemaError(f"column {twice[0]!r}: the table has it more than once. Rename or drop one.")
+    """Raise SchemaError unless a table with these column names is described by the schema.
+
+    What a table calls its columns is quoted only once all those of the schema are there: in a file without a header line
+    the names are the values of a record.
+    """
     missing = [name for name in schema.columns if name not in names]
     if missing:
         raise SchemaError(
             f"column {missing[0]!r}: is in the schema and not in the table{_more(missing)}. Add it or remove it from the schema."
         )
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise SchemaError(f"column {twice[0]!r}: the table has it more than once. Rename or drop one.")
     known = {*schema.columns, *schema.ignore_columns}
     extra = [name for name in names if name not in known]
     if extra and not schema.ignore_extra_columns:

@@ -82,11 +82,14 @@ def is_stream(table: Any) -> bool:
 
     pandas and polars could stream as well, but would then infer types of columns of objects from the values.
     """
-    own = isinstance(table, pa.Table | pa.RecordBatch) or type(table).__module__.partition(".")[0] in (
-        "pandas",
-        "polars",
-    )
+    own = isinstance(table, pa.Table | pa.RecordBatch) or _library(table) is not None
     return not own and hasattr(table, "__arrow_c_stream__")
+
+
+def _library(table: Any) -> str | None:
+    """`pandas` or `polars` for their frames, and for frames of classes made from theirs, such as GeoDataFrame."""
+    names = (kind.__module__.partition(".")[0] for kind in type(table).__mro__)
+    return next((name for name in names if name in ("pandas", "polars")), None)
 
 
 def _open_stream(table: Any, schema: Schema | None, also: tuple[str, ...]) -> TableBatches:
@@ -124,7 +127,7 @@ def _in_memory(table: Any, schema: Schema | None, also: tuple[str, ...]) -> tupl
     """All column names of a table in memory, and an Arrow table of those that are wanted."""
     if isinstance(table, pa.RecordBatch):
         table = pa.Table.from_batches([table])
-    library = type(table).__module__.partition(".")[0]
+    library = _library(table)
     if isinstance(table, pa.Table):
         columns = list(zip(table.column_names, table.columns, strict=True))
         convert: Callable[[Any, Convert], Arrow] = lambda column, _: column  # noqa: E731
@@ -195,9 +198,8 @@ def _open_file(path: Path, schema: Schema | None, batch_rows: int, also: tuple[s
     if kind in _ARROW_ENDINGS:
         return _open_arrow(path, schema, also)
     if kind in _JSON_ENDINGS:
-        return _of_rows(
-            open_json_lines(path, None if schema is None else tuple(schema.columns)), schema, batch_rows, also
-        )
+        declared = None if schema is None else (*schema.columns, *also)
+        return _of_rows(open_json_lines(path, declared), schema, batch_rows, also)
     if kind in _EXCEL_ENDINGS:
         return _of_rows(open_excel(path, schema.excel if schema else None), schema, batch_rows, also)
     return _open_parquet(path, schema, batch_rows, also)
@@ -252,11 +254,28 @@ def _open_arrow(path: Path, schema: Schema | None, also: tuple[str, ...]) -> Tab
     def read(parts: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:  # noqa: ARG001
         try:
             for batch in batches():
-                yield batch.select(wanted)
+                chosen = batch.select(wanted)
+                for column in chosen.columns:
+                    _checkable(column).validate(full=True)
+                yield chosen
         except (pa.ArrowException, OSError, ValueError):
             raise unreadable() from None
 
     return TableBatches(names, is_text=False, read=read)
+
+
+def _checkable(array: pa.Array) -> pa.Array:
+    """An array with bytes in place of texts, to be validated.
+
+    Arrow takes lengths and references from a file as they stand there, so they are checked before they are followed. A
+    text that is no UTF-8 is a value like others, and no damage.
+    """
+    if pa.types.is_dictionary(array.type):
+        return pa.DictionaryArray.from_arrays(array.indices, _checkable(array.dictionary), safe=False)
+    for texts, raw in ((pa.string(), pa.binary()), (pa.large_string(), pa.large_binary())):
+        if array.type == texts:
+            return array.view(raw)
+    return array
 
 
 def _open_parquet(path: Path, schema: Schema | None, batch_rows: int, also: tuple[str, ...]) -> TableBatches:

@@ -101,19 +101,24 @@ class TouchedTable:
                 lines.append(f"column {name!r}: {', '.join(parts)} (policy {self.schema.columns[name].policy})")
         return lines
 
-    def findings(self, share: float) -> list[str]:
+    def findings(self, share: float, *, quoting: bool) -> list[str]:
         """A line for each column of which a policy would change more than a share of the values. NOT to be passed on.
 
         Bounds that were paid for are what they are: nobody can widen them.
+
+        Args:
+            share: The share.
+            quoting: Whether a line may quote a few of the values, or only such as usually mean null.
+
         """
         lines = []
         for name, touched in self.columns.items():
             lost = touched.lost(self.schema.columns[name])
             if self.rows and lost > share * self.rows and name not in self.schema.discovered:
-                lines.append(self._finding(name, touched, lost))
+                lines.append(self._finding(name, touched, lost, quoting=quoting))
         return lines
 
-    def _finding(self, name: str, touched: Touched, lost: int) -> str:
+    def _finding(self, name: str, touched: Touched, lost: int, *, quoting: bool) -> str:
         column = self.schema.columns[name]
         parts = []
         if touched.unreadable:
@@ -121,7 +126,7 @@ class TouchedTable:
         if touched.outside:
             verb = "moved to a bound" if column.policy == "clip" else "made null"
             parts.append(f"{touched.outside / self.rows:.1%} are {column.not_in_domain} and would be {verb}")
-        return f"column {name!r}: {'; '.join(parts)}. {likely_cause(column, touched, lost)}"
+        return f"column {name!r}: {'; '.join(parts)}. {likely_cause(column, touched, lost, quoting=quoting)}"
 
 
 def touched_by(schema: Schema, table: Any) -> TouchedTable:
@@ -140,10 +145,10 @@ def strict_schema(schema: Schema) -> Schema:
     return schema.model_copy(update={"columns": strict})
 
 
-def likely_cause(column: Column, touched: Touched, lost: int) -> str:
+def likely_cause(column: Column, touched: Touched, lost: int, *, quoting: bool) -> str:
     """The likely cause, and the line to add to the schema."""
     texts = [text for text in touched.texts if text is not None]
-    line = suggested_line(column, texts)
+    line = suggested_line(column, texts, quoting=quoting)
     if line is not None:
         return f"{line[0]}. Add to the column: {line[1]}"
     if touched.outside > lost / 2:
@@ -151,8 +156,8 @@ def likely_cause(column: Column, touched: Touched, lost: int) -> str:
     return "Correct its type, or list what means null in null_values; or say --no-check if this is meant"
 
 
-def suggested_line(column: Column, texts: list[str]) -> tuple[str, str] | None:
-    """What unreadable texts look like, and the setting that reads them."""
+def suggested_line(column: Column, texts: list[str], *, quoting: bool) -> tuple[str, str] | None:
+    """What unreadable texts look like, and the setting that reads them. It quotes usual marks of null, or any few words."""
     if not texts:
         return None
     stripped = [text.strip() for text in texts]
@@ -163,7 +168,8 @@ def suggested_line(column: Column, texts: list[str]) -> tuple[str, str] | None:
     markers = recognise.null_markers(texts)
     rest = [text for text in texts if text not in markers]
     if not rest or (len(texts) <= 3 and all(not any(sign.isdigit() for sign in text) for text in texts)):
-        return "They look like markers of missing values", f"null_values: {_yaml_list(texts)}"
+        shown = _yaml_list(texts) if quoting or not rest else "[...], with the words that `dprap schema check` shows"
+        return "They look like markers of missing values", f"null_values: {shown}"
     if isinstance(column, Numeric):
         form = recognise.number_format(_majority(rest)) or recognise.number_format(_majority(rest), decimal_comma=True)
         if form is not None and form.settings:

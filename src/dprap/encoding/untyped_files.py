@@ -10,6 +10,8 @@ import io
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, time
+from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,12 @@ import pyarrow as pa
 
 from dprap.errors import DataError, SettingsError
 from dprap.schema.schema import Excel
+
+# Characters of a line of JSON, as many as Arrow takes of a CSV record. Without a limit one record may take all memory.
+_LONGEST_LINE = 1 << 21
+
+# Digits of an integer that Python reads as one, by its default; a longer one is read as a decimal, which has the same place.
+_MOST_DIGITS = 4_000
 
 
 @dataclass(frozen=True)
@@ -38,24 +46,22 @@ def open_json_lines(path: Path, declared: tuple[str, ...] | None) -> Rows:
     """A file with one JSON object in each line. A key that an object lacks is a missing value.
 
     With a schema the columns are those declared, and those of the first object. Without one, for a draft, they are the
-    keys of all objects.
+    keys of all objects. Lines end in line feeds alone. Of a key that stands twice in an object the last value counts.
     """
 
     def read() -> Iterator[dict[str, Any]]:
         try:
-            with pa.input_stream(path) as raw:
-                for line in io.TextIOWrapper(raw, encoding="utf-8-sig"):
-                    if not line.strip():
-                        continue
-                    found = json.loads(line)
-                    if not isinstance(found, dict):
-                        raise ValueError("no object")  # noqa: TRY301, TRY004 - one way out for all that is no object
-                    yield found
+            with pa.input_stream(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="\n") as lines:
+                while line := lines.readline(_LONGEST_LINE + 1):
+                    if len(line) > _LONGEST_LINE:
+                        raise ValueError("too long")  # noqa: TRY301 - one way out for all that is no object
+                    if line.strip():
+                        yield _object(line)
         except (OSError, pa.ArrowException):
             raise DataError(f"{path}: cannot be read. It may be truncated, damaged or of another kind.") from None
         except (ValueError, RecursionError):
             raise DataError(
-                f"{path}: has a line that is no JSON object in UTF-8. Write one object in each line."
+                f"{path}: has a line that is no JSON object in UTF-8, or one of more than 2 MB. Write one object in each line."
             ) from None
 
     rows = read()
@@ -67,9 +73,20 @@ def open_json_lines(path: Path, declared: tuple[str, ...] | None) -> Rows:
     return Rows(tuple(names), read)
 
 
+def _object(line: str) -> dict[str, Any]:
+    """The object that one line is; raises ValueError for anything else."""
+    found = json.loads(line, parse_int=lambda digits: (int if len(digits) <= _MOST_DIGITS else Decimal)(digits))
+    if not isinstance(found, dict):
+        raise ValueError("no object")  # noqa: TRY004 - one way out for all that is no object
+    return found
+
+
 def open_excel(path: Path, place: Excel | None) -> Rows:
-    """A sheet of an Excel or OpenDocument file, with a header line."""
-    place = place or Excel()
+    """A sheet of an Excel or OpenDocument file, with a header line. A line in which every cell is empty is no record.
+
+    A cell is a number, a text, a truth value, a time of day, a duration, or a day with a time, which may be midnight.
+    """
+    is_draft, place = place is None, place or Excel()
     try:
         import python_calamine as calamine
     except ImportError:
@@ -80,7 +97,7 @@ def open_excel(path: Path, place: Excel | None) -> Rows:
         if sheet not in book.sheet_names:
             raise DataError(f"{path}: has no sheet {sheet!r}. Its sheets are: {', '.join(book.sheet_names)}.")
         lines = book.get_sheet_by_name(sheet).to_python(skip_empty_area=True)[place.skip_lines :]
-    except (calamine.CalamineError, OSError, IndexError, ValueError):
+    except (calamine.CalamineError, OSError, IndexError, ValueError, OverflowError):
         raise DataError(
             f"{path}: cannot be read as an Excel file. It may be damaged, locked or of another kind."
         ) from None
@@ -92,8 +109,19 @@ def open_excel(path: Path, place: Excel | None) -> Rows:
 
     def read() -> Iterator[dict[str, Any]]:
         for line in lines[1:]:
-            values = {header[number]: None if line[number] == "" else line[number] for number in named}
+            values = {header[number]: _cell(line[number], is_draft=is_draft) for number in named}
             if any(value is not None for value in values.values()):
                 yield values
 
     return Rows(names, read)
+
+
+def _cell(value: Any, *, is_draft: bool) -> Any:
+    """The value of a cell.
+
+    The reader of sheets takes a day at midnight for a day without a time. Only a column can tell what is meant, and
+    columns of days take both; a draft has no columns yet.
+    """
+    if type(value) is date and not is_draft:
+        return datetime.combine(value, time.min)
+    return None if value == "" else value

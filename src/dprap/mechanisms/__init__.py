@@ -8,6 +8,7 @@ records       the number of records, as far as it is known
 cell_answers  noisy cells made into answers of query families
 adaptive/     the default: whole marginals, the worst-answered first
 rap           the algorithm of the paper
+rap_plus      `rap++`: halfspaces, with real coordinates for numeric columns
 projection_theorem  the accuracy theorem of the paper, evaluated
 gaussian      noise on every marginal of the workload: answers, no table
 independent   noisy one-way marginals, as if the columns were unrelated

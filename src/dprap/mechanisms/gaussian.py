@@ -15,7 +15,8 @@ import numpy as np
 
 from dprap.accounting import Neighbors
 from dprap.accounting.stddev import stddev_for
-from dprap.errors import SettingsError
+from dprap.errors import SettingsError, WorkloadError
+from dprap.limits import MAX_MEASURED_COUNTS
 from dprap.mechanisms.cell_answers import cell_families, family_answers
 from dprap.mechanisms.outline import PlannedStep, measured_marginals, rho_of_records, total_of_records
 from dprap.mechanisms.protocol import Mechanism
@@ -25,6 +26,9 @@ from dprap.privacy import Curator
 from dprap.queries import Marginal
 from dprap.relaxed.simplex import project_simplex
 from dprap.workload import Workload
+
+# Counts and answers of a release that can be read again; a sixteenth is left for all else that stands in its files.
+MOST_COUNTS = MAX_MEASURED_COUNTS * 15 // 16
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ def outline(
     rows: int | None,  # noqa: ARG001 - every method has the same signature; this one does not depend on it
 ) -> list[PlannedStep]:
     """Every marginal, or every query, once."""
+    _check_size(workload, settings)
     records_rho = rho_of_records(budget_rho, settings.records_share, neighbors)
     rho = budget_rho - records_rho
     if settings.per == "query":
@@ -62,6 +67,17 @@ def outline(
         label = f"{len(marginals):,} marginals"
         measured = measured_marginals(label, marginals, workload.domain, rho=rho, neighbors=neighbors)
     return [*total_of_records(records_rho, neighbors), measured]
+
+
+def _check_size(workload: Workload, settings: GaussianSettings) -> None:
+    """Refuse a workload whose release would be too large to be read again."""
+    cells = 0 if settings.per == "query" else sum(each.size(workload.domain) for each in _marginals(workload))
+    found = max(cells, workload.queries)
+    if found > MOST_COUNTS:
+        raise WorkloadError(
+            f"the workload has {found:,} queries, and a release of the method gaussian holds at most {MOST_COUNTS:,}. "
+            "Ask for fewer marginals, or use another method."
+        )
 
 
 def _marginals(workload: Workload) -> list[Marginal]:
@@ -78,6 +94,7 @@ def run(
     progress: ProgressCallback = silent,
 ) -> MechanismResult:
     """Measure everything once and answer from the measurements."""
+    _check_size(workload, settings)  # before the first charge
     if settings.per == "query":
         return _per_query(curator, workload, settings, progress)
     families = cell_families(workload, "gaussian")

@@ -17,13 +17,13 @@ import numpy as np
 from dprap.accounting import Measurement, Neighbors, QueryMeasurement
 from dprap.accounting.stddev import stddev_for
 from dprap.array_types import Answers
-from dprap.errors import SettingsError
+from dprap.errors import SettingsError, WorkloadError
 from dprap.mechanisms.outline import PlannedStep, rho_of_records, total_of_records
 from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.privacy import Curator
-from dprap.queries import Custom, Family, Marginal, Query
+from dprap.queries import Custom, Family, Halfspace, Marginal, Query
 from dprap.relaxed.fit import FitResult
 from dprap.relaxed.jax.families import FamilyTarget, FamilyTargets, fit_families
 from dprap.relaxed.jax.projection import PAPER, DivergedError, ProjectionSettings, QueryTargets, fit_queries
@@ -93,6 +93,8 @@ class RapSettings:
                 f"{workload.queries:,}. Lower rounds or queries_per_round, or use one round to measure all."
             )
         for family in workload.families:
+            if isinstance(family, Halfspace):
+                raise WorkloadError(f"method rap does not take {family}. Use the method rap++ or adaptive.")
             if isinstance(family, Custom):
                 family.check(workload.domain, slopes=True)
 

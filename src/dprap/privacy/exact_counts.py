@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from dprap.array_types import Counts
+from dprap.array_types import CodeColumn, Counts
 from dprap.counting.cells import CellCounts
 from dprap.counting.sums import summed_out
 from dprap.errors import WorkloadError
-from dprap.queries import GRID, CellFamily, Custom, Family, Marginal
+from dprap.queries import GRID, CellFamily, Custom, Family, Halfspace, Marginal, from_cells
 from dprap.sources import CountSource, RowSource
 
 
@@ -25,11 +25,11 @@ class ExactAnswers:
         self._counted: list[Marginal] = []
         self._known: set[Marginal] = set()  # counted, or sums of what was
         self._grouped: dict[Marginal, Counts] = {}
-        self._sums: dict[Custom, Counts] = {}
+        self._sums: dict[Custom | Halfspace, Counts] = {}
 
     def prepare(self, families: Sequence[Family]) -> None:
         """Count everything these families need, in one pass over the table; none where known counts add up to it."""
-        wanted = [Marginal(family.columns) for family in families if self._from_cells(family)]
+        wanted = [Marginal(family.columns) for family in families if from_cells(family, self._domain)]
         missing = {marginal: None for marginal in wanted if marginal not in self._known and not self._wider(marginal)}
         if missing:
             self._tables.update(zip(missing, self._source.count(list(missing)), strict=True))
@@ -39,7 +39,7 @@ class ExactAnswers:
                     self._with_column[name].add(marginal)
         self._known.update(wanted)
         for family in families:
-            if isinstance(family, Custom) and family not in self._sums:
+            if isinstance(family, Custom | Halfspace) and family not in self._sums:
                 self._sums[family] = self._summed(family)
 
     def _wider(self, marginal: Marginal) -> list[Marginal]:
@@ -72,8 +72,8 @@ class ExactAnswers:
     def family(self, family: Family) -> tuple[Counts, int]:
         """Answers of all queries of a family as integers, and the integer that stands for one record."""
         self.prepare([family])
-        if isinstance(family, Custom):
-            return self._sums[family], GRID
+        if isinstance(family, Custom | Halfspace):
+            return self._sums[family], GRID if isinstance(family, Custom) else 1
         return self.marginal(family) if isinstance(family, Marginal) else self._of_cells(family), 1
 
     def _of_cells(self, family: CellFamily, *, keep: bool = True) -> Counts:
@@ -82,11 +82,10 @@ class ExactAnswers:
         shaped = table.reshape(self._domain.shape_of(family.columns))
         return np.asarray(family.answers(shaped), dtype=np.int64).ravel()
 
-    def _from_cells(self, family: Family) -> bool:
-        return not isinstance(family, Custom) or family.is_table(self._domain)
-
-    def _summed(self, family: Custom) -> Counts:
-        return self._summed_cells(family) if self._from_cells(family) else self._summed_records(family)
+    def _summed(self, family: Custom | Halfspace) -> Counts:
+        if isinstance(family, Halfspace):
+            return self._counted_records(family)
+        return self._summed_cells(family) if from_cells(family, self._domain) else self._summed_records(family)
 
     def _summed_cells(self, family: Custom) -> Counts:
         """Σ over cells of count · value of the cell on the grid.
@@ -104,14 +103,26 @@ class ExactAnswers:
         Rests on the compiled function having the same value for the same record wherever it stands in a block of fixed
         shape, which XLA gives for functions of one row.
         """
-        if not isinstance(self._source, RowSource):
-            raise WorkloadError(
-                f"custom query {family} needs the records, and this source only counts. Use a file or a table in memory."
-            )
-        positions = [self._domain.position(name) for name in family.columns]
         total = np.zeros(family.size(self._domain), dtype=np.int64)
-        for block in self._source.blocks():
-            contributions = family.contributions(self._domain, [block[position] for position in positions])
+        for block in self._blocks(family):
+            contributions = family.contributions(self._domain, block)
             # Clipped here as well: the sensitivity must not rest on what a user's function returns.
             total += np.clip(contributions, 0, GRID).sum(axis=0, dtype=np.int64)
         return total
+
+    def _counted_records(self, family: Halfspace) -> Counts:
+        """How many records each query counts: Σ over records of 0 or 1, in whole numbers."""
+        total = np.zeros(family.size(self._domain), dtype=np.int64)
+        for block in self._blocks(family):
+            total += family.counts(self._domain, block)
+        return total
+
+    def _blocks(self, family: Family) -> Iterator[list[CodeColumn]]:
+        """The records' codes in the family's columns, some records at a time."""
+        if not isinstance(self._source, RowSource):
+            raise WorkloadError(
+                f"{family} needs the records, and this source only counts. Use a file or a table in memory."
+            )
+        positions = [self._domain.position(name) for name in family.columns]
+        for block in self._source.blocks():
+            yield [block[position] for position in positions]

@@ -76,14 +76,19 @@ def open_bounded(
         _require_one(neighbors)
         return open_source(data, schema, engine=engine, database_table=database_table, progress=progress, expect=expect)
     _check_excess(person.excess, neighbors)
+    require_memory(data, schema, engine)
+    codes, ids = encode_with_ids(data, schema, person.name)
+    return MemorySource(bound_records(codes, ids, neighbors=neighbors, excess=person.excess))
+
+
+def require_memory(data: Any, schema: Schema, engine: Engine | None) -> None:
+    """Refuse a table whose records cannot be bounded per person, because it is not read into memory."""
     chosen = engine or engine_for(data, schema)
     if chosen != "memory" and not _is_missing(data):
         raise SettingsError(
             f"records are bounded per person in memory only, and this table is read by the engine {chosen}. Bound them "
             "before, so that a person has one record, or give one file that fits in memory."
         )
-    codes, ids = encode_with_ids(data, schema, person.name)
-    return MemorySource(bound_records(codes, ids, neighbors=neighbors, excess=person.excess))
 
 
 def bound_mask(

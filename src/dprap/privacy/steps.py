@@ -28,6 +28,8 @@ _WORDS = {
     ("groups",): "Coarse",
     ("at_least",): "Threshold",
     ("cumulative",): "Prefix",
+    ("ranges",): "Range",
+    ("halfspaces",): "Halfspace",
     ("custom",): "Custom",
 }
 

@@ -5,15 +5,17 @@ marginal     every combination of values of k columns
 code_groups  which codes of a column are counted together
 plain        the one plain form of every family
 threshold    at least t of k values
-prefix       cumulative counts along ordered columns
+range        intervals along ordered columns, all prefixes among them
+halfspace    random linear thresholds and prefixes of numeric columns, by the values of others
 custom       functions of the user's own, from a row to values in [0, 1]
 """
 
 from dprap.queries.code_groups import Groups
 from dprap.queries.custom import GRID, Custom
+from dprap.queries.halfspace import Halfspace
 from dprap.queries.marginal import Marginal
-from dprap.queries.prefix import Prefix
-from dprap.queries.query import CellFamily, Family, Query, as_family
+from dprap.queries.query import CellFamily, Family, Query, as_family, from_cells
+from dprap.queries.range import Range
 from dprap.queries.threshold import Threshold
 
 __all__ = [
@@ -22,9 +24,11 @@ __all__ = [
     "Custom",
     "Family",
     "Groups",
+    "Halfspace",
     "Marginal",
-    "Prefix",
     "Query",
+    "Range",
     "Threshold",
     "as_family",
+    "from_cells",
 ]

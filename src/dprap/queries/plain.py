@@ -3,7 +3,10 @@
 family     plain form
 marginal   {"columns": [...]}, and "groups": [...] where codes of some columns are merged
 threshold  {"columns": [...], "at_least": t}
-prefix     {"columns": [...], "cumulative": [...]}
+range      {"columns": [...], "ranges": {column: "all", "prefixes" or [[first, last], ...]}}; where there are
+           prefixes alone, {"columns": [...], "cumulative": [...]}
+halfspace  {"columns": [...], "halfspaces": {"count": m, "by": [...], "seed": s, "shape": "linear" or "prefix"}}, and
+           "points" among these where the places of codes are known
 custom     {"custom": name, "columns": [...]}, and "queries": m where it is to be read back
 
 The keys tell the family, so two families never have the same form. A function is code, and plain
@@ -19,13 +22,14 @@ from dprap.domain import Domain
 from dprap.errors import WorkloadError
 from dprap.queries.code_groups import Groups
 from dprap.queries.custom import Custom, NamedCustom
+from dprap.queries.halfspace import Halfspace
 from dprap.queries.marginal import Marginal
-from dprap.queries.prefix import Prefix
 from dprap.queries.query import Family
+from dprap.queries.range import Range
 from dprap.queries.threshold import Threshold
 
 # Every class with a plain form. A subclass could answer differently, so it is none of them.
-KINDS: tuple[type, ...] = (Marginal, Threshold, Prefix, Custom, NamedCustom)
+KINDS: tuple[type, ...] = (Marginal, Threshold, Range, Halfspace, Custom, NamedCustom)
 
 
 def as_plain(family: Family, domain: Domain | None = None) -> dict[str, Any]:
@@ -41,8 +45,10 @@ def as_plain(family: Family, domain: Domain | None = None) -> dict[str, Any]:
     Raises:
         WorkloadError: The class has no plain form.
 
-    >>> as_plain(Prefix(("sex", "age"), cumulative=("age",)))
+    >>> as_plain(Range.prefixes(("sex", "age"), cumulative=("age",)))
     {'columns': ['sex', 'age'], 'cumulative': ['age']}
+    >>> as_plain(Range(("sex", "age"), {"age": "all"}))
+    {'columns': ['sex', 'age'], 'ranges': {'age': 'all'}}
 
     """
     if type(family) not in KINDS:
@@ -53,8 +59,10 @@ def as_plain(family: Family, domain: Domain | None = None) -> dict[str, Any]:
             return columns if family.groups is None else columns | {"groups": [_listed(each) for each in family.groups]}
         case Threshold():
             return columns | {"at_least": family.at_least}
-        case Prefix():
-            return columns | {"cumulative": list(family.cumulative)}
+        case Range():
+            return columns | _plain_ranges(family)
+        case Halfspace():
+            return columns | {"halfspaces": _plain_halfspaces(family)}
         case Custom():
             queries = {} if domain is None else {"queries": family.size(domain)}
             return {"custom": family.name, **columns, **queries}
@@ -87,7 +95,7 @@ def from_plain(plain: Any, domain: Domain) -> Family:
     rest = {key: value for key, value in plain.items() if key != "columns"}
     match rest:
         case {"at_least": _, "cumulative": _}:
-            raise WorkloadError(f"{named} is a threshold or a prefix family, not both.")
+            raise WorkloadError(f"{named} is a threshold or a range family, not both.")
         case {"custom": name, "queries": int(queries)} if len(rest) == 2 and _is_whole(queries):
             return NamedCustom.of(str(name), columns, queries)
         case {"at_least": at_least} if len(rest) == 1:
@@ -97,7 +105,15 @@ def from_plain(plain: Any, domain: Domain) -> Family:
         case {"cumulative": cumulative} if len(rest) == 1:
             if not isinstance(cumulative, list):
                 raise WorkloadError(f"cumulative of {named} is not a list of columns.")
-            return Prefix(columns, tuple(str(name) for name in cumulative))
+            return Range.prefixes(columns, tuple(str(name) for name in cumulative))
+        case {"ranges": ranges} if len(rest) == 1:
+            if not isinstance(ranges, Mapping):
+                raise WorkloadError(f"ranges of {named} is not a mapping from columns to intervals.")
+            family = Range(columns, {str(name): intervals for name, intervals in ranges.items()})
+            family.shape(domain)  # refuses intervals of other codes than the domain's
+            return family
+        case {"halfspaces": terms} if len(rest) == 1:
+            return _halfspaces(columns, terms, domain)
         case {"groups": groups} if len(rest) == 1:
             if not isinstance(groups, list):
                 raise WorkloadError(f"groups of {named} is not a list with the groups of each column.")
@@ -108,9 +124,38 @@ def from_plain(plain: Any, domain: Domain) -> Family:
             return Marginal(columns)
         case _:
             raise WorkloadError(
-                f"the query family of {named} has, beside its columns, at_least, cumulative, groups, or custom with "
+                f"the query family of {named} has, beside its columns, at_least, cumulative, ranges, halfspaces, groups, or custom with "
                 "the number of its queries."
             )
+
+
+def _plain_ranges(family: Range) -> dict[str, Any]:
+    if all(intervals == "prefixes" for intervals in family.along.values()):
+        return {"cumulative": list(family.along)}
+    listed = {
+        name: [list(pair) for pair in intervals] if isinstance(intervals, tuple) else intervals
+        for name, intervals in family.along.items()
+    }
+    return {"ranges": listed}
+
+
+def _plain_halfspaces(family: Halfspace) -> dict[str, Any]:
+    terms = {"count": family.count, "by": list(family.by), "seed": family.seed, "shape": family.shape}
+    return terms if family.points is None else terms | {"points": [list(each) for each in family.points]}
+
+
+def _halfspaces(columns: tuple[str, ...], terms: Any, domain: Domain) -> Halfspace:
+    known = {"count", "by", "seed", "shape", "points"}
+    lists = isinstance(terms, Mapping) and all(isinstance(terms.get(key, []), list) for key in ("by", "points"))
+    if (
+        not lists
+        or not {"count"} <= set(terms) <= known
+        or not all(isinstance(p, list) for p in terms.get("points", []))
+    ):
+        raise WorkloadError(f"halfspaces of {'×'.join(columns)} have a count and may have: by, seed, shape, points.")
+    family = Halfspace(columns, **{**terms, "by": tuple(str(name) for name in terms.get("by", []))})
+    family.points_of(domain)  # refuses points of other codes than the domain's
+    return family
 
 
 def _is_whole(value: Any) -> bool:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from dprap.domain import Domain
 from dprap.errors import WorkloadError
 from dprap.queries.custom import Custom
+from dprap.queries.halfspace import Halfspace
 from dprap.queries.marginal import Marginal
-from dprap.queries.prefix import Prefix
+from dprap.queries.range import Range
 from dprap.queries.threshold import Threshold
 
-CellFamily: TypeAlias = Marginal | Threshold | Prefix
+CellFamily: TypeAlias = Marginal | Threshold | Range
 """Families whose answers are a linear map of one table of cell counts."""
 
-Family: TypeAlias = CellFamily | Custom
+Family: TypeAlias = CellFamily | Custom | Halfspace
 """Any set of counting queries over the same columns: each maps a record to [0, 1]."""
 
 
@@ -45,3 +47,8 @@ class Query:
 
     def __str__(self) -> str:
         return f"{self.family}[{self.index}]"
+
+
+def from_cells(family: Family, domain: Domain) -> bool:
+    """Whether the answers are sums over the cells of the family's columns; else they need records, one by one."""
+    return not isinstance(family, Halfspace) and (not isinstance(family, Custom) or family.is_table(domain))

@@ -26,9 +26,9 @@ from jaxtyping import Float32
 
 from dprap.array_types import Answers, Relaxed
 from dprap.domain import Domain
-from dprap.queries import Custom, Family, Marginal
+from dprap.queries import Custom, Family, Halfspace, Marginal, from_cells
 from dprap.queries.code_groups import Starts
-from dprap.relaxed.drawn import drawn_answers
+from dprap.relaxed.drawn import drawn_answers, halfspace_answers
 from dprap.relaxed.rows import RelaxedDataset, column_slices
 
 MEMORY_BYTES = 2**30
@@ -48,7 +48,7 @@ def answers(
 
     Args:
         relaxed: The rows, of any weights.
-        families: What is asked. Custom functions that are no tables are answered on drawn records.
+        families: What is asked. Halfspaces and custom functions that are no tables are answered on drawn records.
         memory_bytes: The most that factors and products may take at a time.
 
     Yields:
@@ -56,7 +56,9 @@ def answers(
 
     """
     for family in families:
-        if isinstance(family, Custom) and not family.is_table(relaxed.domain):
+        if isinstance(family, Halfspace):
+            yield halfspace_answers(relaxed, family)
+        elif isinstance(family, Custom) and not from_cells(family, relaxed.domain):
             yield drawn_answers(relaxed, family)
         else:
             if isinstance(family, Marginal):

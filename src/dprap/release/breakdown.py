@@ -12,7 +12,8 @@ from jaxtyping import Bool, Float
 
 from dprap.accounting.measurement import Measurement, QueryMeasurement
 from dprap.errors import WorkloadError
-from dprap.queries import Marginal, Prefix
+from dprap.queries import Marginal, Range
+from dprap.queries.range import Intervals, bounds_of
 from dprap.relaxed import RelaxedDataset
 from dprap.release.question_language import Box
 from dprap.release.release import Release
@@ -181,13 +182,13 @@ def certified(release: Release, asked: Asked) -> Mask:
     if release.certificate is None or len(asked.boxes) != 1:
         return found
     for family in release.workload.families:
-        if not isinstance(family, Marginal | Prefix) or set(family.columns) != set(asked.columns):
+        if not isinstance(family, Marginal | Range) or set(family.columns) != set(asked.columns):
             continue
-        cumulative = family.cumulative if isinstance(family, Prefix) else ()
+        along = family.along if isinstance(family, Range) else {}
         free = [name for name in asked.columns if name not in asked.by]
-        if set(cumulative) & set(asked.by):
+        if set(along) & set(asked.by):
             continue
-        if all(_is_query(asked.weights[0][name], cumulative=name in cumulative) for name in free):
+        if all(_is_query(asked.weights[0][name], along.get(name)) for name in free):
             found |= _whole_groups(asked)
     return found
 
@@ -201,9 +202,10 @@ def _whole_groups(asked: Asked) -> Mask:
     return np.asarray(pinned == 1)
 
 
-def _is_query(weights: CodeWeights, *, cumulative: bool) -> bool:
-    """Whether exactly one code is asked for or, along a cumulative column, all codes up to one."""
-    whole = int(np.count_nonzero(weights))
-    if not whole or ((weights > 0) & (weights < 1)).any():
+def _is_query(weights: CodeWeights, intervals: Intervals) -> bool:
+    """Whether exactly one code is asked for or, along a range, exactly the codes of one of its intervals."""
+    asked = np.flatnonzero(weights)
+    if not asked.size or ((weights > 0) & (weights < 1)).any() or asked[-1] - asked[0] + 1 != asked.size:
         return False
-    return bool(weights[:whole].all()) if cumulative else whole == 1
+    first, last = bounds_of(intervals, len(weights))
+    return bool(((first == asked[0]) & (last == asked[-1])).any())

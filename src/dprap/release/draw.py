@@ -11,6 +11,7 @@ from dprap.accounting.measurement import Measurement, QueryMeasurement
 from dprap.array_types import CodeColumn
 from dprap.encoding import Codes
 from dprap.errors import SettingsError
+from dprap.queries import Halfspace
 from dprap.relaxed import RelaxedDataset
 from dprap.relaxed.exchange import OwnerOf, Records, draw_jointly
 from dprap.relaxed.rounding import independent_columns, share_out
@@ -34,10 +35,11 @@ def matched_marginals(
 ) -> list[tuple[str, ...]]:
     """The sets of columns whose joint counts a synthetic table keeps near the fitted ones.
 
-    They are those of the workload and of every marginal that was measured.
+    They are those of the workload, but for halfspaces, and of every marginal that was measured.
     """
     measured = (item.marginal for item in measurements if isinstance(item, Measurement))
-    return [family.columns for family in (*workload.families, *measured)]
+    asked = (family for family in workload.families if not isinstance(family, Halfspace))
+    return [family.columns for family in (*asked, *measured)]
 
 
 def draw_table(

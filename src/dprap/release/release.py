@@ -20,7 +20,7 @@ from dprap.encoding import Codes
 from dprap.errors import SettingsError, WorkloadError
 from dprap.limits import MAX_SEED
 from dprap.public import PublicFacts
-from dprap.queries import Custom, Family, Marginal, as_family
+from dprap.queries import Family, Marginal, as_family, from_cells
 from dprap.relaxed import RelaxedDataset, answers
 from dprap.relaxed.drawn import DRAWN_RECORDS
 from dprap.release.certified import TableBound, accuracy, table_bound
@@ -32,6 +32,7 @@ from dprap.release.intervals.interval import Interval, count_intervals, statisti
 from dprap.release.intervals.posterior import draw_rows
 from dprap.release.statement import PrivacyStatement
 from dprap.schema import Schema
+from dprap.schema.review_record import vouched_sentences
 from dprap.workload import Workload
 
 if TYPE_CHECKING:
@@ -113,9 +114,9 @@ class Release:
     @property
     def vouched(self) -> str | None:
         """Who vouches for entries of the schema that were taken from the data; None where there are none."""
-        words = [vouch.sentence(name) for name, vouch in self.schema.vouched.items()]
-        if not words:
+        if not self.schema.vouched:
             return None
+        words = vouched_sentences(self.schema.vouched)
         return (
             "The guarantee takes the schema as public. Parts of it were taken from the data, and persons vouch for them: "
             + "; ".join(words)
@@ -347,8 +348,8 @@ class Release:
     def shares(self, queries: Workload | Family | Iterable[Family]) -> list[Answers]:
         """Answers, as shares of all records, to every query of the given families, seen by the run or not.
 
-        They are expectations over the fitted rows. A custom function over more than 2^18 cells has none that can be
-        computed: it is answered on records drawn from the rows, which a warning in the log says.
+        They are expectations over the fitted rows. Halfspaces and custom functions over more than 2^18 cells have
+        none that can be computed: they are answered on records drawn from the rows, which a warning in the log says.
 
         Args:
             queries: A workload, a query family, or several.
@@ -363,9 +364,9 @@ class Release:
         families = [queries] if not isinstance(queries, Iterable) else list(queries)
         if self.relaxed is not None:
             for family in families:
-                if isinstance(family, Custom) and not family.is_table(self.relaxed.domain):
+                if not from_cells(family, self.relaxed.domain):
                     _log.warning(
-                        "%s has too many cells for a table of values, so it is answered on %d records drawn from the "
+                        "%s has too many cells for a table, so it is answered on %d records drawn from the "
                         "fit (standard error at most %.4f).",
                         family,
                         DRAWN_RECORDS,

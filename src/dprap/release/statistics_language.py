@@ -15,6 +15,7 @@ from dprap.errors import WorkloadError
 from dprap.release.question_language import TOKEN, Box, parse
 from dprap.schema import Schema
 from dprap.schema.columns.binned import BinnedColumn
+from dprap.schema.texts import read_number
 
 COUNTS = ("count", "share")
 ONE_COLUMN = ("sum", "mean", "variance", "stddev", "median", "quantile", "histogram")
@@ -103,10 +104,10 @@ def _level(of: list[_Word], name: str) -> float | None:
         return 0.5
     if name != "quantile":
         return None
-    try:
-        level = float(of.pop(0).text)
-    except (ValueError, IndexError):
-        raise WorkloadError("a quantile needs its level first, as in: quantile 0.9 of income.") from None
+    # Python's own reader takes the digits of every script, underscores and blanks: a question is read as it looks.
+    level = read_number(of.pop(0).text) if of else None
+    if level is None:
+        raise WorkloadError("a quantile needs its level first, as in: quantile 0.9 of income.")
     if not 0 <= level <= 1:
         raise WorkloadError(f"the level of a quantile lies between 0 and 1; it is {level:g}.")
     return level

@@ -9,7 +9,7 @@ import numpy as np
 from dprap.array_types import Answers
 from dprap.counting import cell_numbers
 from dprap.encoding import Codes
-from dprap.queries import GRID, Custom, Family
+from dprap.queries import GRID, CellFamily, Custom, Family, Halfspace
 
 # Records whose contributions to a custom family stand in memory at once.
 _BLOCK = 1 << 12
@@ -35,13 +35,15 @@ def table_answers(codes: Codes, families: Iterable[Family]) -> Iterator[Answers]
 
     """
     for family in families:
-        if isinstance(family, Custom) and not family.is_table(codes.domain):
+        if isinstance(family, Halfspace):
+            yield family.counts(codes.domain, [codes.column(name) for name in family.columns]) / codes.rows
+        elif isinstance(family, Custom) and not family.is_table(codes.domain):
             yield _custom_sums(codes, family) / (GRID * codes.rows)
         else:
             yield _cell_sums(codes, family) / codes.rows
 
 
-def _cell_sums(codes: Codes, family: Family) -> np.ndarray:
+def _cell_sums(codes: Codes, family: CellFamily | Custom) -> np.ndarray:
     """The family's linear map of the counts of all cells over its columns; of a custom function, sums of values."""
     shape = codes.domain.shape_of(family.columns)
     cells = cell_numbers([codes.column(name) for name in family.columns], shape, codes.rows)

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from dprap.accounting.measurement import Measurement
 from dprap.errors import WorkloadError
 from dprap.evaluate import Evaluation
-from dprap.queries import Custom, Family, Marginal
+from dprap.queries import Family, Marginal, from_cells
 from dprap.relaxed import RelaxedDataset
 from dprap.release import Release, breakdown
 from dprap.release.intervals import Interval, Kind
@@ -286,7 +286,7 @@ def measured_families(release: Release) -> tuple[list[MeasuredFamily], Float[np.
     for family, entries in by_family.items():
         cells += family.size(domain)
         answers = None
-        if release.relaxed is not None and cells <= MAX_RESIDUAL_CELLS and not isinstance(family, Custom):
+        if release.relaxed is not None and cells <= MAX_RESIDUAL_CELLS and from_cells(family, domain):
             answers = release.shares(family)[0].ravel() * release.rows
         own = (
             np.zeros(0)

@@ -2,8 +2,9 @@
 
 Every text says the same and no more: one record (or all records of one person) is changed, any
 conclusion is then at most e^ε times as likely and at least 1/e^ε times as likely, but for a chance
-of δ. What the change is depends on the neighbour relation. A translation that is easier to read but
-says "anonymous" or "nothing can be learned" would be wrong.
+of δ. Where ε is so large that this says little, the texts say so. What the change is depends on the
+neighbour relation. A translation that is easier to read but says "anonymous" or "nothing can be
+learned" would be wrong.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class GuaranteeTexts:
     one_person_added: str
     sentence: str
     conclusion: str
+    weak_conclusion: str
     prior: str
     posterior: str
     caption: str
@@ -54,10 +56,14 @@ LANGUAGES: Mapping[str, GuaranteeTexts] = {
         one_person_added="If all records of one person (at most {rows}) were added or taken out",
         sentence=(
             "Take any table, and any conclusion that somebody could draw from this release. {change}, the same "
-            "conclusion would be drawn almost as often: at most {factor} times as often, and at least 1/{factor} as "
-            "often, up to a chance of {chance} in all."
+            "conclusion would be drawn at most {factor} times as often, and at least 1/{factor} as often, up to a "
+            "chance of {chance} in all."
         ),
         conclusion=("So nobody can learn much about one person that could not be learned without that person's data."),
+        weak_conclusion=(
+            "With a factor this large, the promise by itself leaves room to learn about one person. The table says how "
+            "much at most."
+        ),
         prior="Somebody who was this sure",
         posterior="can at most become this sure",
         caption="What the release can do to a belief about one person (leaving δ aside)",
@@ -75,12 +81,16 @@ LANGUAGES: Mapping[str, GuaranteeTexts] = {
         one_person_added="Würden alle Datensätze einer Person (höchstens {rows}) hinzugefügt oder weggelassen",
         sentence=(
             "Man nehme eine beliebige Tabelle und einen beliebigen Schluss, den jemand aus dieser Veröffentlichung "
-            "ziehen könnte. {change}, so würde derselbe Schluss fast ebenso oft gezogen: höchstens {factor}-mal so oft "
-            "und mindestens 1/{factor}-mal so oft, bis auf eine Wahrscheinlichkeit von insgesamt {chance}."
+            "ziehen könnte. {change}, so würde derselbe Schluss höchstens {factor}-mal so oft gezogen und mindestens "
+            "1/{factor}-mal so oft, bis auf eine Wahrscheinlichkeit von insgesamt {chance}."
         ),
         conclusion=(
             "Über eine einzelne Person lässt sich daher nicht viel erfahren, was man nicht auch ohne ihre Daten "
             "erfahren könnte."
+        ),
+        weak_conclusion=(
+            "Bei einem so großen Faktor lässt das Versprechen für sich genommen Raum, über eine einzelne Person etwas zu "
+            "erfahren. Die Tabelle sagt, wie viel höchstens."
         ),
         prior="Wer sich vorher so sicher war",
         posterior="kann höchstens so sicher werden",
@@ -101,12 +111,16 @@ LANGUAGES: Mapping[str, GuaranteeTexts] = {
         one_person_added="Si tous les enregistrements d'une personne (au plus {rows}) étaient ajoutés ou retirés",
         sentence=(
             "Prenons une table quelconque et une conclusion quelconque que quelqu'un pourrait tirer de cette "
-            "publication. {change}, la même conclusion serait tirée presque aussi souvent : au plus {factor} fois "
-            "aussi souvent et au moins 1/{factor} fois aussi souvent, à une probabilité totale de {chance} près."
+            "publication. {change}, la même conclusion serait tirée au plus {factor} fois aussi "
+            "souvent et au moins 1/{factor} fois aussi souvent, à une probabilité totale de {chance} près."
         ),
         conclusion=(
             "On ne peut donc pas apprendre grand-chose sur une personne que l'on n'aurait pas pu apprendre sans ses "
             "données."
+        ),
+        weak_conclusion=(
+            "Avec un facteur aussi grand, la promesse à elle seule laisse une marge pour apprendre quelque chose sur une "
+            "personne. Le tableau dit combien au plus."
         ),
         prior="Une personne sûre à ce point",
         posterior="peut au plus le devenir à ce point",
@@ -127,11 +141,15 @@ LANGUAGES: Mapping[str, GuaranteeTexts] = {
         one_person_added="Si todos los registros de una persona (como máximo {rows}) se añadieran o se quitaran",
         sentence=(
             "Tómese una tabla cualquiera y una conclusión cualquiera que alguien pudiera extraer de esta publicación. "
-            "{change}, se llegaría a la misma conclusión casi con la misma frecuencia: como máximo {factor} veces tan "
-            "a menudo y como mínimo 1/{factor} veces tan a menudo, salvo una probabilidad total de {chance}."
+            "{change}, se llegaría a la misma conclusión como máximo {factor} veces tan a menudo y como mínimo 1/{factor} "
+            "veces tan a menudo, salvo una probabilidad total de {chance}."
         ),
         conclusion=(
             "Por tanto, sobre una persona no se puede averiguar mucho que no se hubiera podido averiguar sin sus datos."
+        ),
+        weak_conclusion=(
+            "Con un factor tan grande, la promesa por sí sola deja margen para averiguar algo sobre una persona. La tabla "
+            "dice cuánto como máximo."
         ),
         prior="Quien estaba así de seguro",
         posterior="puede llegar como máximo a estar así de seguro",
@@ -143,6 +161,10 @@ LANGUAGES: Mapping[str, GuaranteeTexts] = {
 }
 
 _PRIORS = (0.01, 0.1, 0.5, 0.9)
+
+# Above this, somebody who was a tenth sure of something about a person can become surer of it than of its opposite:
+# 0.1·e^ε > 0.9. "Nobody can learn much" would then be untrue.
+_LARGEST_STRONG_EPSILON = math.log(9)
 
 
 def language(code: str) -> GuaranteeTexts:
@@ -171,7 +193,8 @@ def plain_guarantee(privacy: PrivacyStatement, texts: GuaranteeTexts) -> str:
     change = changes[person, privacy.relation].format(rows=privacy.max_rows_per_person)
     factor = math.exp(privacy.epsilon)
     sentence = texts.sentence.format(change=change, factor=_times(factor, texts), chance=_chance(privacy.delta, texts))
-    return f"{sentence} {texts.conclusion}"
+    is_strong = privacy.epsilon <= _LARGEST_STRONG_EPSILON
+    return f"{sentence} {texts.conclusion if is_strong else texts.weak_conclusion}"
 
 
 def beliefs(privacy: PrivacyStatement, texts: GuaranteeTexts) -> list[list[str]]:

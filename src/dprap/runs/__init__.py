@@ -4,6 +4,7 @@ options      everything a user may say about a run, declared once
 wording      messages in the words of Python
 plan         what follows from options and schema, before private data are touched
 discover     paid discovery of domains that nobody knows
+points       where the codes of numeric columns lie for halfspaces
 forecast     what a plan will cost and give
 execute      a plan carried out on a private table
 calibrate    how far answers may be off: the run repeated on its own synthetic table

@@ -15,7 +15,15 @@ from dprap.mechanisms.result import ProgressCallback, silent
 from dprap.privacy import Excess, Ledger, PersonColumn, open_bounded
 from dprap.release.output_checks import check_output
 from dprap.release.release import Release
-from dprap.runs.discover import Discovery, discover, discovery_name, open_for_discovery, schema_to_discover, stand_in
+from dprap.runs.discover import (
+    Discovery,
+    discover,
+    discovery_name,
+    open_for_discovery,
+    options_for_found,
+    schema_to_discover,
+    stand_in,
+)
 from dprap.runs.execute import execute
 from dprap.runs.job import Job, forget, refuse_if_begun, save_job, with_ledger
 from dprap.runs.loading import digest_of_functions
@@ -77,20 +85,20 @@ def carry_out(job: Job, observer: Observer) -> Release:
     job = replace(job, schema=schema_to_discover(job.schema, job.options))
     if job.schema.discover:
         return _discover_first(job, observer)
-    source, plan = _open(job, observer)
-    job = with_ledger(job)
-    if plan.public is not None:
-        job = replace(job, public_digest=plan.public.facts.digest)
-    if not job.is_resumed:
-        job = replace(job, queries_digest=digest_of_functions(plan.workload))
-    with _ledger(job, observer) as ledger:
-        if ledger is not None and job.ledger_head is not None:
-            ledger.require(job.ledger_head)
-            return _spend(job, source, plan, ledger, observer)
-        observer.planned(plan, ledger, job.options.run)
-        observer.check()
-        with _kept(job, ledger, observer):
-            return _spend(job, source, plan, ledger, observer)
+    with _opened(job, observer) as (source, plan):
+        job = with_ledger(job)
+        if plan.public is not None:
+            job = replace(job, public_digest=plan.public.facts.digest)
+        if not job.is_resumed:
+            job = replace(job, queries_digest=digest_of_functions(plan.workload))
+        with _ledger(job, observer) as ledger:
+            if ledger is not None and job.ledger_head is not None:
+                ledger.require(job.ledger_head)
+                return _spend(job, source, plan, ledger, observer)
+            observer.planned(plan, ledger, job.options.run)
+            observer.check()
+            with _kept(job, ledger, observer):
+                return _spend(job, source, plan, ledger, observer)
 
 
 def _discover_first(job: Job, observer: Observer) -> Release:
@@ -102,6 +110,8 @@ def _discover_first(job: Job, observer: Observer) -> Release:
     if job.out is not None:
         check_output(job.out, stand_in(job.schema), rows=options.rows, table_format=options.table_format)
     with observer.reading() as progress:
+        if options.check and not job.is_resumed:
+            _require_untouched(job, watched(progress, observer))
         wanted = open_for_discovery(job.table, job.schema, options, watched(progress, observer))
     observer.check()
     job = with_ledger(job)
@@ -116,12 +126,12 @@ def _discover_first(job: Job, observer: Observer) -> Release:
         with nullcontext() if job.is_resumed else _kept(job, ledger, observer):
             seed = options.insecure_noise_seed
             schema = discover(wanted, ledger=ledger, run=options.run, insecure_noise_seed=seed)
-            known = replace(job, schema=schema)
-            source, plan = _open(known, observer, budget=wanted.rest)
-            if not job.is_resumed:
-                observer.planned(plan, ledger, options.run)
-                observer.check()
-            return _spend(known, source, plan, ledger, observer)
+            known = replace(job, schema=schema, options=options_for_found(schema, options, wanted))
+            with _opened(known, observer, budget=wanted.rest) as (source, plan):
+                if not job.is_resumed:
+                    observer.planned(plan, ledger, options.run)
+                    observer.check()
+                return _spend(known, source, plan, ledger, observer)
 
 
 def open_table(
@@ -146,18 +156,33 @@ def open_table(
     )
 
 
-def _open(job: Job, observer: Observer, budget: Budget | None = None) -> tuple[CountSource, Plan]:
-    """Encode the table and decide everything that needs no private data; `budget` is what discovery has left."""
+@contextmanager
+def _opened(job: Job, observer: Observer, budget: Budget | None = None) -> Iterator[tuple[CountSource, Plan]]:
+    """Encode the table and decide everything that needs no private data; `budget` is what discovery has left.
+
+    A source that holds a connection to a database closes it at the end.
+    """
     schema, options = job.schema, job.options
     schema.require_reviewed()
     if job.out is not None:
         check_output(job.out, schema, rows=options.rows, table_format=options.table_format)
     with observer.reading() as progress:
-        if options.check and not job.is_resumed:
+        # Before a discovery the same was asked: its columns have a code for every value, and others have not changed.
+        if options.check and not job.is_resumed and budget is None:
             _require_untouched(job, watched(progress, observer))
         expect = partial(expected_marginals, schema, options)
         source = open_table(job.table, schema, options, watched(progress, observer), expect)
-    observer.check()
+    try:
+        observer.check()
+        yield source, _planned(job, source, budget)
+    finally:
+        if hasattr(source, "close"):
+            source.close()
+
+
+def _planned(job: Job, source: CountSource, budget: Budget | None) -> Plan:
+    """The plan of a job on an open table."""
+    schema, options = job.schema, job.options
     # Where the number of records is private, nothing below may depend on it.
     records = source.rows if neighbors_of(options).rows_are_public else None
     plan = make_plan(schema, options, records=records, budget=budget)
@@ -173,13 +198,13 @@ def _open(job: Job, observer: Observer, budget: Budget | None = None) -> tuple[C
         )
     if job.out is not None:
         check_output(job.out, schema, rows=options.rows or records, table_format=options.table_format)
-    return source, plan
+    return plan
 
 
 def _require_untouched(job: Job, progress: PassProgress) -> None:
     """Stop where policies would change too many values. Like every error before spending, this one depends on the data."""
     touched = touched_in(job.table, job.schema, database_table=job.options.database_table, progress=progress)
-    found = [] if touched is None else touched.findings(MAX_TOUCHED)
+    found = [] if touched is None else touched.findings(MAX_TOUCHED, quoting=False)
     if found:
         more = f" ({len(found) - 1} more such columns: `dprap schema check` lists them)" if len(found) > 1 else ""
         raise DataError(

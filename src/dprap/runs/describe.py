@@ -13,6 +13,7 @@ from dprap.privacy import Ledger, LedgerState, balance_lines, caution_lines
 from dprap.release import Release
 from dprap.release.certified import published_table
 from dprap.runs.forecast import Forecast
+from dprap.runs.outlook import verdict
 from dprap.runs.peak_memory import peak_memory_mb
 from dprap.runs.plan import Plan
 
@@ -41,6 +42,8 @@ def plan_lines(plan: Plan) -> list[str]:
     expected = plan.forecast
     lines += [f"default     {text}" for text in plan.notes]
     lines += _step_lines(expected, plan, rows)
+    judged = verdict(plan)
+    lines += [] if judged is None else [f"verdict     {judged}"]
     theorem = theorem_line(
         plan.method.name,
         asdict(plan.settings),
@@ -115,6 +118,7 @@ def plan_data(plan: Plan) -> dict[str, Any]:
             }
             for step in expected.steps
         ],
+        "verdict": verdict(plan),
         "memory_mb": expected.memory_mb,
         "core_seconds": expected.core_seconds,
         "defaults": list(plan.notes),

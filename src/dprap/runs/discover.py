@@ -11,19 +11,21 @@ budgets are parts of one (`Budget.split`). What it finds is public, so that the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from dprap.accounting import Budget, Measurement, Neighbors
-from dprap.errors import SettingsError
+from dprap.errors import SettingsError, WorkloadError
+from dprap.mechanisms.refinement.planning import plan_refinement
 from dprap.privacy import Curator, Excess, Ledger, PersonColumn
-from dprap.privacy.person_bound import bound_mask
+from dprap.privacy.person_bound import bound_mask, require_memory
 from dprap.queries import Marginal
+from dprap.release.output_checks import check_rows
 from dprap.runs.options import RunOptions
-from dprap.runs.plan import make_plan, neighbors_of, planned_budget
+from dprap.runs.plan import check_size, make_plan, neighbors_of, planned_budget
 from dprap.schema import Schema
 from dprap.schema.discover import (
     MOST_VALUES,
@@ -61,6 +63,11 @@ class Discovery:
     budget: Budget
     rest: Budget
     neighbors: Neighbors
+
+    @property
+    def records(self) -> int | None:
+        """The number of records, where it is public."""
+        return self.source.rows if self.neighbors.rows_are_public else None
 
     @property
     def lines(self) -> list[str]:
@@ -116,10 +123,35 @@ def open_for_discovery(table: Any, schema: Schema, options: RunOptions, progress
     whole = planned_budget(options, records)
     listed = any(column.type == "categorical" for column in schema.discover.values())
     budget, rest = whole.split(options.discover_share, threshold_delta=whole.delta * THRESHOLD_SHARE if listed else 0.0)
-    # What is wrong with the options is said before anything is spent, for the smallest and the largest domain.
-    make_plan(stand_in(schema), options, records=records, budget=rest)
-    stand_in(schema, largest=True)
-    return Discovery(schema, source, budget, rest, neighbors)
+    wanted = Discovery(schema, source, budget, rest, neighbors)
+    _check_what_follows(wanted, table, options)
+    return wanted
+
+
+def _check_what_follows(wanted: Discovery, table: Any, options: RunOptions) -> None:
+    """Say before anything is spent what is wrong with the run after discovery, for the smallest and the largest domain."""
+    smallest, largest = stand_in(wanted.schema), stand_in(wanted.schema, largest=True)
+    records = wanted.records
+    plan = make_plan(smallest, options, records=records, budget=wanted.rest)
+    refinement = plan_refinement(largest, rho=wanted.rest.rho, neighbors=wanted.neighbors, records=records)
+    check_size(plan.settings, largest.domain if refinement is None else refinement.domain)
+    if options.rows is not None:
+        check_rows(options.rows, smallest)
+    if options.person_column is not None:
+        require_memory(table, largest, options.engine)  # type: ignore[arg-type]
+
+
+def options_for_found(schema: Schema, options: RunOptions, wanted: Discovery) -> RunOptions:
+    """The options of the run after discovery, which was paid for and must lead to a release.
+
+    How many values are found is known only now. Where the workload that was asked for is too large for them, the run
+    takes the default workload: that depends on what was found and paid for, and on public facts.
+    """
+    try:
+        make_plan(schema, options, records=wanted.records, budget=wanted.rest)
+    except WorkloadError:
+        return replace(options, kway=None, marginals=None, max_cells=None)
+    return options
 
 
 def discover(

@@ -28,6 +28,7 @@ from dprap.release.statement import PrivacyStatement
 from dprap.release.table_answers import table_answers
 from dprap.runs.calibrate import calibrate
 from dprap.runs.plan import Plan
+from dprap.runs.points import with_points
 from dprap.sources import CountSource
 from dprap.version import __version__
 
@@ -66,7 +67,8 @@ def execute(
     if plan.refinement is not None:
         progress(Progress("refine", 0, 1, f"{len(plan.refinement.columns)} columns without bins"))
         refinement = refine(curator, plan.schema, plan.refinement)
-        plan = replace(plan, schema=refinement.schema, workload=replace(plan.workload, domain=refinement.schema.domain))
+        workload = replace(plan.workload, domain=refinement.schema.domain)
+        plan = replace(plan, schema=refinement.schema, workload=with_points(workload, refinement.schema))
     progress(Progress("count", 0, 1, f"{len(plan.workload):,} marginals"))
     curator.prepare(plan.workload.families)
     start = {} if plan.public is None else {"public": plan.public}

@@ -73,6 +73,29 @@ def cell_outlook(plan: Plan, columns: tuple[str, ...]) -> CellOutlook:
     return CellOutlook(columns, cells, noise, average, verdict)
 
 
+def verdict(plan: Plan) -> str | None:
+    """What the noise leaves of the workload, and what would leave more, in a sentence or two.
+
+    None where the number of records or the noise of a cell is not known before the run.
+    """
+    several = [family for family in plan.workload.families if len(family.columns) > 1]
+    outlooks = [cell_outlook(plan, family.columns) for family in several or plan.workload.families]
+    if any(outlook.verdict == "unknown" for outlook in outlooks):
+        return None
+    noisy = [outlook for outlook in outlooks if outlook.verdict == "noise"]
+    what = "marginals" if several else "columns"
+    if not noisy:
+        return f"an average cell of each of the {len(outlooks):,} {what} stands out from the noise"
+    sizes = plan.schema.domain
+    longest = sorted({name for outlook in noisy for name in outlook.columns}, key=sizes.size, reverse=True)[:3]
+    named = ", ".join(f"{name} ({sizes.size(name):,} codes)" for name in longest)
+    fewer = ", ask for fewer columns together" if max(len(each.columns) for each in noisy) > 2 else ""
+    return (
+        f"in {len(noisy):,} of {len(outlooks):,} {what} an average cell drowns in the noise: their small cells come from "
+        f"the fit, not from measurements. To see more, make {named} coarser{fewer}, or raise ε"
+    )
+
+
 def weighted_workload(plan: Plan, weights: Mapping[str, float], target: str | None) -> Workload:
     """A workload in which some columns matter more.
 
@@ -118,6 +141,12 @@ def save_workload(workload: Workload, path: Path) -> None:
 def labels(schema: Schema, name: str, most: int) -> list[str]:
     """The first codes of a column as people read them."""
     return [schema.label(name, code) for code in range(min(schema.columns[name].size, most))]
+
+
+def end_labels(schema: Schema, name: str) -> list[str]:
+    """The first and the last value of an ordered column as people read them; missing values are not among them."""
+    column = schema.fine_columns[name]
+    return [schema.label(name, 0), schema.label(name, len(column.bin_edges) - 2)]
 
 
 def bin_widths(schema: Schema, name: str, most: int) -> list[float]:

@@ -20,9 +20,10 @@ from dprap.mechanisms import DEFAULT_METHOD
 from dprap.mechanisms.refinement.planning import RefinementPlan, plan_refinement
 from dprap.mechanisms.registry import Method, method_named
 from dprap.public import PublicTable, read_public
-from dprap.queries import Custom, Marginal, as_family
+from dprap.queries import Custom, Halfspace, Marginal, Range, as_family, from_cells
 from dprap.runs.loading import NamedCode
 from dprap.runs.options import RunOptions, is_of_kind
+from dprap.runs.points import with_points
 from dprap.schema import Schema
 from dprap.workload import MAX_CELLS, Workload, all_kway, random_kway
 from dprap.workload.files import read_workload
@@ -118,7 +119,7 @@ def make_plan(schema: Schema, options: RunOptions, *, records: int | None, budge
         records=public_records,
     )
     domain = schema.domain if refinement is None else refinement.domain
-    _check_size(settings, domain)
+    check_size(settings, domain)
     if refinement is not None and options.public is not None:
         raise SettingsError(
             f"a public table goes with declared bins, and column {refinement.columns[0].name!r} has none. Declare bins, "
@@ -128,7 +129,9 @@ def make_plan(schema: Schema, options: RunOptions, *, records: int | None, budge
         raise SettingsError(f"the seed must lie between 0 and {MAX_SEED}.")
     workload = _workload(schema, domain, options, public_records, notes)
     if refinement is not None:
-        _check_custom(workload, refinement)
+        _check_codes(workload, refinement)
+    else:
+        workload = with_points(workload, schema)
     return Plan(
         schema=schema,
         workload=workload,
@@ -167,11 +170,7 @@ def expected_marginals(schema: Schema, options: RunOptions, records: int | None)
         workload = _workload(schema, schema.domain, options, records if follows_records else None, [])
     except DprapError:  # make_plan says why
         return []
-    return [
-        Marginal(family.columns)
-        for family in workload.families
-        if not isinstance(family, Custom) or family.is_table(workload.domain)
-    ]
+    return [Marginal(family.columns) for family in workload.families if from_cells(family, workload.domain)]
 
 
 def check_records(records: int | None, name: str = "records") -> None:
@@ -245,16 +244,26 @@ def _with_targets(method: Method, settings: Any, options: RunOptions, schema: Sc
     return replace(settings, targets=tuple(options.target))
 
 
-def _check_custom(workload: Workload, refinement: RefinementPlan) -> None:
-    """Refuse functions of codes that nobody knows before the run."""
+def _check_codes(workload: Workload, refinement: RefinementPlan) -> None:
+    """Refuse functions and intervals of codes that nobody knows before the run."""
     refined = {column.name for column in refinement.columns}
     for family in workload:
         found = [name for name in family.columns if name in refined]
         if isinstance(family, Custom) and found:
             raise WorkloadError(f"custom query {family}: column {found[0]!r} has no bins yet. Declare bins for it.")
+        if isinstance(family, Halfspace) and family.points is not None and found:
+            raise WorkloadError(
+                f"{family} has points of codes, and column {found[0]!r} has no bins yet. Leave them out."
+            )
+        if isinstance(family, Range) and (listed := [c for c in found if isinstance(family.along.get(c), tuple)]):
+            raise WorkloadError(
+                f"range family {family} lists intervals of codes, and column {listed[0]!r} has no bins yet. Declare bins "
+                "for it, or ask for 'all' or 'prefixes'."
+            )
 
 
-def _check_size(settings: Any, domain: Domain) -> None:
+def check_size(settings: Any, domain: Domain) -> None:
+    """Refuse relaxed rows that would make a release too large to be read."""
     relaxed_rows = getattr(settings, "synthetic_rows", 1)
     if 4 * relaxed_rows * domain.onehot_size > MAX_ARCHIVE_BYTES:
         most = MAX_ARCHIVE_BYTES // 4 // domain.onehot_size

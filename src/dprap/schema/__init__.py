@@ -4,6 +4,7 @@ schema       the noun: columns, CSV settings, constraints
 columns/     the column types: one class a file
 constraints  what cannot occur, declared on values and used on codes
 discover     columns whose domain a run is to find
+encodings    character encodings in which records do not depend on one another
 values       what one value is, whichever library brought it
 texts        one text, read strictly
 digits       arrays of plain texts, read by whole-array operations

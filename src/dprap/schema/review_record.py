@@ -5,6 +5,7 @@ Notes may speak of the data, so they exist in drafts alone. A vouch is public: i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 from typing import Annotated
 
@@ -52,5 +53,34 @@ class Vouch(Part):
 
     def sentence(self, name: str) -> str:
         """The word in one sentence, for statements and reports."""
-        of = f"{', '.join(self.settings)} of {name!r} are" if self.settings else f"the entry of {name!r} is"
-        return f"{self.by} vouches that {of} public: {self.because} ({self.on.isoformat()})"
+        verb = "are" if self.settings else "is"
+        return self.said_of(f"{self.about(name)} {verb}")
+
+    def about(self, name: str) -> str:
+        """What of a column is vouched for."""
+        return f"{', '.join(self.settings)} of {name!r}" if self.settings else f"the entry of {name!r}"
+
+    def said_of(self, about: str) -> str:
+        """The word about one or several columns."""
+        return f"{self.by} vouches that {about} public: {self.because} ({self.on.isoformat()})"
+
+
+def vouched_sentences(vouched: Mapping[str, Vouch]) -> list[str]:
+    """The words of all columns; what one person says of several columns for one reason is one sentence.
+
+    >>> word = Vouch(by="A. Lee", because="the law", settings=("max",), on="2026-01-31")
+    >>> vouched_sentences({"age": word, "hours": word})
+    ["A. Lee vouches that max of 'age' and max of 'hours' are public: the law (2026-01-31)"]
+    """
+    together: dict[tuple[str, str, date], list[str]] = {}
+    for name, vouch in vouched.items():
+        together.setdefault((vouch.by, vouch.because, vouch.on), []).append(name)
+    found = []
+    for names in together.values():
+        first = vouched[names[0]]
+        if len(names) == 1:
+            found.append(first.sentence(names[0]))
+        else:
+            *others, last = (vouched[name].about(name) for name in names)
+            found.append(first.said_of(f"{', '.join(others)} and {last} are"))
+    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,6 +27,7 @@ from dprap.schema.columns.base import Part, require_texts
 from dprap.schema.columns.binned import PLAIN_POINTS, BinnedColumn
 from dprap.schema.constraints import CodeConstraint, Constraint, to_codes
 from dprap.schema.discover import DiscoverColumn, Discovered, split_columns
+from dprap.schema.encodings import encoding_named
 from dprap.schema.files import read_mapping, write_mapping
 from dprap.schema.messages import describe
 from dprap.schema.number_format import NumberFormat
@@ -61,12 +61,7 @@ class Csv(Part):
     @field_validator("encoding")
     @classmethod
     def _known(cls, name: str) -> str:
-        try:
-            found = codecs.lookup(name)
-            " ".encode(name)
-        except (LookupError, ValueError, TypeError):
-            raise ValueError("is no character encoding. Use a name such as utf-8, cp1252 or iso-8859-1") from None
-        return "utf-8" if found.name == "utf-8-sig" else found.name
+        return encoding_named(name)
 
     @model_validator(mode="after")
     def _signs_differ(self) -> Self:

@@ -1,7 +1,8 @@
 """A count source over a table of a DuckDB database: DuckDB reads, dprap encodes and counts batch by batch.
 
 The columns of a DuckDB table have declared types, so that a value is read as in any other typed table. The file is opened
-for reading alone.
+for reading alone, and without access to anything outside it: a view of a CSV file would have the types that DuckDB infers
+from all its values, so that one record could change how the others are read.
 """
 
 from __future__ import annotations
@@ -31,6 +32,13 @@ from dprap.sources.recoding import Recoding
 
 ENDINGS = (".duckdb", ".ddb")
 """Endings of DuckDB's files."""
+
+# No other file, no network, and no code that a database asks for.
+_ALONE = {
+    "enable_external_access": "false",
+    "autoload_known_extensions": "false",
+    "autoinstall_known_extensions": "false",
+}
 
 
 def is_duckdb(data: Any) -> bool:
@@ -156,7 +164,7 @@ def _connected(path: str | Path) -> Any:
         raise SettingsError("DuckDB needs an extra package. Run: pip install 'dprap[duckdb]'.") from None
     if not Path(path).is_file():
         raise DataError(f"{path}: there is no such file. Check the path.")
-    return duckdb.connect(str(path), read_only=True)
+    return duckdb.connect(str(path), read_only=True, config=dict(_ALONE))
 
 
 @contextmanager
@@ -169,4 +177,13 @@ def _errors(path: str | Path) -> Iterator[None]:
             raise
         if "Catalog" in type(error).__name__:
             raise DataError(f"{path}: has no such table. Check the name given by --table.") from None
+        if type(error).__name__ == "PermissionException":
+            raise DataError(
+                f"{path}: its view reads other files, whose types DuckDB would infer from their values. Make a table of it, "
+                "with declared types, or give dprap the files."
+            ) from None
+        if type(error).__name__ == "ConnectionException":
+            raise DataError(
+                f"{path}: is open in this process with other settings. Close that connection, or hand over its table."
+            ) from None
         raise DataError(f"{path}: cannot be read as a DuckDB database ({type(error).__name__}).") from None

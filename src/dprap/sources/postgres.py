@@ -93,8 +93,6 @@ _LEAVING_CELLS = 1 << 20
 
 _LEAST_LEAVING_CELLS = 1 << 16
 
-_LEAST_LEAVING_CELLS = 1 << 16
-
 _GROUPED_CELLS = 16
 # Cells for each record of what the server counts first. Real records crowd: ten of the example's fill one to three.
 

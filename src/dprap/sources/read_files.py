@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import pyarrow as pa
@@ -20,12 +21,10 @@ _CHUNK_BYTES = 1 << 22
 
 def open_file(file: DataFile, schema: Schema) -> TableBatches:
     """The table in one file, its columns checked; messages show no partition value."""
-    try:
+    with hidden_partitions(file):
         table = open_table(file.path, schema)
         in_path = [name for name, _ in file.partitions if name not in table.names]
         check_columns([*table.names, *in_path], schema)
-    except DprapError as error:
-        raise _without_partitions(error, file) from None
     return table
 
 
@@ -61,10 +60,8 @@ def read_parts(file: DataFile, schema: Schema, parts: Sequence[int] | None) -> I
 
 
 def _batches(file: DataFile, table: TableBatches, parts: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
-    try:
+    with hidden_partitions(file):
         yield from table.read(parts)
-    except DprapError as error:
-        raise _without_partitions(error, file) from None
 
 
 def _encode(batch: pa.RecordBatch, table: TableBatches, file: DataFile, schema: Schema) -> tuple[CodeColumn, ...]:
@@ -95,5 +92,10 @@ def _shares(file: DataFile, table: TableBatches) -> Callable[[pa.RecordBatch], f
     return share_of
 
 
-def _without_partitions(error: DprapError, file: DataFile) -> DprapError:
-    return type(error)(str(error).replace(str(file.path), file.shown))
+@contextmanager
+def hidden_partitions(file: DataFile) -> Iterator[None]:
+    """Take partition values, which are values of records, out of the messages about a file."""
+    try:
+        yield
+    except DprapError as error:
+        raise type(error)(str(error).replace(str(file.path), file.shown)) from None

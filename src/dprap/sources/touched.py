@@ -14,6 +14,7 @@ from dprap.schema import Schema
 from dprap.sources.duckdb import is_duckdb, open_duckdb_table
 from dprap.sources.files import PassProgress, no_progress
 from dprap.sources.locate import find_files
+from dprap.sources.read_files import hidden_partitions
 
 
 def touched_in(
@@ -51,14 +52,15 @@ def touched_in(
     files = find_files(data)
     total, done = max(1, sum(file.size for file in files)), 0
     for file in files:
-        source = open_table(file.path, strict)
-        in_path = {
-            name: value for name, value in file.partitions if name not in source.names and name in schema.columns
-        }
-        for batch in source.read():
-            found.add(batch, is_text=source.is_text)
-            for name, value in in_path.items():  # one text for all records of the file
-                found.add_column(name, pa.array([value] * batch.num_rows, pa.string()), is_text=True)
+        with hidden_partitions(file):
+            source = open_table(file.path, strict)
+            in_path = {
+                name: value for name, value in file.partitions if name not in source.names and name in schema.columns
+            }
+            for batch in source.read():
+                found.add(batch, is_text=source.is_text)
+                for name, value in in_path.items():  # one text for all records of the file
+                    found.add_column(name, pa.array([value] * batch.num_rows, pa.string()), is_text=True)
         done += file.size
         progress("check", done / total)
     return found

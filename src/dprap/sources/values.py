@@ -35,6 +35,7 @@ from dprap.sources.digest import Digest, digest_of
 from dprap.sources.duckdb import is_duckdb
 from dprap.sources.files import PassProgress, no_progress
 from dprap.sources.locate import find_files
+from dprap.sources.read_files import hidden_partitions
 from dprap.sources.recoding import Recoding
 
 Kept = Callable[[pa.ChunkedArray], Bool[np.ndarray, " records"]]
@@ -312,14 +313,16 @@ def _batches(data: Any, reader: _Reader) -> Iterator[tuple[pa.RecordBatch, Table
     files = find_files(data)
     total, done = max(1, sum(file.size for file in files)), 0
     for file in files:
-        table = open_table(file.path, reader.reading, also=also)
+        with hidden_partitions(file):
+            table = open_table(file.path, reader.reading, also=also)
         if any(name not in table.names for name, _ in file.partitions):
             raise SettingsError(
                 "domains are not discovered where the names of folders hold values. Write them as columns of the files."
             )
         _checked(table, reader)
         done += file.size
-        yield from ((batch, table, done / total) for batch in table.read())
+        with hidden_partitions(file):
+            yield from ((batch, table, done / total) for batch in table.read())
 
 
 def _checked(table: TableBatches, reader: _Reader) -> TableBatches:

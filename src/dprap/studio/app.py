@@ -30,6 +30,7 @@ _PAGES: tuple[tuple[str, str, Page], ...] = (
     ("GET", "/table/{table}/table", table.show),
     ("GET", "/table/{table}/task", table.progress),
     ("POST", "/table/{table}/draft", table.draft),
+    ("POST", "/table/{table}/form", table.write),
     ("GET", "/table/{table}/schema", schema.show),
     ("GET", "/table/{table}/schema/{column:int}/form", schema.column_form),
     ("POST", "/table/{table}/schema/{column:int}", schema.save_column),

@@ -27,10 +27,11 @@ def table_argument(workspace: Workspace, table: Table) -> str:
     return f"./{table.path.name}" if database is None else database[0]
 
 
-def draft(workspace: Workspace, table: Table, *, force: bool) -> list[str]:
-    """Propose a schema."""
+def draft(workspace: Workspace, table: Table, csv: Mapping[str, Any], *, force: bool) -> list[str]:
+    """Propose a schema; `csv` is what the steward said about how a CSV file is written."""
     return [
         *("schema", "draft", table_argument(workspace, table), "--output", f"./{table.own_schema.name}"),
+        *(f"--{name.replace('_', '-')}={value}" for name, value in csv.items()),
         *(["--force"] if force else []),
     ]
 

@@ -1,7 +1,9 @@
 """Workloads in a file: a YAML or JSON list of marginals.
 
 Each entry is a list of columns, or a mapping `{columns: [...], weight: 2}`; `at_least: t` makes it a t-out-of-k
-threshold and `cumulative: [...]` a prefix family over those columns. `{custom: "module:name"}` names query families
+threshold, `cumulative: [...]` all prefixes along some of those columns, and `ranges: {age: all}` all intervals, or
+those that are listed as `[first code, last code]`. `halfspaces: {count: 1000, by: [sex]}` draws random halfspaces
+over the columns that are not in `by`. `{custom: "module:name"}` names query families
 in code, which is loaded only if the caller says how.
 """
 
@@ -19,7 +21,7 @@ from dprap.queries.plain import as_plain, from_plain
 from dprap.workload.workload import MAX_CELLS, Workload, weighted
 
 # Groups of codes are chosen by methods, not by users.
-_KEYS = {"columns", "weight", "at_least", "cumulative"}
+_KEYS = {"columns", "weight", "at_least", "cumulative", "ranges", "halfspaces"}
 
 LoadCode = Callable[[str], Sequence[Family]]
 """From `module:name` to the query families that it stands for."""

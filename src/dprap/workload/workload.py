@@ -8,11 +8,11 @@ from functools import cached_property
 
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
-from dprap.queries import Custom, Family
+from dprap.queries import Custom, Family, Halfspace, Range
 from dprap.queries.marginal import Marginal
 
 MAX_CELLS = 10_000_000
-"""Cells a single family may have before it is refused: 80 MB of counts."""
+"""Cells, or intervals of cells, a single family may have before it is refused: 80 MB of counts."""
 
 # Columns of a family of whose subsets each is a marginal of the closure.
 _MOST_COLUMNS = 12
@@ -45,7 +45,9 @@ class Workload:
             if isinstance(family, Marginal) and family.groups is not None:
                 raise WorkloadError(f"a workload has marginals of single codes; {family} has groups. Bin its columns.")
             cells = self.domain.size_of(family.columns)
-            if not isinstance(family, Custom) and cells > self.max_cells:
+            if isinstance(family, Range):
+                cells = max(cells, family.size(self.domain))
+            if not isinstance(family, Custom | Halfspace) and cells > self.max_cells:
                 raise WorkloadError(
                     f"{type(family).__name__.lower()} {family} has {cells:,} cells; the limit is {self.max_cells:,}. "
                     "Leave it out, bin its columns more coarsely, or raise --max-cells."
@@ -80,8 +82,8 @@ class Workload:
     def closure(self, *, smallest: int = 1) -> tuple[Marginal, ...]:
         """Every marginal over a subset of some family's columns, once, in the domain's column order.
 
-        Of a family over more than 12 columns, a custom function's, those over at most three columns: all subsets would be
-        2^k.
+        Of a family over more than 12 columns, a custom function's, and of halfspaces, those over at most three columns:
+        all subsets would be 2^k.
 
         >>> domain = Domain.of({"a": 2, "b": 2, "c": 2})
         >>> [str(m) for m in Workload(domain, (Marginal(("a", "b")), Marginal(("c", "b")))).closure()]
@@ -90,11 +92,15 @@ class Workload:
         found = {
             Marginal(tuple(sorted(subset.columns, key=self.domain.position)))
             for family in self.families
-            for subset in Marginal(family.columns).subsets(
-                smallest=smallest, largest=len(family.columns) if len(family.columns) <= _MOST_COLUMNS else 3
-            )
+            for subset in Marginal(family.columns).subsets(smallest=smallest, largest=_most_columns(family))
         }
         return tuple(sorted(found, key=lambda m: (len(m.columns), [self.domain.position(name) for name in m.columns])))
+
+
+def _most_columns(family: Family) -> int:
+    """Columns that the marginals of a family may have."""
+    wide = len(family.columns) > _MOST_COLUMNS or isinstance(family, Halfspace)
+    return min(3, len(family.columns)) if wide else len(family.columns)
 
 
 def weighted(domain: Domain, entries: Sequence[tuple[Family, float]], *, max_cells: int = MAX_CELLS) -> Workload:

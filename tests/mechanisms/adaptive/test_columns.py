@@ -5,14 +5,14 @@ import numpy as np
 from dprap.accounting import Measurement
 from dprap.domain import Domain
 from dprap.mechanisms.adaptive.columns import ColumnMarginals, reconciled
-from dprap.queries import Marginal, Prefix
+from dprap.queries import Marginal, Range
 from dprap.workload import Workload
 
 DOMAIN = Domain.of({"age": 100, "sex": 2, "income": 50})
 
 
 def test_only_columns_with_prefixes_have_blocks():
-    workload = Workload(DOMAIN, (Prefix(("sex", "age"), ("age",)), Marginal(("sex", "income"))))
+    workload = Workload(DOMAIN, (Range.prefixes(("sex", "age"), ("age",)), Marginal(("sex", "income"))))
     found = ColumnMarginals.of(workload, (0.5, 0.2, 0.3))
     assert [str(block) for block in found.blocks] == ["age (10 groups)"]
     assert found.shares[0] == found.shares[3] > 0.25

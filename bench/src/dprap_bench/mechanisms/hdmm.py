@@ -2,7 +2,7 @@
 
 The strategy is optimised over weighted marginals (`dprap_bench.mechanisms.strategy`). Inference is by least squares, made
 non-negative marginal by marginal (HDMM+LLS), or by a graphical model (HDMM+PGM; for marginals whose junction tree
-is small). Prefix and threshold families are answered from the marginal over their columns; HDMM proper would measure ranges too, where
+is small). Range and threshold families are answered from the marginal over their columns; HDMM proper would measure ranges too, where
 here the strategy is the best of weighted marginals.
 """
 

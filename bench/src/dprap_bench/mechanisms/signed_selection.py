@@ -19,7 +19,7 @@ from jaxtyping import Int
 from dprap.array_types import Answers
 from dprap.domain import Domain
 from dprap.privacy import Curator
-from dprap.queries import Family, Marginal, Prefix, Query
+from dprap.queries import Family, Marginal, Query, Range
 from dprap.relaxed.rows import RelaxedDataset
 
 RecordTable = Int[np.ndarray, "records columns"]
@@ -44,7 +44,7 @@ def select_signed(
     rho: Fraction,
 ) -> list[SignedQuery]:
     """The k cells with the largest signed errors of the estimates' fractions; `rho` is the total."""
-    families: list[Family] = [*marginals, *(Prefix(marginal.columns, ()) for marginal in marginals)]
+    families: list[Family] = [*marginals, *(Range.prefixes(marginal.columns, ()) for marginal in marginals)]
 
     def shifted() -> Iterator[Answers]:
         for shift in (-2 * records, 2 * records):

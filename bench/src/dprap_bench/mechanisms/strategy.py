@@ -11,7 +11,7 @@ workload's cells is
 
 with \(n_S\) the number of cells of S (all numbers divided by the domain's size, which cancels), \(J_i\) and \(\Pi_i\) the projections on
 constants and on vectors of sum zero along column i, and \(L_i\) what the family does along it: the identity (then the norms are
-\(n_i - 1\) and 1) or, for prefixes, cumulative sums. This is convex in the shares.
+\(n_i - 1\) and 1) or, for ranges, sums of intervals. This is convex in the shares.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from dprap.queries import Marginal, Prefix
+from dprap.queries import Marginal, Range
+from dprap.queries.range import bounds_of
 from dprap.workload import Workload
 
 
@@ -89,11 +90,10 @@ def _importance(workload: Workload, residual: frozenset[str]) -> float:
             factor = weight / workload.domain.size_of(family.columns)
             for name in family.columns:
                 size = workload.domain.size(name)
-                cumulative = isinstance(family, Prefix) and name in family.cumulative
-                # Rows of the cumulative sum have 1, 2, …, n ones: their squares' sum, and that along constants.
-                whole, constant = (
-                    (size * (size + 1) / 2, (size + 1) * (2 * size + 1) / 6) if cumulative else (size, 1.0)
-                )
+                # An interval of w of n codes is a row of w ones: its squares' sum is w, and along constants w²/n.
+                first, last = bounds_of(family.along.get(name) if isinstance(family, Range) else None, size)
+                widths = (last - first + 1).astype(np.float64)
+                whole, constant = float(widths.sum()), float((widths**2).sum() / size)
                 factor *= whole - constant if name in residual else constant
             total += factor
     return total

@@ -1,8 +1,9 @@
-"""Which one-way marginals are measured: of columns along which prefixes run, blocks of codes too.
+"""Which one-way marginals are measured: of columns along which ranges run, blocks of codes too.
 
 A prefix sums the noise of all codes before it: σ√(D/2) in the mean for D codes. With blocks of √D
 neighbouring codes measured as well, each with half of the column's ρ, it is made of at most √D
-blocks and √D codes (Hay et al., 2010): σ√2·√(√D) in the mean, 4.5σ instead of 7σ at 100 codes.
+blocks and √D codes (Hay et al., 2010): σ√2·√(√D) in the mean, 4.5σ instead of 7σ at 100 codes. Any
+other interval is the difference of two prefixes.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from dprap.accounting import Measurement
 from dprap.array_types import Answers
-from dprap.queries import Marginal, Prefix
+from dprap.queries import Marginal, Range
 from dprap.workload import Workload
 
 # Of a column of fewer codes a prefix has little noise.
@@ -58,8 +59,8 @@ class ColumnMarginals:
 
 
 def cumulative_columns(workload: Workload) -> tuple[str, ...]:
-    """The columns of many codes along which prefixes of the workload run, in the domain's order."""
-    along = {name for family in workload if isinstance(family, Prefix) for name in family.cumulative}
+    """The columns of many codes along which ranges of the workload run, in the domain's order."""
+    along = {name for family in workload if isinstance(family, Range) for name in family.along}
     return tuple(name for name in workload.domain if name in along and workload.domain.size(name) >= _LEAST_CODES)
 
 

@@ -29,8 +29,9 @@ def balance_lines(state: LedgerState, budget: Budget) -> list[str]:
         f"{runs} before spent or hold {_stated(before, budget)} on this data set.",
         f"With this run the sum is {_stated(after, budget)}: budgets on the same people add up.",
     ]
-    if state.threshold_delta:
-        lines.append(f"Thresholds of paid discovery add {state.threshold_delta:.3g} to δ.")
+    thresholds = state.threshold_delta + budget.threshold_delta
+    if thresholds:
+        lines.append(f"Thresholds of paid discovery add {thresholds:.3g} to δ.")
     if state.cap_rho is not None:
         lines.append(f"The ledger's cap is ρ = {float(state.cap_rho):.4g}.")
     return lines

@@ -25,7 +25,7 @@ from dprap.privacy.ledger.journal import Journal, MemoryJournal
 from dprap.privacy.scores import MAX_COUNT
 from dprap.privacy.steps import Steps, digest_of
 from dprap.privacy.stopwatch import Stopwatch
-from dprap.queries import Custom, Family, Marginal, Prefix, Query, Threshold
+from dprap.queries import Custom, Family, Halfspace, Marginal, Query, Range, Threshold
 from dprap.schema import Schema
 from dprap.sources import CountSource
 from dprap.sources.recoding import Recoding
@@ -35,7 +35,7 @@ from dprap.workload import MAX_CELLS
 _ROUNDING_SLACK = Fraction(1, 10**9)
 
 # Kinds of queries whose sensitivity is proven. A subclass could answer differently, so it is none of them.
-PROVEN_FAMILIES = (Marginal, Threshold, Prefix, Custom)
+PROVEN_FAMILIES = (Marginal, Threshold, Range, Halfspace, Custom)
 
 # Kinds of tables in which a record lies in exactly one cell: marginals, with groups or without.
 PARTITIONS = (Marginal,)
@@ -197,9 +197,13 @@ class PrivateTable:
             cells = self.domain.size_of(family.columns)
             if isinstance(family, Marginal):
                 family.shape(self.domain)  # refuses groups that the domain does not have
-            if not isinstance(family, Custom) and cells > self._max_cells:
+            if isinstance(family, Range):
+                cells = max(cells, family.size(self.domain))  # refuses intervals that the domain does not have
+            if isinstance(family, Halfspace):
+                family.points_of(self.domain)  # refuses points that are not of the domain's codes
+            if not isinstance(family, Custom | Halfspace) and cells > self._max_cells:
                 raise WorkloadError(
-                    f"{type(family).__name__.lower()} {family} has {cells:,} cells of single codes; the limit is {self._max_cells:,}. "
+                    f"{type(family).__name__.lower()} {family} has {cells:,} cells of single codes or intervals; the limit is {self._max_cells:,}. "
                     "Bin its columns more coarsely or raise --max-cells."
                 )
 

@@ -1,4 +1,4 @@
-"""What JAX compiles: the fits of the method rap. Import when used.
+"""What JAX compiles: the fits of the methods rap and rap++. Import when used.
 
 start       random rows, and rows spread over devices
 layout      column blocks of different sizes, laid out for one loop
@@ -8,4 +8,5 @@ queries     selected single queries as index arrays, with derivatives
 optimizer   momentum whose step follows the largest gradient
 projection  `fit_queries`: rows fitted to selected queries, in one compiled loop
 families    `fit_families`: rows fitted to all answers of whole families
+mixed       `fit_mixed`: rows with real coordinates beside one-hot blocks, fitted by annealing
 """

@@ -20,7 +20,8 @@ from jaxtyping import Float32
 
 from dprap.array_types import Answers
 from dprap.domain import Domain
-from dprap.queries import Custom, Family
+from dprap.errors import WorkloadError
+from dprap.queries import Custom, Family, Halfspace
 from dprap.relaxed.fit import FitResult
 from dprap.relaxed.jax.cells import blocks_of, folded_table
 from dprap.relaxed.jax.layout import JaxRows
@@ -143,6 +144,8 @@ def _step(
 def _family_loss(
     rows: JaxRows, weights: jax.Array, fractions: Float32[jax.Array, " queries"], domain: Domain, family: Family
 ) -> jax.Array:
+    if isinstance(family, Halfspace):
+        raise WorkloadError(f"a fit to whole families does not take {family}.")
     if isinstance(family, Custom) and not family.is_table(domain):
         answered = family.values(blocks_of(rows, domain, family.columns)) @ weights
     else:

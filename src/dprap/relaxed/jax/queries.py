@@ -1,8 +1,8 @@
 """Selected single queries, compiled to index arrays that answer and differentiate them on relaxed rows.
 
-A query of a marginal, threshold or prefix family is a function of k *literals*, one a column: the
-probability of one code, or of a run of codes for a cumulative column. Products of literals
-(marginals, prefixes) and tails of their Poisson-binomial counts (thresholds) are evaluated for all
+A query of a marginal, threshold or range family is a function of k *literals*, one a column: the
+probability of one code, or of a run of codes along a range. Products of literals
+(marginals, ranges) and tails of their Poisson-binomial counts (thresholds) are evaluated for all
 queries at once, with derivatives written by hand. A query of a custom function is a linear map of the
 cell table over its columns, given by the function's table of values. Arrays are padded to a few sizes,
 so that a query set that grows every round is not compiled every round.
@@ -21,7 +21,7 @@ from jaxtyping import Float, Float32, Int, Int32
 
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
-from dprap.queries import GRID, Custom, Marginal, Prefix, Query, Threshold
+from dprap.queries import GRID, Custom, Halfspace, Marginal, Query, Range, Threshold
 from dprap.relaxed.jax.cells import folded_table
 from dprap.relaxed.marginals import Fold
 
@@ -116,15 +116,14 @@ def compile_queries(
             kinds.append((2, len(custom_index)))
             custom_index.append(int(starts[family]) + query.index)
             continue
-        if isinstance(family, Marginal) and family.groups is not None:
-            raise WorkloadError(f"a batch takes queries of single codes; {family} has groups.")
-        codes = np.unravel_index(query.index, domain.shape_of(family.columns)) if family.columns else ()
+        if isinstance(family, Halfspace) or (isinstance(family, Marginal) and family.groups is not None):
+            raise WorkloadError(f"a batch takes queries of codes; {family} has halfspaces or groups.")
+        # Marginals and thresholds are about single codes, as ranges along no column are.
+        box = family if isinstance(family, Range) else Range(family.columns, {})
         literals = []
-        for name, code in zip(family.columns, codes, strict=True):
+        for name, (first, last) in zip(family.columns, box.box(domain, query.index), strict=True):
             start = domain.offset(name)
-            cumulative = isinstance(family, Prefix) and name in family.cumulative
-            run = (start if cumulative else start + int(code), start + int(code) + 1)
-            literals.append(runs.setdefault(run, len(runs)))
+            literals.append(runs.setdefault((start + first, start + last + 1), len(runs)))
         if isinstance(family, Threshold) and family.at_least < len(family.columns):
             kinds.append((1, len(thresholds)))
             thresholds.append((literals, family.at_least))

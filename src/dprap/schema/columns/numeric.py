@@ -13,6 +13,9 @@ from dprap.schema.columns.binned import BinnedColumn, Starts, check_edges, neste
 from dprap.schema.number_format import NumberFormat
 from dprap.schema.values import is_number_type
 
+# Of a power of ten that a 64-bit integer holds.
+_MOST_DIGITS = 18
+
 
 class Numeric(BinnedColumn):
     """Bounds and bins of integers and numbers, and how they are written as text."""
@@ -65,7 +68,7 @@ class Numeric(BinnedColumn):
     def starts_by_tens(self, at: Int64[np.ndarray, " points"]) -> tuple[Starts, ...]:
         """Nested intervals of the grid between round numbers, coarse to fine; `at` are its points as whole numbers."""
         span = int(at[-1]) - int(at[0])
-        widths = [10**power for power in range(len(str(span)), 0, -1)]
+        widths = [10**power for power in range(min(len(str(span)), _MOST_DIGITS), 0, -1)]
         return nested_starts([at // width for width in widths], len(at))
 
     def value_text(self, value: float) -> str:

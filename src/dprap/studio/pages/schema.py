@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from dprap.errors import DprapError, SchemaError, SettingsError
 from dprap.runs import schema_files
-from dprap.runs.outlook import bin_widths, labels
+from dprap.runs.outlook import bin_widths, end_labels, labels
 from dprap.studio import commands, forms, tasks
 from dprap.studio.gate import CSRF_FIELD
 from dprap.studio.notes import note_down, notes_of
@@ -78,7 +78,8 @@ def _card(
     record = vouched.get(name)
     current = isinstance(record, dict) and record.get("digest") == _digest(column)
     how, value = forms.bins_of(column)
-    shown = _fitting(labels(schema, name, _MOST_LABELS))
+    is_fine = name in schema.fine_columns
+    shown = end_labels(schema, name) if is_fine else _fitting(labels(schema, name, _MOST_LABELS))
     return {
         "position": position,
         "name": name,
@@ -86,7 +87,8 @@ def _card(
         "kind": column["type"],
         "size": schema.columns[name].size,
         "labels": shown,
-        "more": schema.columns[name].size - len(shown),
+        "more": 0 if is_fine else schema.columns[name].size - len(shown),
+        "is_fine": is_fine,
         "widths": bin_widths(schema, name, _MOST_BINS),
         "is_total": schema.columns[name].is_total,
         "policy": schema.columns[name].policy,

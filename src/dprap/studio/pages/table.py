@@ -6,27 +6,35 @@ from starlette.responses import Response
 
 from dprap.errors import DprapError
 from dprap.runs.schema_files import load_schema
-from dprap.runs.tables import Preview, preview
+from dprap.runs.tables import Preview, is_csv, preview
 from dprap.studio import commands, tasks
+from dprap.studio.notes import note_down, notes_of
+from dprap.studio.views import texts
 from dprap.studio.visit import Visit
 
 
-def show(visit: Visit) -> Response:
+def show(visit: Visit, status: int = 200, errors: dict[str, str] | None = None) -> Response:
     """The table."""
     table = visit.table
     task = tasks.last_task(visit.workspace, table)
+    given = _written(visit)
     seen: Preview | None = None
     problem = None
     if not table.is_database:
         try:
             schema = load_schema(table.schema) if table.has_schema else None
-            seen = preview(table.path, schema)
+            seen = preview(table.path, schema, csv=given)
         except DprapError as error:
             problem = str(error).replace(f"{table.path}: ", "")
     has_schema = table.has_schema
+    form = None if seen is None or seen.form is None else seen.form.model_dump()
     return visit.show(
         "table.html",
+        status,
         step="table",
+        errors=errors or {},
+        form=visit.form if errors else form if form is not None else given,
+        is_csv=form is not None or bool(given) or is_csv(table.path),
         seen=seen,
         problem=problem,
         task=task if task is not None and task.kind == "draft" else None,
@@ -35,15 +43,37 @@ def show(visit: Visit) -> Response:
         database=visit.workspace.database_of(table),
         command=None
         if table.is_database
-        else commands.shown(commands.draft(visit.workspace, table, force=table.own_schema.exists())),
+        else commands.shown(commands.draft(visit.workspace, table, given, force=table.own_schema.exists())),
     )
+
+
+def write(visit: Visit) -> Response:
+    """Take what the steward says about how a CSV file is written; empty fields are recognised."""
+    given: dict[str, str | int] = {name: text for name in ("delimiter", "encoding") if (text := visit.form.get(name))}
+    lines = visit.form.get("skip_lines", "").strip()
+    if lines:
+        if not (lines.isascii() and lines.isdigit() and len(lines) < 5):
+            return show(visit, 422, {"skip_lines": texts()["forms"]["whole"]})
+        given["skip_lines"] = int(lines)
+    try:
+        preview(visit.table.path, None, csv=given)
+    except DprapError as error:
+        return show(visit, 422, {"csv": str(error).replace(f"{visit.table.path}: ", "")})
+    note_down(visit.workspace, visit.table, csv=given or None)
+    return visit.to("table")
+
+
+def _written(visit: Visit) -> dict[str, str | int]:
+    """What the steward said about how the file is written."""
+    kept = notes_of(visit.workspace, visit.table).get("csv")
+    return kept if isinstance(kept, dict) else {}
 
 
 def draft(visit: Visit) -> Response:
     """Propose a schema, in a process of its own."""
     if visit.table.own_schema.is_symlink():
         visit.table.own_schema.unlink()  # or the draft would be written where the link leads
-    arguments = commands.draft(visit.workspace, visit.table, force=True)
+    arguments = commands.draft(visit.workspace, visit.table, _written(visit), force=True)
     tasks.start(visit.workspace, visit.table, "draft", arguments)
     return visit.to("table")
 

@@ -1,0 +1,178 @@
+"""Write the tables of measured figures into the pages, from docs/figures, which `dprap bench figures` makes.
+
+A table below the comment `<!-- NAME.jsonl -->` is made from that file of bench/results. A table below the comment `<!-- tables.md: TITLE -->` is replaced by the one that stands below TITLE in
+docs/figures/tables.md; below `<!-- summary.md -->` stands the table of docs/figures/summary.md. Rows that name a
+method "in `dprap bench`", and those of README, take their figures from the same tables.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+DOCS = Path(__file__).parent
+RESULTS = DOCS.parent / "bench" / "results"
+PAGES = (
+    *(DOCS / f"{name}.md" for name in ("benchmarks", "adaptive-results", "rap", "paper")),
+    DOCS.parent / "README.md",
+)
+
+README_NAMES = {
+    "**dprap's default, `adaptive`**": "`adaptive`",
+    "AIM": "aim",
+    "MST": "mst",
+    "Gaussian noise on every marginal, answers only": "gaussian *",
+    "RAP, the paper's algorithm": "rap",
+}
+"""Method by the words of README's table."""
+
+_SPREAD = re.compile(r" \([\d.]+–[\d.]+, (\d+) draws\)")
+_PLACE = re.compile(r"(<!-- (?:tables\.md: (?P<title>.+?)|(?P<study>\w+)\.jsonl|summary\.md) -->\n\n)(?:\|.*\n)+")
+_IN_BENCH = re.compile(r"^\| (AIM|MST|RAP|Gaussian) in `dprap bench`(?:, k = (\d))? \|.*$", re.MULTILINE)
+_OTHER_EPSILONS = ("ε = 0.25", "ε = 0.5")
+
+
+def tables_of(text: str) -> dict[str, list[str]]:
+    """The tables of a page by the last line of words above each; a heading has no marks."""
+    found: dict[str, list[str]] = {}
+    title = ""
+    for line in text.splitlines():
+        if line.startswith("|"):
+            found.setdefault(title, []).append(line)
+        elif line:
+            title = line.lstrip("# ").removesuffix(": maximum error / TV")
+    return found
+
+
+def with_draws(table: list[str]) -> list[str]:
+    """The table with the number of draws in a column of its own, in place of the spreads in each entry."""
+    if not any(_SPREAD.search(row) for row in table):
+        return table
+    made = [f"{table[0]} draws |", f"{table[1]}---|"]
+    for row in table[2:]:
+        entries = [entry for entry in row.strip("| ").split(" | ")[1:] if entry != "–"]
+        draws = [int(found[1]) if (found := _SPREAD.search(entry)) else 1 for entry in entries]
+        said = f"{min(draws)}" if min(draws) == max(draws) else f"{min(draws)} to {max(draws)}"
+        made.append(f"{_SPREAD.sub('', row)} {said} |")
+    return made
+
+
+def entries_of(table: list[str]) -> dict[str, dict[str, str]]:
+    """Row to column to entry."""
+    heads = [head.strip() for head in table[0].strip("|").split("|")]
+    rows = [[_SPREAD.sub("", cell.strip()) for cell in row.strip("|").split(" | ")] for row in table[2:]]
+    return {row[0]: dict(zip(heads[1:], row[1:], strict=True)) for row in rows}
+
+
+Records = list[dict[str, Any]]
+
+
+def records_of(study: str) -> Records:
+    """What a study has measured."""
+    lines = (RESULTS / f"{study}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [record for line in lines if (record := json.loads(line))["figures"]]
+
+
+def short(value: float) -> str:
+    """An error with four digits, as the pages write it."""
+    return f"{value:.4f}".removeprefix("0")
+
+
+def accuracy(records: Records) -> list[str]:
+    """RAP on ADULT at the default spread of its starting rows: medians and ranges, beside the original algorithm."""
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for record in records:
+        cell, figures = record["cell"], record["figures"]
+        spread = 1 / 27 if cell["workload"].startswith("5way") else 1.0
+        if cell["data"] == "adult" and math.isclose(figures["initial_spread"], spread, rel_tol=1e-4):
+            pair = (cell["rounds"], cell["queries_per_round"])
+            place = (cell["workload"].partition(":")[0], -cell["epsilon"], pair, cell["accounting"])
+            groups.setdefault(place, []).append(figures)
+    lines = ["| queries | ε | (T, K) | accounting | draws | median | range | original |", "|" + "---|" * 8]
+    for (kind, epsilon, pair, accounting), found in sorted(groups.items()):
+        errors = [figures["max"] for figures in found]
+        references = {figures["reference"] for figures in found if figures.get("reference")}
+        # The reference has the paper's accounting.
+        original = short(references.pop()) if references and accounting == "paper" else "–"
+        spread_of = f"{short(min(errors))}–{short(max(errors))}"
+        entries = [kind.replace("of", "-of-"), f"{-epsilon:g}", str(pair), accounting, str(len(errors))]
+        lines.append(f"| {' | '.join([*entries, short(median(errors)), spread_of, original])} |")
+    return lines
+
+
+def departures(records: Records) -> list[str]:
+    """What each departure of RAP from the paper does; of two cells with other numbers of draws the larger."""
+    cells: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for record in sorted(records, key=lambda record: record["cell"]["draws"]):
+        cell = record["cell"]
+        place = (cell["workload"], cell["epsilon"], cell["rounds"], cell["departure"])
+        cells[place] = {**record["figures"], "draws": cell["draws"]}
+    order = ("default", "paper")
+    lines = [
+        "| queries, ε, (T, K) | what differs from the default | draws | median | range | steps |",
+        "|" + "---|" * 6,
+    ]
+    for (workload, epsilon, rounds, departure), figures in sorted(
+        cells.items(), key=lambda item: (*item[0][:2], item[0][3] not in order, item[0][3])
+    ):
+        what = {"default": "nothing", "paper": "all of it: `--preset paper`"}.get(departure, departure)
+        where = f"{workload.partition(':')[0]}, {epsilon:g}, ({rounds}, 5)"
+        spread = f"{short(figures['max_low'])}–{short(figures['max_high'])}"
+        entries = [where, what, str(figures["draws"]), short(figures["max"]), spread, f"{figures['steps']:,.0f}"]
+        lines.append(f"| {' | '.join(entries)} |")
+    return lines
+
+
+STUDIES = {"rap_accuracy": accuracy, "rap_departures": departures}
+"""Study to the table made of its records."""
+
+
+def filled(page_name: str, page: str, tables: Mapping[str, list[str]], summary: list[str]) -> str:
+    """A page with its tables as the results have them."""
+
+    def table_at(found: re.Match[str]) -> str:
+        if found["study"]:
+            table = STUDIES[found["study"]](records_of(found["study"]))
+        else:
+            table = with_draws(tables[found["title"]]) if found["title"] else summary
+        return found[1] + "\n".join(table) + "\n"
+
+    page = _PLACE.sub(table_at, page)
+    brief = {name: [entry.replace("*", "") for entry in row.values()] for name, row in entries_of(summary).items()}
+    for words, name in (README_NAMES if "README" in page_name else {}).items():
+        page = re.sub(rf"^\| {re.escape(words)} \|.*$", _row(words, brief[name][:4]), page, flags=re.MULTILINE)
+
+    def row_of(found: re.Match[str]) -> str:
+        method = found[1].lower()
+        if found[2] is None:
+            return _row(f"{found[1]} in `dprap bench`", brief[method][:4])
+        by_size = entries_of(tables[f"adult, {found[2]}way, ε = 0.05"])[method]["64"]
+        by_epsilon = entries_of(tables[f"adult, {found[2]}way:64, replace"])[method]
+        entries = [by_size, *(by_epsilon[epsilon] for epsilon in _OTHER_EPSILONS)]
+        said = [entry.replace("0.", ".") for entry in entries]
+        return _row(f"{found[1]} in `dprap bench`, k = {found[2]}", said)
+
+    return _IN_BENCH.sub(row_of, page)
+
+
+def _row(name: str, entries: list[str]) -> str:
+    return f"| {name} | " + " | ".join(entries) + " |"
+
+
+def made() -> dict[Path, str]:
+    """What each page should be."""
+    tables = tables_of((DOCS / "figures" / "tables.md").read_text(encoding="utf-8"))
+    summary = [
+        line for line in (DOCS / "figures" / "summary.md").read_text(encoding="utf-8").splitlines() if line[:1] == "|"
+    ]
+    return {page: filled(page.name, page.read_text(encoding="utf-8"), tables, summary) for page in PAGES}
+
+
+if __name__ == "__main__":
+    for page, text in made().items():
+        page.write_text(text, encoding="utf-8")
