@@ -16,7 +16,7 @@ from dprap.array_types import Answers, Relaxed
 from dprap.mechanisms.adaptive.choosing import choose
 from dprap.mechanisms.adaptive.column_estimate import estimate_column
 from dprap.mechanisms.adaptive.columns import ColumnMarginals, reconciled
-from dprap.mechanisms.adaptive.evidence import Evidence, first_evidence, misfit_of_truth
+from dprap.mechanisms.adaptive.evidence import Evidence, first_evidence
 from dprap.mechanisms.adaptive.groups import with_groups
 from dprap.mechanisms.adaptive.one_marginal import rows_of_cells
 from dprap.mechanisms.adaptive.public_start import column_evidence, fit_to_public, misleads, records_stood_for
@@ -265,23 +265,27 @@ class _Run:
         if self._public is not None:
             departures = [*self._column_departures, *self._evidence.values()]
             kl_weight = max(kl_weight, records_stood_for(self._public, departures, self._records))
-        evidence = list(self._evidence.values())
-        targets = [*self._first_targets, *map(self._target, evidence)]
+        targets = [*self._first_targets, *map(self._target, self._evidence.values())]
         cells = sum(len(target.shares) for target in targets)
-        noise = misfit_of_truth(self._first_targets, evidence, self._records, shrink=rules.shrink_cells)
+        noise = cells if not rules.shrink_cells else self._misfit_of_truth()
         misfit = self._fit(targets, kl_weight=kl_weight, last=last)
         for _ in range(rules.most_last_fits - 1 if last else 0):
             if misfit <= min(noise, rules.misfit_of_noise * cells):
                 break
             before = misfit
             if misfit > noise:
-                kl_weight /= rules.weaker_pull
+                kl_weight *= (noise / misfit) ** rules.weaker_pull
             misfit = self._fit(targets, kl_weight=kl_weight, last=last)
             if misfit > (1 - rules.least_gain_of_last_fit) * before:
                 break
         spent = float(self._curator.spent / self._curator.budget.rho)
         detail = f"{spent:.0%} of ρ spent, misfit {misfit / noise:.2f} of the noise"
         self._progress(Progress("round", step.fit, step.fits, detail))
+
+    def _misfit_of_truth(self) -> float:
+        """What noise adds to the misfit of the truth, a unit for each code of a column."""
+        columns = sum(len(target.shares) for target in self._first_targets)
+        return columns + sum(item.misfit_of_truth() for item in self._evidence.values())
 
     def _fit(self, targets: Sequence[Target], *, kl_weight: float, last: bool) -> float:
         """Fit the rows, and return their misfit."""
