@@ -99,6 +99,7 @@ class _Run:
         self._empty = EmptyCells(constraints, workload.domain)
         self._records = 0.0
         self._measurements: list[Measurement] = []
+        self._columns: Sequence[Measurement] = ()
         self._fit_steps = 0
         self._candidates: Sequence[Marginal] = ()
         # What was chosen and not yet measured, with what the rows said of each.
@@ -272,17 +273,25 @@ class _Run:
             kl_weight = max(kl_weight, records_stood_for(self._public, departures, self._records))
         targets = [*self._first_targets, *map(self._target, self._evidence.values())]
         cells = sum(len(target.shares) for target in targets)
+        noise = cells if not rules.shrink_cells else self._misfit_of_truth()
         misfit = self._fit(targets, kl_weight=kl_weight, last=last)
         for _ in range(rules.most_last_fits - 1 if last else 0):
-            before = misfit
-            if before <= rules.misfit_of_noise * cells:
+            if misfit <= min(noise, rules.misfit_of_noise * cells):
                 break
+            before = misfit
+            if misfit > noise:
+                kl_weight *= (noise / misfit) ** rules.weaker_pull
             misfit = self._fit(targets, kl_weight=kl_weight, last=last)
             if misfit > (1 - rules.least_gain_of_last_fit) * before:
                 break
         spent = float(self._curator.spent / self._curator.budget.rho)
-        detail = f"{spent:.0%} of ρ spent, misfit {misfit / cells:.2f} of the noise"
+        detail = f"{spent:.0%} of ρ spent, misfit {misfit / noise:.2f} of the noise"
         self._progress(Progress("round", step.fit, step.fits, detail))
+
+    def _misfit_of_truth(self) -> float:
+        """What noise adds to the misfit of the truth, a unit for each code of a column."""
+        columns = sum(len(target.shares) for target in self._first_targets)
+        return columns + sum(item.misfit_of_truth() for item in self._evidence.values())
 
     def _fit(self, targets: Sequence[Target], *, kl_weight: float, last: bool) -> float:
         """Fit the rows, and return their misfit."""
