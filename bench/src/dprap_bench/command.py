@@ -124,6 +124,25 @@ def peers(
 
 
 @app.command()
+def numbers(
+    data: DataDir,
+    out: OutDir = RESULTS,
+    figures: FiguresDir = None,
+    seeds: Seeds = 1,
+    first_seed: FirstSeed = 0,
+    seconds: Limit = 600.0,
+    redo: Redo = None,
+    retry: Retry = False,
+    method: Methods = None,
+) -> None:
+    """Compare prefixes, ranges and halfspaces of ADULT's numbers with HDMM, AIM and Gaussian noise."""
+    from dprap_bench.experiments import numbers as number_cells
+
+    cells = _repeated(number_cells("adult"), range(first_seed, first_seed + seeds), method)
+    _compare(cells, data, out, figures, seconds, redo, retry=retry)
+
+
+@app.command()
 def quick(
     data: DataDir,
     out: OutDir = RESULTS,
