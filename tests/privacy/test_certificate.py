@@ -171,6 +171,7 @@ def largest_errors_counts(release, source, table):
     return largest(release.relaxed), largest(table)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", Relation)
 def test_the_bound_covers_fit_and_table_together_as_often_as_promised(relation):
     """2,000 certificates of one fit and its table, with a standard deviation of 2.3 records.
