@@ -411,7 +411,11 @@ def test_kept_results_are_those_of_present_cells() -> None:
     seeds = {record.cell["seed"] for record in kept}
     present = set()
     for data in ("adult", "loans"):
-        cells = [*experiments.peers(data), *experiments.numbers(data), *(c for e in experiments.PAPER.values() for c in e.cells(data))]
+        cells = [
+            *experiments.peers(data),
+            *experiments.numbers(data),
+            *(c for e in experiments.PAPER.values() for c in e.cells(data)),
+        ]
         chosen = at_chosen_pair(cells, kept)
         for seed in seeds:
             for cell in chosen if seed >= JUDGING else with_whole_grid(cells):
