@@ -62,7 +62,7 @@ class TouchedTable:
         """Count the values of a batch."""
         self.rows += batch.num_rows
         for name in self.schema.columns:
-            if name in batch.schema.names:
+            if batch.schema.names.count(name) == 1:  # else opening the table says what is wrong
                 array = batch.column(name)
                 for chunk in array.chunks if isinstance(array, pa.ChunkedArray) else [array]:
                     self.add_column(name, chunk, is_text=is_text)
