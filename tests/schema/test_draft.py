@@ -146,7 +146,7 @@ def test_constraints_are_suggested_as_comments(tmp_path: Path) -> None:
     )
     drafted = draft(table)
     assert any(line.startswith("- {type: determines, from: school, to: years") for line in drafted.suggestions)
-    assert "first <= last in every record that has both" in drafted.suggestions
+    assert "- {type: order, smaller: first, larger: last}" in drafted.suggestions
     drafted.save(tmp_path / "schema.yaml")
     assert "# - {type: determines" in (tmp_path / "schema.yaml").read_text()
     assert Schema.load(tmp_path / "schema.yaml").constraints == ()
