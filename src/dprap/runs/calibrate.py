@@ -38,12 +38,9 @@ from dprap.release.draw import draw_table, matched_marginals
 from dprap.release.intervals.basis import Basis, measured_columns
 from dprap.release.intervals.error_table import ErrorClass, ErrorTable, Kind, Samples, octaves, table_of_samples
 from dprap.runs.error_samples import Replicate, sample_errors
+from dprap.runs.forecast import REPLICATES
 from dprap.runs.plan import Plan
 from dprap.sources import MemorySource
-
-REPLICATES = 2
-"""Repetitions of a run. Each has a third of its relaxed rows and of its steps, but for the last fit's, so that both
-together take about as long as the run."""
 
 # What a repetition has a third of, and the least of it: with less, rows cannot hold what a table of many columns has in
 # it, or do not reach what was measured. Errors are then larger, so that intervals are too wide rather than too narrow.
@@ -91,7 +88,7 @@ def calibrate(
     samples = []
     for number in range(replicates):
         progress(Progress("intervals", number, replicates, "the run repeated on its own synthetic table"))
-        replicate, predicted = _repeat(plan, truth, number)
+        replicate, predicted = _repeat(plan, truth, number, _within(progress, number, replicates))
         repeated.append(predicted)
         samples.append(sample_errors(replicate, truth, plan.workload, np.random.default_rng(number)))
     progress(Progress("intervals", replicates, replicates))
@@ -129,7 +126,19 @@ def _synthetic_table(release: Release) -> Codes | None:
         return None
 
 
-def _repeat(plan: Plan, truth: Codes, number: int) -> tuple[Replicate, Sequence[Prediction]]:
+def _within(progress: ProgressCallback, number: int, replicates: int) -> ProgressCallback:
+    """Progress of one repetition, told as progress of all."""
+
+    def told(each: Progress) -> None:
+        detail = f"repetition {number + 1}: {each.stage} {each.done} of {each.total}"
+        progress(Progress("intervals", number, replicates, detail))
+
+    return told
+
+
+def _repeat(
+    plan: Plan, truth: Codes, number: int, progress: ProgressCallback
+) -> tuple[Replicate, Sequence[Prediction]]:
     """Run the plan on a synthetic table."""
     seed = _FIRST_SEED + number
     curator = Curator(
@@ -145,7 +154,7 @@ def _repeat(plan: Plan, truth: Codes, number: int) -> tuple[Replicate, Sequence[
     curator.set_aside(curator.budget.rho * Fraction(plan.certificate_share) + before)
     curator.prepare(plan.workload.families)
     start: dict[str, Any] = {} if plan.public is None else {"public": plan.public}
-    result = plan.method.run(curator, plan.workload, _thinned(plan.settings), seed=seed, progress=silent, **start)
+    result = plan.method.run(curator, plan.workload, _thinned(plan.settings), seed=seed, progress=progress, **start)
     measured = [item for item in result.measurements if isinstance(item, Measurement)]
     if plan.neighbors.rows_are_public:
         records = float(truth.rows)

@@ -35,7 +35,7 @@ from dprap.mechanisms.adaptive.spending import (
 )
 from dprap.mechanisms.records import estimate_records
 from dprap.mechanisms.result import MechanismResult, Paced, Prediction, Progress, ProgressCallback, silent
-from dprap.privacy import Curator
+from dprap.privacy import Curator, Rows
 from dprap.public import PublicTable
 from dprap.queries import Marginal
 from dprap.relaxed.adam import FitSettings
@@ -43,6 +43,7 @@ from dprap.relaxed.fit import fit
 from dprap.relaxed.gradient import Target
 from dprap.relaxed.marginals import Blocks
 from dprap.relaxed.rows import RelaxedDataset
+from dprap.relaxed.shares import SharePlan
 from dprap.workload import Workload
 
 
@@ -197,8 +198,8 @@ class _Run:
         if not self._candidates:
             rules = self._settings.rules
             self._candidates = with_groups(step.pool, self._workload, rules, self._one_way_shares)
-        estimates = self._meanwhile.each(self._estimates(self._candidates), "choose", len(self._candidates))
-        places = choose(self._curator, self._candidates, estimates, step, self._settings)
+            self._share_plan = SharePlan.of(self._workload.domain, self._candidates)
+        places = choose(self._curator, self._candidates, self._candidate_estimates(), step, self._settings)
         chosen = [self._candidates[place] for place in places]
         self._chosen = list(zip(chosen, self._estimates(chosen), strict=True))
 
@@ -237,7 +238,16 @@ class _Run:
     def _estimates(self, marginals: Sequence[Marginal]) -> Iterator[Answers]:
         """What the rows say of marginals, in counts."""
         blocks = Blocks(self._workload.domain, self._rows.probabilities)
-        return (shares * self._records for shares in blocks.all_shares(marginals))
+        return (blocks.shares(marginal) * self._records for marginal in marginals)
+
+    def _candidate_estimates(self) -> Iterator[Rows]:
+        """What the rows say of all candidates, in counts."""
+        blocks = Blocks(self._workload.domain, self._rows.probabilities)
+        done = 0
+        for shares in self._share_plan.shares(blocks):
+            yield Rows(shares * self._records)
+            done += len(shares)
+            self._meanwhile(Progress("choose", done, len(self._candidates)))
 
     def _learn(self, measured: Sequence[Measurement], expected_counts: Sequence[Answers]) -> None:
         """Take marginals in that were measured together, with what the rows said of each before."""
