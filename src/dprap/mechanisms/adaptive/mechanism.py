@@ -284,12 +284,13 @@ class _Run:
         targets = [*self._first_targets, *map(self._target, self._evidence.values())]
         cells = sum(len(target.shares) for target in targets)
         noise = cells if not rules.shrink_cells else self._misfit_of_truth()
+        closely = isinstance(step, MeasureWorkload) and resolution >= rules.close_from_resolution
         misfit = self._fit(targets, kl_weight=kl_weight, last=last)
         for _ in range(rules.most_last_fits - 1 if last else 0):
-            if misfit <= min(noise, rules.misfit_of_noise * cells):
+            if misfit <= rules.misfit_of_noise * cells and (misfit <= noise or not closely):
                 break
             before = misfit
-            if misfit > noise:
+            if closely and misfit > noise:
                 kl_weight *= (noise / misfit) ** rules.weaker_pull
             misfit = self._fit(targets, kl_weight=kl_weight, last=last)
             if misfit > (1 - rules.least_gain_of_last_fit) * before:

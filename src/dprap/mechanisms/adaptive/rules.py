@@ -129,14 +129,17 @@ class Rules:
     jitter_of_afresh: float = 1.0
     jitter: float = 0.3
     # The last fit is repeated up to so many times in all, while each time takes 3% off the misfit and
-    # the misfit is above that of the truth, or above half a unit of noise for each cell: where noise
-    # is small, rows need longer.
+    # the misfit is above half a unit of noise for each cell or, where noise is small, above that of
+    # the truth: rows then need longer.
     most_last_fits: int = 8
     least_gain_of_last_fit: float = 0.03
     misfit_of_noise: float = 0.5
-    # Rows that are further from what was measured than the truth is are held back by the pull to
-    # independent columns. So with M the misfit of the truth each repetition then has (M/misfit)^16 of
-    # the pull before: .85 of it at 1% above M, a tenth at 15%.
+    # After a sweep whose noise is below a thousandth of the records, rows that are further from what
+    # was measured than the truth is are held back by the pull to independent columns. So with M the
+    # misfit of the truth each repetition then has (M/misfit)^16 of the pull before: .85 of it at 1%
+    # above M, a tenth at 15%. Where noise is larger or there is no sweep the pull stays, for it
+    # stands in for what noise hides.
+    close_from_resolution: float = 1000
     weaker_pull: float = 16
     # In this last share of a fit's steps the learning rate falls to zero.
     cool_down: float = 0.5
