@@ -52,7 +52,7 @@ class ExchangeSettings:
         least_passes: Passes over all columns for very large workloads. The first passes gain
             most.
         usual_looks: A pass looks at each marginal once for each of its columns. Where that is
-            more often than this (64 marginals of three columns), there are fewer passes, so that
+            more often than this (24 pairs of columns), there are fewer passes, so that
             the cost does not grow with the workload.
         most_looks: Beyond this (2,048 marginals of three columns) only some marginals are matched,
             the last ones that are given, so that a table of very many columns is drawn in time.
@@ -72,9 +72,9 @@ class ExchangeSettings:
 
     sample: float = 1 / 8
     accept: float = 1 / 4
-    passes: int = 48
+    passes: int = 192
     least_passes: int = 12
-    usual_looks: int = 192
+    usual_looks: int = 48
     most_looks: int = 6144
     block_records: int = 32
     exchange_records: int = 1 << 17

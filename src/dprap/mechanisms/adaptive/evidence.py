@@ -57,6 +57,7 @@ _CELLS_FOR_BANDS = 100_000
 _FITTED_TOGETHER = 128
 
 Bins = Int64[np.ndarray, " bins"]
+OfDispersions = Float64[np.ndarray, "bins dispersions"]
 Mixtures = Float64[np.ndarray, "bands dispersions"]
 
 
@@ -113,12 +114,23 @@ class Evidence:
             counts = np.where(free, counts - believed * excess / total, 0.0)
         return np.asarray(np.maximum(counts, 0.0))
 
+    def misfit_of_truth(self) -> float:
+        """The chi-square that the truth is expected to have by its noise, with the weights of the target.
+
+        It is the sum of E[r | d] · E[z² | d] over the cells, with r the reliability, d the residual
+        and z the noise, both in units of σ. Given the dispersion, z has mean (1 − r)·d and variance r.
+        """
+        bins, cells = np.unique(_bin_of(self.counts, self.expected_counts, self.stddev_counts), return_counts=True)
+        belongs, believed = _reliability_of_bins(bins, self.mixtures)
+        surprises = (bins % _SURPRISES)[:, None] / _SURPRISES_PER_STDDEV
+        noise = (belongs * (believed + ((1 - believed) * surprises) ** 2)).sum(axis=1)
+        return float((cells * (belongs * believed).sum(axis=1) * noise).sum())
+
     def _reliability(self, mixtures: Mixtures) -> Float64[np.ndarray, " cells"]:
         """The posterior mean of c·x/(c·x + σ²) of every cell."""
         bins, bin_of = np.unique(_bin_of(self.counts, self.expected_counts, self.stddev_counts), return_inverse=True)
-        likelihoods, departures = _likelihoods(bins)
-        belongs = posterior(likelihoods, mixtures[_bands(bins)])
-        reliability: Float64[np.ndarray, " bins"] = (belongs * (departures / (1 + departures))).sum(axis=1)
+        belongs, believed = _reliability_of_bins(bins, mixtures)
+        reliability: Float64[np.ndarray, " bins"] = (belongs * believed).sum(axis=1)
         return reliability[bin_of]
 
     @property
@@ -159,6 +171,12 @@ def first_evidence(measured: Sequence[Measurement], expected_counts: Sequence[An
     return evidence
 
 
+def _reliability_of_bins(bins: Bins, mixtures: Mixtures) -> tuple[OfDispersions, OfDispersions]:
+    """For each dispersion in each bin: its probability, and the share c·x/(c·x + σ²) to believe."""
+    likelihoods, departures = _likelihoods(bins)
+    return posterior(likelihoods, mixtures[_bands(bins)]), departures / (1 + departures)
+
+
 def _bin_of(counts: Answers, expected: Answers, stddev: float) -> Int64[np.ndarray, " cells"]:
     """The bin of every cell, by expected count in units of σ² and residual in units of σ."""
     levels = np.rint(_LEVELS_PER_OCTAVE * np.log2(expected / stddev**2)).astype(np.int64)
@@ -169,7 +187,7 @@ def _bin_of(counts: Answers, expected: Answers, stddev: float) -> Int64[np.ndarr
     return bins
 
 
-def _likelihoods(bins: Bins) -> tuple[Float64[np.ndarray, "bins dispersions"], Float64[np.ndarray, "bins dispersions"]]:
+def _likelihoods(bins: Bins) -> tuple[OfDispersions, OfDispersions]:
     """The likelihood of each dispersion in each bin, up to a factor, and c·x in units of σ²."""
     levels, surprises = bins // _SURPRISES, (bins % _SURPRISES) / _SURPRISES_PER_STDDEV
     departures = 2.0 ** (levels / _LEVELS_PER_OCTAVE)[:, None] * _DISPERSIONS
