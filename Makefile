@@ -7,16 +7,24 @@ STAMP := $(VENV)/.installed
 INSTALL := install --quiet --disable-pip-version-check --require-hashes
 COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --quiet
 
-.PHONY: demo dist docs fuzz test test-audit test-engines test-studio lint format setup hooks lock sbom clean
+# Two workers on two cores: libraries that start a thread a core would wait for each other, which
+# takes ten times the processor time. A file's tests share what they make, so that they stay together.
+PYTEST_2 := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+AUDIT := tests/privacy/test_record_replay.py tests/privacy/test_record_replay_cli.py
+
+.PHONY: demo dist docs fuzz test test-audit test-engines test-slow test-studio lint format setup hooks lock sbom clean
 
 demo: $(STAMP)  ## the whole job on the embedded example
 	$(BIN)/dprap demo --out demo-release
 
-test: $(STAMP)  ## the tests
-	$(BIN)/python -m pytest -n 2
+test: $(STAMP)  ## the tests, but for the slow ones and those of the engines: the targets below
+	$(PYTEST_2) --ignore=tests/engines
+
+test-slow: $(STAMP)  ## tests of many seconds each: whole tutorials, processes killed at random, repeated runs
+	$(PYTEST_2) -m slow --ignore=tests/engines --ignore=tests/studio $(addprefix --ignore=,$(AUDIT))
 
 test-audit: $(STAMP)  ## record and replay of every method, query family, relation and rows per person
-	$(BIN)/python -m pytest -n 2 -m 'slow or not slow' tests/privacy/test_record_replay.py tests/privacy/test_record_replay_cli.py
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m 'slow or not slow' $(AUDIT)
 
 test-engines: $(STAMP)  ## the tests that need PostgreSQL and Spark; installs what is missing
 	tests/engines/install
@@ -27,7 +35,7 @@ test-studio: $(STAMP)  ## the studio in a real browser; installs Chromium where 
 	DPRAP_REQUIRE_BROWSER=1 $(BIN)/python -m pytest -m 'slow or not slow' tests/studio
 
 fuzz: $(STAMP)  ## more than twenty thousand damaged inputs, through every parser; minutes
-	DPRAP_FUZZ=1 $(BIN)/python -m pytest -n 2 -rP tests/fuzz
+	DPRAP_FUZZ=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -rP tests/fuzz
 
 docs: $(STAMP)  ## the documentation site, in site/; warnings are errors
 	test -x $(VENV)/docs/bin/python || $(PYTHON) -m venv $(VENV)/docs

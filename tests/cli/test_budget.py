@@ -21,7 +21,10 @@ from dprap.privacy import Curator, read_ledger
 from dprap.release import files, load
 
 Run = Callable[..., Done]
-SYNTH = ("synth", "table.parquet", "--schema", "schema.yaml", "-e", "2", "--method", "independent", "--kway", "1")
+SYNTH = (
+    *("synth", "table.parquet", "--schema", "schema.yaml", "-e", "2", "--method", "independent", "--kway", "1"),
+    *("--intervals", "no"),
+)
 LEDGER = "table.parquet.dprap/ledger.jsonl"
 
 

@@ -15,7 +15,10 @@ from dprap.cli.app import app
 from dprap.release import load
 
 Run = Callable[..., Done]
-SYNTH = ("synth", "table.parquet", "--schema", "schema.yaml", "-e", "2", "--method", "independent", "--kway", "1")
+SYNTH = (
+    *("synth", "table.parquet", "--schema", "schema.yaml", "-e", "2", "--method", "independent", "--kway", "1"),
+    *("--intervals", "no"),
+)
 
 
 @pytest.fixture
@@ -25,7 +28,7 @@ def run(inputs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
 
 
 def test_the_whole_job(run: Run, inputs: Path) -> None:
-    done = run(*SYNTH, "--out", "out", "--rows", "123", "--yes")
+    done = run(*SYNTH, "--intervals", "yes", "--out", "out", "--rows", "123", "--yes")
     assert done.code == 0
     assert done.out.startswith("(2, 6.25e-06)-differentially private with respect to replacing one record")
     assert "ε = 2" in done.err  # the plan, before spending

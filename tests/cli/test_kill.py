@@ -30,6 +30,8 @@ RUN = (
     "independent",
     "--kway",
     "1",
+    "--intervals",
+    "no",
     "--yes",
 )
 
@@ -50,6 +52,7 @@ def run_until(folder: Path, arguments: tuple[str, ...], ledger: Path, records: i
         return process.wait() == -signal.SIGKILL
 
 
+@pytest.mark.slow
 def test_ten_kills_at_random_moments(inputs: Path) -> None:
     rng = random.Random(5)
     ledger = inputs / "table.parquet.dprap" / "ledger.jsonl"

@@ -23,7 +23,20 @@ from dprap.release import load
 from dprap.runs.carry_out import watched
 
 PROGRAM = Path(__file__).with_name("signalled.py")
-RUN = ["synth", "table.csv", "--schema", "schema.yaml", "-e", "3", "--kway", "2", "--method", "gaussian"]
+RUN = [
+    "synth",
+    "table.csv",
+    "--schema",
+    "schema.yaml",
+    "-e",
+    "3",
+    "--kway",
+    "2",
+    "--method",
+    "gaussian",
+    "--intervals",
+    "no",
+]
 SHORT = [*RUN, "--quiet"]
 SIGNALS = 12
 PATIENCE_SECONDS = 60.0
@@ -73,6 +86,7 @@ def resumable(folder: Path, out: str) -> bool:
     return (folder / f"{out}.private" / "job.json").exists()
 
 
+@pytest.mark.slow
 def test_signals_at_random_moments(server: Server, inputs: Path) -> None:
     """Every run ends with the code of a stop, or was done; what was stopped goes on, and every run is paid for once."""
     rng = random.Random(17)

@@ -15,12 +15,13 @@ from tests.cli.driving import as_process, on_terminal
 
 from dprap.release import load
 
-SYNTH = ("synth", "table.parquet", "--schema", "schema.yaml", "-e", "2", "--method", "independent", "--kway", "1")
+SYNTH = ("synth", "table.parquet", "--schema", "schema.yaml", "-e", "2", "--intervals", "no", "--kway", "1")
+INDEPENDENT = (*SYNTH, "--method", "independent")
 COLOUR = re.compile(r"\x1b\[(?:\d+;)*(?:3|4|9|10)\d(?:;\d+)*m")
 
 
 def test_a_terminal_is_asked_before_spending_and_no_spends_nothing(inputs: Path) -> None:
-    with on_terminal(inputs, *SYNTH, "--out", "out") as terminal:
+    with on_terminal(inputs, *INDEPENDENT, "--out", "out") as terminal:
         terminal.read_until("Spend this budget?")
         terminal.type("n\n")
         assert terminal.finish() == 130
@@ -29,7 +30,7 @@ def test_a_terminal_is_asked_before_spending_and_no_spends_nothing(inputs: Path)
 
 
 def test_yes_on_a_terminal_shows_progress_and_ends_with_the_guarantee(inputs: Path) -> None:
-    with on_terminal(inputs, *SYNTH, "--out", "out") as terminal:
+    with on_terminal(inputs, *INDEPENDENT, "--out", "out") as terminal:
         terminal.read_until("Spend this budget?")
         terminal.type("y\n")
         assert terminal.finish() == 0
@@ -42,14 +43,14 @@ def test_yes_on_a_terminal_shows_progress_and_ends_with_the_guarantee(inputs: Pa
 def test_errors_are_coloured_on_a_terminal_unless_NO_COLOR(
     inputs: Path, environment: dict[str, str], coloured: bool
 ) -> None:
-    with on_terminal(inputs, "resume", "nowhere", **environment) as terminal:
-        assert terminal.finish() == 3
-    assert "there is no run to resume" in terminal.shown
+    with on_terminal(inputs, "ledger", "verify", "nowhere", **environment) as terminal:
+        assert terminal.finish() == 4
+    assert "cannot read ledger" in terminal.shown
     assert bool(COLOUR.search(terminal.shown)) == coloured
 
 
 def test_without_a_terminal_there_are_plain_lines_and_results_on_stdout(inputs: Path) -> None:
-    done = as_process(inputs, *SYNTH, "--out", "out")
+    done = as_process(inputs, *INDEPENDENT, "--out", "out")
     assert done.code == 0
     assert "\x1b" not in done.out + done.err
     assert re.search(r"^ +\d+\.\d s  measure 1/1", done.err, re.MULTILINE)
@@ -58,9 +59,9 @@ def test_without_a_terminal_there_are_plain_lines_and_results_on_stdout(inputs: 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_signals_stop_cleanly_and_say_how_to_go_on(inputs: Path, stop: signal.Signals) -> None:
-    slow = ("--method", "rap", "--rounds", "200", "--queries-per-round", "1", "--kway", "2", "--synthetic-rows", "20")
-    with on_terminal(inputs, *SYNTH[:6], *slow, "--out", "out", "--yes") as terminal:
-        terminal.read_until("1/200")
+    slow = ("--kway", "3", "--rounds", "50", "--synthetic-rows", "2000")
+    with on_terminal(inputs, *SYNTH[:-2], *slow, "--out", "out", "--yes") as terminal:
+        terminal.read_until("misfit")  # after the first of several rounds
         os.kill(terminal.process.pid, stop)
         assert terminal.finish() == 130
     assert "dprap resume" in terminal.shown

@@ -65,7 +65,9 @@ def own_queries() -> types.ModuleType:
 @pytest.mark.parametrize(
     ("method", "settings"),
     [
-        ("rap", {"rounds": 2, "queries_per_round": 9, "synthetic_rows": 30}),
+        pytest.param(
+            "rap", {"rounds": 2, "queries_per_round": 9, "synthetic_rows": 30}, marks=pytest.mark.slow, id="rap"
+        ),
         ("adaptive", {"synthetic_rows": 50, "steps": 30, "final_steps": 60}),
     ],
 )
@@ -85,6 +87,7 @@ def test_the_queries_of_the_guide_are_answered(
         method=method,
         settings=settings,
         certificate_share=0.0,
+        intervals="no",
         insecure_noise_seed=1,
     )
     exact = table_answers(encode(table, schema), families)

@@ -7,7 +7,6 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
 from tests.cli.driving import in_process
 from tests.docs.pages import DOCS, docs_script
@@ -18,6 +17,7 @@ TUTORIALS = sorted(path.stem for path in (DOCS / "tutorials").glob("*.md"))
 SMALLER = {"dprap demo --out demo-release": "dprap demo --out demo-release --rows 400 --epsilon 20"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["index", "tutorials/steward", "tutorials/analyst", "tutorials/researcher"])
 def test_a_page_runs_and_prints_what_it_shows(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -52,6 +52,8 @@ def label(line: str) -> str:
 def test_a_tutorial_becomes_a_notebook(name: str) -> None:
     page = (DOCS / "tutorials" / f"{name}.md").read_text(encoding="utf-8")
     made = notebooks.notebook(page)
+    import nbformat  # takes seconds to load
+
     nbformat.validate(nbformat.from_dict(made))
     code = [cell["source"] for cell in made["cells"] if cell["cell_type"] == "code"]
     assert sum(page.count(f"```{kind}\n") for kind in ("python", "sh")) == len(code) >= 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -23,16 +24,26 @@ def reviewed(draft: Schema) -> Schema:
     return finish(draft)
 
 
-@pytest.fixture(params=TABLES, ids=[table.name for table in TABLES])
-def messy(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Messy, Path]:
-    path = tmp_path / "table.csv"
+@dataclass(frozen=True)
+class Drafted:
+    """A messy table in a file, its draft, and the draft as its reviewer left it."""
+
+    table: Messy
+    path: Path
+    draft: Schema
+    schema: Schema
+
+
+@pytest.fixture(scope="module", params=TABLES, ids=[table.name for table in TABLES])
+def messy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Drafted:
+    path = tmp_path_factory.mktemp("messy") / "table.csv"
     request.param.write(path)
-    return request.param, path
-
-
-def test_draft_review_check(messy: tuple[Messy, Path]) -> None:
-    table, path = messy
     draft = draft_schema(path)
+    return Drafted(request.param, path, draft, reviewed(draft))
+
+
+def test_draft_review_check(messy: Drafted) -> None:
+    table, path, draft = messy.table, messy.path, messy.draft
     assert {name: column.type for name, column in draft.columns.items()} == table.types
     assert set(draft.ignore_columns) == set(table.ignored)
     assert all(draft.draft_notes[name].reason for name in draft.ignore_columns)
@@ -40,7 +51,7 @@ def test_draft_review_check(messy: tuple[Messy, Path]) -> None:
     assert not any(text in str(draft.as_mapping()["columns"]) for text in table.personal)
     for name, form in (table.formats or {}).items():
         assert draft.as_mapping()["columns"][name]["format"] == form, name
-    schema = reviewed(draft)
+    schema = messy.schema
     assert not schema.draft_notes
     found = check(schema, path)
     assert found.problems == ()
@@ -48,10 +59,9 @@ def test_draft_review_check(messy: tuple[Messy, Path]) -> None:
     assert {name for name, column in schema.columns.items() if column.nullable} >= set(table.nulls)
 
 
-def test_no_column_is_destroyed(messy: tuple[Messy, Path], tmp_path: Path) -> None:
+def test_no_column_is_destroyed(messy: Drafted) -> None:
     """What comes out of a noiseless release is distributed as what went in, on codes five times finer than the schema's."""
-    _, path = messy
-    schema = reviewed(draft_schema(path))
+    path, schema = messy.path, messy.schema
     codes = encode(path, schema)
     table = decode(codes, schema, seed=1)
     (before,) = [pa.Table.from_batches(open_table(path, schema).read())]
@@ -72,10 +82,9 @@ def test_no_column_is_destroyed(messy: tuple[Messy, Path], tmp_path: Path) -> No
         assert 1 - ks.max() >= 0.93, (name, 1 - ks.max())
 
 
-def test_a_draft_of_a_part_is_that_of_one_record_less(messy: tuple[Messy, Path]) -> None:
+def test_a_draft_of_a_part_is_that_of_one_record_less(messy: Drafted) -> None:
     """The declared formats read each record alone: the codes of a file are those of its records, one by one."""
-    _, path = messy
-    schema = reviewed(draft_schema(path))
+    path, schema = messy.path, messy.schema
     (batch, *_) = list(open_table(path, schema).read())
     some = batch.slice(0, 40)
     whole = encode_batch(some, schema, is_text=True)

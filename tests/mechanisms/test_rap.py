@@ -45,6 +45,7 @@ def test_rounds_select_measure_and_fit() -> None:
     assert max_error(result) < 0.05
 
 
+@pytest.mark.slow
 def test_the_settings_of_the_paper_can_be_had() -> None:
     given = {"rounds": 3, "queries_per_round": 3, "synthetic_rows": 20}
     settings = method_named("rap").settings(given, preset="paper")
@@ -109,6 +110,7 @@ def test_the_number_of_records_is_paid_for_where_it_is_private() -> None:
     assert max_error(result) < 0.15
 
 
+@pytest.mark.slow
 def test_all_query_classes_together() -> None:
     families = (
         Threshold(("a", "b", "c"), 2),

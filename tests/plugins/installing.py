@@ -1,5 +1,6 @@
 """Packages put on the path as an installer would leave them: modules beside a dist-info folder with entry points."""
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -22,6 +23,11 @@ class Installer:
         info.mkdir()
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
         (info / "entry_points.txt").write_text(entry_points)
+        plugins._entry_points.cache_clear()
+
+    def remove(self, package: str) -> None:
+        """Take the distribution's metadata away, as pip would."""
+        shutil.rmtree(self.folder / f"{package.replace('-', '_')}-1.0.dist-info")
         plugins._entry_points.cache_clear()
 
 

@@ -1,16 +1,14 @@
 """Mechanisms of installed packages: really discovered, checked, and as good as dprap's own on the command line."""
 
 import json
-import os
 import shutil
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from tests.cli.driving import COMMAND
+from tests.cli.driving import in_process
 
 import dprap
 from dprap.datasets import example, example_schema
@@ -139,31 +137,28 @@ def test_unknown_methods_are_answered_with_the_installed_ones(install):
         method_named("pears")
 
 
-def dprap_command(folder, *arguments):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])}
-    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, env=environment)
+def test_the_command_line_takes_an_installed_method_and_resumes_it(install, tmp_path, monkeypatch, capsys):
+    def dprap_command(*arguments):
+        return in_process(monkeypatch, capsys, *map(str, arguments))
 
-
-def test_the_command_line_takes_an_installed_method_and_resumes_it(install, tmp_path):
     install("dprap-pairs", PAIRS_ENTRY, dprap_pairs=PAIRS.read_text())
     table, schema, out = tmp_path / "people.csv", tmp_path / "schema.json", tmp_path / "release"
     pd.DataFrame({"a": [0, 1, 2] * 50, "b": [0, 1] * 75}).to_csv(table, index=False)
     schema.write_text(json.dumps({"a": 3, "b": 2}))
-    planned = dprap_command(
-        install.folder, "plan", schema, "--epsilon", 1, "--rows", 150, "--kway", 2, "--method", "pairs"
-    )
-    assert planned.returncode == 0, planned.stderr
-    assert "pairs: every pair of columns once" in planned.stdout
+    planned = dprap_command("plan", schema, "--epsilon", 1, "--rows", 150, "--kway", 2, "--method", "pairs")
+    assert planned.code == 0, planned.err
+    assert "pairs: every pair of columns once" in planned.out
     made = dprap_command(
-        install.folder, "synth", table, "--schema", schema, "--epsilon", 1, "--kway", 2, "--method", "pairs",
+        "synth", table, "--schema", schema, "--epsilon", 1, "--kway", 2, "--method", "pairs",
         "--synthetic-rows", 10, "--out", out,
     )  # fmt: skip
-    assert made.returncode == 0, made.stderr
+    assert made.code == 0, made.err
     assert dprap.load(out).facts.method == "pairs"
-    again = dprap_command(install.folder, "resume", out)
-    assert again.returncode == 0, again.stderr
-    shutil.rmtree(install.folder / "dprap_pairs-1.0.dist-info")
-    gone = dprap_command(install.folder, "plan", schema, "--epsilon", 1, "--rows", 150, "--method", "pairs")
-    assert gone.returncode == 3
-    assert "there is no method 'pairs'" in gone.stderr
-    assert "Traceback" not in gone.stderr
+    shutil.rmtree(out)
+    again = dprap_command("resume", out)
+    assert again.code == 0, again.err
+    install.remove("dprap-pairs")
+    gone = dprap_command("plan", schema, "--epsilon", 1, "--rows", 150, "--method", "pairs")
+    assert gone.code == 3
+    assert "there is no method 'pairs'" in gone.err
+    assert "Traceback" not in gone.err

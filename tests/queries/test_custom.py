@@ -78,6 +78,7 @@ def test_answers_on_relaxed_rows_are_the_multilinear_extension(seed: int) -> Non
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_hard_function_can_be_fitted() -> None:
     """XOR and a hard halfspace have no slope of their own; their tables have one."""
     xor = Custom("xor", ("age", "sex"), lambda row: row["age"][0] != row["sex"][0])

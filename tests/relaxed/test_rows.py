@@ -44,6 +44,7 @@ def fitted() -> tuple[int, list[list[float]]]:
     return len(probabilities.sharding.device_set), found
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_devices() -> None:
     devices = {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(

@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-import jsonschema
 import pytest
 import yaml
 from tests.release.made import made_release
@@ -31,6 +30,8 @@ ABOUT = About(
 
 
 def test_the_registry_entry_is_valid_and_says_what_the_release_says() -> None:
+    import jsonschema  # takes seconds to load
+
     release = made_release()
     entry = statement_of(release, ABOUT)["registry"]
     jsonschema.Draft7Validator(REGISTRY_SCHEMA, format_checker=jsonschema.FormatChecker()).validate(entry)

@@ -101,48 +101,32 @@ def paper(
     )
 
 
-@app.command()
-def peers(
-    data: DataDir,
-    out: OutDir = RESULTS,
-    figures: FiguresDir = None,
-    table: Tables = ADULT,
-    seeds: Seeds = 1,
-    first_seed: FirstSeed = 0,
-    seconds: Limit = 3600.0,
-    redo: Redo = None,
-    retry: Retry = False,
-    method: Methods = None,
-) -> None:
-    """Compare error, time and memory with AIM and MST, as ratios of one run."""
-    from dprap_bench.experiments import peers as peer_cells
+def _add_comparison(name: str, shows: str, seconds_per_cell: float) -> None:
+    """Add the command of a comparison, whose cells are those of the function `name` in `experiments`."""
 
-    cells = [cell for name in table for cell in peer_cells(name)]
-    _compare(
-        _repeated(cells, range(first_seed, first_seed + seeds), method), data, out, figures, seconds, redo, retry=retry
-    )
+    @app.command(name, help=shows)
+    def comparison(
+        data: DataDir,
+        out: OutDir = RESULTS,
+        figures: FiguresDir = None,
+        table: Tables = ADULT,
+        seeds: Seeds = 1,
+        first_seed: FirstSeed = 0,
+        seconds: Limit = seconds_per_cell,
+        redo: Redo = None,
+        retry: Retry = False,
+        method: Methods = None,
+    ) -> None:
+        from dprap_bench import experiments
+
+        cells = [cell for each in table for cell in getattr(experiments, name)(each)]
+        wanted = _repeated(cells, range(first_seed, first_seed + seeds), method)
+        _compare(wanted, data, out, figures, seconds, redo, retry=retry)
 
 
-@app.command()
-def quick(
-    data: DataDir,
-    out: OutDir = RESULTS,
-    figures: FiguresDir = None,
-    table: Tables = ADULT,
-    seeds: Seeds = 1,
-    first_seed: FirstSeed = 0,
-    seconds: Limit = 600.0,
-    redo: Redo = None,
-    retry: Retry = False,
-    method: Methods = None,
-) -> None:
-    """Run a subset of about two minutes, for every change."""
-    from dprap_bench.experiments import quick as quick_cells
-
-    cells = [cell for name in table for cell in quick_cells(name)]
-    _compare(
-        _repeated(cells, range(first_seed, first_seed + seeds), method), data, out, figures, seconds, redo, retry=retry
-    )
+_add_comparison("peers", "Compare error, time and memory with AIM and MST, as ratios of one run.", 3600.0)
+_add_comparison("quick", "Run a subset of about two minutes, for every change.", 600.0)
+_add_comparison("numbers", "Compare prefixes, ranges and halfspaces of ADULT with HDMM, AIM and Gaussian noise.", 600.0)
 
 
 @app.command()

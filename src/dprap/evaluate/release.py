@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dprap.address import is_address
 from dprap.evaluate.errors import Errors, evaluate
 from dprap.evaluate.tables import TableComparison, compare_with_release
 from dprap.evaluate.worst_cells import WorstCell, worst_cells
@@ -63,8 +62,9 @@ def evaluate_release(
     Args:
         release: The release.
         source: The private table as a count source.
-        table: The same table to be read by value: in memory, a file, a folder or a glob. Records in
-            a database or in Spark stay there, so that nothing is compared by value.
+        table: The same table to be read by value: in memory, a file, a folder or a glob. None
+            where the records cannot be read (`dprap.sources.open.is_elsewhere`); then nothing is
+            compared by value.
         targets: Columns that models predict; by default one that looks like a target.
         ignored: Columns outside the schema that the table has too, such as ids of persons.
 
@@ -80,12 +80,8 @@ def evaluate_release(
         "synthetic": evaluate(source, release.workload, codes),
     }
     worst = tuple(worst_cells(source, release.workload, codes, release.schema))
-    tables = compare_with_release(release, table, targets=targets, ignored=ignored) if _has_values(table) else None
+    tables = None if table is None else compare_with_release(release, table, targets=targets, ignored=ignored)
     return Evaluation(errors, worst, tables)
-
-
-def _has_values(table: Any) -> bool:
-    return table is not None and not is_address(table) and not type(table).__module__.startswith("pyspark.")
 
 
 def _by_value(tables: TableComparison | None) -> list[str]:

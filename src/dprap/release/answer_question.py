@@ -110,7 +110,10 @@ class Answered(ShownAsLines):
             found.append(
                 "the count comes from the fit; no measurement covers these columns code by code, so its error is not known"
             )
-        found.extend(f"{name}: the question cuts a bin; its records are taken as evenly spread" for name in self.cut)
+        found.extend(
+            f"{name}: the question cuts a bin; its records are interpolated, by its fine shape if known"
+            for name in self.cut
+        )
         return found
 
     def _same_in_table(self, bound_counts: float) -> str:

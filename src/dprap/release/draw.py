@@ -14,9 +14,11 @@ from dprap.errors import SettingsError
 from dprap.queries import Halfspace
 from dprap.relaxed import RelaxedDataset
 from dprap.relaxed.exchange import OwnerOf, Records, draw_jointly
+from dprap.relaxed.fit import StepCallback, unwatched
 from dprap.relaxed.rounding import independent_columns, share_out
 from dprap.schema import Schema
-from dprap.schema.constraints import DeterminedCodes
+from dprap.schema.code_constraints import DeterminedCodes, RelatedCodes
+from dprap.schema.relations import Relations
 from dprap.workload import Workload
 
 # A record that breaks a constraint is drawn again this often. Where hardly any draw is possible,
@@ -50,9 +52,10 @@ def draw_table(
     rows: int,
     seed: int,
     conditioned_on: Collection[str] = (),
+    watch: StepCallback = unwatched,
 ) -> Codes:
     """A whole table of the records that `draw_records` draws."""
-    chunks = draw_records(relaxed, schema, marginals, rows=rows, seed=seed, conditioned_on=conditioned_on)
+    chunks = draw_records(relaxed, schema, marginals, rows=rows, seed=seed, conditioned_on=conditioned_on, watch=watch)
     columns = zip(*(chunk.columns for chunk in chunks), strict=True)
     return Codes(relaxed.domain, tuple(np.concatenate(parts) for parts in columns))
 
@@ -71,6 +74,7 @@ def draw_records(
     rows: int,
     seed: int,
     conditioned_on: Collection[str] = (),
+    watch: StepCallback = unwatched,
 ) -> Iterator[Codes]:
     """Draw records that break no constraint, chunk by chunk.
 
@@ -85,6 +89,7 @@ def draw_records(
         rows: Number of records in all.
         seed: Seed of public randomness.
         conditioned_on: Columns that a condition has fixed; they are never set by another.
+        watch: Is told how much of the work is done.
 
     Yields:
         Chunks of records; together they are the table.
@@ -94,10 +99,10 @@ def draw_records(
 
     """
     if not schema.code_constraints:
-        chunks = draw_jointly(relaxed, marginals, rows, seed)
+        chunks = draw_jointly(relaxed, marginals, rows, seed, watch=watch)
     else:
         drawing = _Possible(relaxed, schema, conditioned_on)
-        chunks = draw_jointly(relaxed, marginals, rows, seed, amend=drawing.amend, broken=drawing.broken)
+        chunks = draw_jointly(relaxed, marginals, rows, seed, amend=drawing.amend, broken=drawing.broken, watch=watch)
     for records in chunks:
         yield Codes(relaxed.domain, tuple(records))
 
@@ -109,14 +114,18 @@ class _Possible:
         self._relaxed = relaxed
         self._domain = schema.domain
         self._constraints = schema.code_constraints
-        self._forbidden = [each.forbidden() for each in self._constraints]
+        self._relations = Relations(schema.columns, self._constraints)
         self._conditioned_on = conditioned_on
 
     def broken(self, records: Sequence[CodeColumn]) -> Bool[np.ndarray, " records"]:
         """Which records break a constraint."""
         found = np.zeros(len(records[0]), dtype=bool)
-        for constraint, forbidden in zip(self._constraints, self._forbidden, strict=True):
-            found |= forbidden[tuple(records[self._domain.position(name)] for name in constraint.columns)]
+        for constraint in self._constraints:
+            if not isinstance(constraint, RelatedCodes):  # these are looked at together
+                found |= constraint.broken(*(records[self._domain.position(name)] for name in constraint.columns))
+        if self._relations.rules:
+            held = {name: records[self._domain.position(name)] for name in self._relations.names}
+            found |= self._relations.impossible(held)
         return found
 
     def amend(self, records: Records, owner_of: OwnerOf, rng: np.random.Generator) -> tuple[Records, OwnerOf]:

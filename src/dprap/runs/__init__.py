@@ -1,6 +1,7 @@
 """A run from its options to its release: what every front end (command line, Python, studio) calls.
 
 options      everything a user may say about a run, declared once
+option_values  what one option may be: kinds, checks, and paths as job files keep them
 wording      messages in the words of Python
 plan         what follows from options and schema, before private data are touched
 discover     paid discovery of domains that nobody knows

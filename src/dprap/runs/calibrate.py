@@ -39,6 +39,7 @@ from dprap.release import Release
 from dprap.release.intervals.basis import Basis, Grounds
 from dprap.release.intervals.error_table import MOST_MODELLED, ErrorClass, ErrorTable, Kind, octaves, table_of_samples
 from dprap.runs.error_samples import Replicate, Wanted, sample_errors
+from dprap.runs.forecast import REPLICATES
 from dprap.runs.hold_out import held_out
 from dprap.runs.plan import Plan
 from dprap.sources import MemorySource
@@ -77,18 +78,18 @@ def calibrate(
         return None
     truth = _possible_truth(release, release.relaxed)
     rng = np.random.default_rng(0)
-    progress(Progress("intervals", 0, 2, "the run repeated on its own synthetic table"))
-    replicate, repeated = _repeat(plan, plan.workload, truth, 0)
+    progress(Progress("intervals", 0, REPLICATES, "the run repeated on its own synthetic table"))
+    replicate, repeated = _repeat(plan, plan.workload, truth, 0, _within(progress, 0))
     samples = [sample_errors(replicate, truth, _as_it_was, rng)]
-    progress(Progress("intervals", 1, 2, "repeated for a part of the workload"))
+    progress(Progress("intervals", 1, REPLICATES, "repeated for a part of the workload"))
     if not predictions:
         # Nothing that was modelled was ever tested: then of what is modelled nothing can be said.
         samples = [{name: found for name, found in samples[0].items() if not name.basis.modelled}]
     elif (part := held_out(plan.workload, rng)) is not None:
-        replicate, _ = _repeat(plan, part, truth, 1)
+        replicate, _ = _repeat(plan, part, truth, 1, _within(progress, 1))
         unseen = sample_errors(replicate, truth, _held_out(release), rng)
         samples.append({name: found for name, found in unseen.items() if not _hopeless(name)})
-    progress(Progress("intervals", 2, 2))
+    progress(Progress("intervals", REPLICATES, REPLICATES))
     return table_of_samples(samples, {Basis.MODEL: widening_by_octave(predictions, repeated)})
 
 
@@ -130,7 +131,19 @@ def _possible_truth(release: Release, relaxed: RelaxedDataset) -> Codes:
     return Codes.of(release.schema.domain, dict(zip(release.schema.domain.names, columns, strict=True)))
 
 
-def _repeat(plan: Plan, workload: Workload, truth: Codes, number: int) -> tuple[Replicate, Sequence[Prediction]]:
+def _within(progress: ProgressCallback, number: int) -> ProgressCallback:
+    """Progress of one repetition, told as progress of all."""
+
+    def told(each: Progress) -> None:
+        detail = f"repetition {number + 1}: {each.stage} {each.done} of {each.total}"
+        progress(Progress("intervals", number, REPLICATES, detail))
+
+    return told
+
+
+def _repeat(
+    plan: Plan, workload: Workload, truth: Codes, number: int, progress: ProgressCallback
+) -> tuple[Replicate, Sequence[Prediction]]:
     """Run the plan on a synthetic table, for a workload."""
     seed = _FIRST_SEED + number
     curator = Curator(
@@ -145,8 +158,7 @@ def _repeat(plan: Plan, workload: Workload, truth: Codes, number: int) -> tuple[
     before = Fraction(0) if plan.refinement is None else plan.refinement.rho
     curator.set_aside(curator.budget.rho * Fraction(plan.certificate_share) + before)
     curator.prepare(workload.families)
-    start: dict[str, Any] = {} if plan.public is None else {"public": plan.public}
-    result = plan.method.run(curator, workload, _thinned(plan.settings), seed=seed, progress=silent, **start)
+    result = plan.method.run(curator, workload, _thinned(plan.settings), seed=seed, progress=progress, **plan.known)
     measured = [item for item in result.measurements if isinstance(item, Measurement)]
     if plan.neighbors.rows_are_public:
         records = float(truth.rows)

@@ -71,8 +71,7 @@ def execute(
         plan = replace(plan, schema=refinement.schema, workload=with_points(workload, refinement.schema))
     progress(Progress("count", 0, 1, f"{len(plan.workload):,} marginals"))
     curator.prepare(plan.workload.families)
-    start = {} if plan.public is None else {"public": plan.public}
-    result = plan.method.run(curator, plan.workload, plan.settings, seed=plan.seed, progress=progress, **start)
+    result = plan.method.run(curator, plan.workload, plan.settings, seed=plan.seed, progress=progress, **plan.known)
     rows = _rows(curator, plan, result)
     curator.set_aside(0)
     certificate, codes = None, None
@@ -128,9 +127,14 @@ def _drawn(plan: Plan, result: MechanismResult, rows: int, progress: ProgressCal
     if result.relaxed is None or rows > MOST_ROWS_HELD:
         return None
     progress(Progress("table", 0, 1, f"{rows:,} rows"))
+    meanwhile = Paced(progress)
+
+    def watch(done: int, steps: int) -> None:
+        meanwhile(Progress("table", done, steps, f"{rows:,} rows"))
+
     try:
         marginals = matched_marginals(plan.workload, result.measurements)
-        return draw_table(result.relaxed, plan.schema, marginals, rows=rows, seed=plan.seed)
+        return draw_table(result.relaxed, plan.schema, marginals, rows=rows, seed=plan.seed, watch=watch)
     except SettingsError:
         # The constraints leave no record to draw. What was paid for is certified and returned;
         # `table` says why it fails.

@@ -22,7 +22,8 @@ from dprap.mechanisms.registry import Method, method_named
 from dprap.public import PublicTable, read_public
 from dprap.queries import Custom, Halfspace, Marginal, Range, as_family, from_cells
 from dprap.runs.loading import NamedCode
-from dprap.runs.options import RunOptions, is_of_kind
+from dprap.runs.option_values import is_of_kind
+from dprap.runs.options import RunOptions
 from dprap.runs.points import with_points
 from dprap.schema import Schema
 from dprap.workload import MAX_CELLS, Workload, all_kway, random_kway
@@ -70,6 +71,13 @@ class Plan:
     def max_cells(self) -> int:
         """Cells a marginal may have."""
         return max(self.workload.max_cells, MAX_CELLS)
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """What is publicly known besides the workload, as far as the method takes it."""
+        public = {} if self.public is None else {"public": self.public}
+        constraints = {"constraints": self.schema.code_constraints} if self.method.takes_constraints else {}
+        return {**public, **constraints}
 
     @cached_property
     def forecast(self) -> Forecast:

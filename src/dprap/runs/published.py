@@ -114,6 +114,7 @@ def evaluate_against(
     from dprap.evaluate import evaluate_release
     from dprap.report import evaluate_report
     from dprap.runs.carry_out import open_table
+    from dprap.sources.open import is_elsewhere
 
     made_with = release.privacy
     options = RunOptions(
@@ -123,11 +124,10 @@ def evaluate_against(
         **reading,
     )
     source = open_table(table, release.schema, options)
-    is_elsewhere = reading.get("engine") == "spark" or reading.get("database_table") is not None
     found = evaluate_release(
         release,
         source,
-        None if is_elsewhere else table,
+        None if is_elsewhere(table, options.engine) else table,
         targets=targets,
         ignored=() if options.person_column is None else (options.person_column,),
     )

@@ -64,9 +64,19 @@ def open_source(
     return MemorySource(encode(data, schema))
 
 
+def is_spark_frame(data: Any) -> bool:
+    """Whether this is a data frame of Spark, told without importing Spark."""
+    return type(data).__module__.startswith("pyspark.")
+
+
+def is_elsewhere(data: Any, engine: str | None = None) -> bool:
+    """Whether the records are in a database or in Spark, so that dprap counts them there and does not read their values."""
+    return engine not in (None, "memory", "files") or is_spark_frame(data) or is_address(data) or is_duckdb(data)
+
+
 def engine_for(data: Any, schema: Schema, memory_limit: int = MEMORY_LIMIT) -> Engine:
     """The engine that `open_source` chooses."""
-    if type(data).__module__.startswith("pyspark."):
+    if is_spark_frame(data):
         return "spark"
     if not isinstance(data, str | Path):
         return "memory"

@@ -14,6 +14,7 @@ from dprap.schema import Schema
 from dprap.sources.duckdb import is_duckdb, open_duckdb_table
 from dprap.sources.files import PassProgress, no_progress
 from dprap.sources.locate import find_files
+from dprap.sources.open import is_spark_frame
 from dprap.sources.read_files import hidden_partitions
 
 
@@ -34,7 +35,7 @@ def touched_in(
 
     """
     found = TouchedTable(schema)
-    if not found.is_worthwhile or is_address(data) or type(data).__module__.startswith("pyspark."):
+    if not found.is_worthwhile or is_address(data) or is_spark_frame(data):
         return None
     strict = strict_schema(schema)
     if not isinstance(data, str | Path):

@@ -17,7 +17,6 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Bool, UInt64
 
-from dprap.address import is_address
 from dprap.array_types import Counts
 from dprap.counting import CellCounts
 from dprap.domain import Domain
@@ -28,13 +27,13 @@ from dprap.encoding.tables import TableBatches
 from dprap.errors import DataError, SchemaError, SettingsError
 from dprap.queries.marginal import Marginal
 from dprap.schema import Schema
-from dprap.schema.arrays import Mask, Positions, nulls
+from dprap.schema.arrays import Mask, Positions, decoded, nulls
 from dprap.schema.discover import DiscoverColumn, grid_column, is_candidate
 from dprap.schema.values import Unplaced, is_text_type, plain
 from dprap.sources.digest import Digest, digest_of
-from dprap.sources.duckdb import is_duckdb
 from dprap.sources.files import PassProgress, no_progress
 from dprap.sources.locate import find_files
+from dprap.sources.open import is_elsewhere
 from dprap.sources.read_files import hidden_partitions
 from dprap.sources.recoding import Recoding
 
@@ -94,7 +93,8 @@ class Vocabulary:
 
     def _place(self, array: pa.Array) -> Positions:
         encoded = array.dictionary_encode()
-        distinct = np.array([self._number(value) for value in encoded.dictionary.to_pylist()], dtype=np.int64)
+        different = decoded(encoded.dictionary) if is_text_type(array.type) else encoded.dictionary.to_pylist()
+        distinct = np.array([self._number(value) for value in different], dtype=np.int64)
         if len(distinct) == 0:
             return np.full(len(array), Unplaced.MISSING, dtype=np.int64)
         positions = distinct[encoded.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)]
@@ -187,7 +187,7 @@ def open_discovery(
         SchemaError, DataError: The table does not fit what the schema declares.
 
     """
-    if engine not in (None, "memory", "files") or _is_elsewhere(data):
+    if is_elsewhere(data, engine):
         raise SettingsError(
             "domains are discovered in tables in memory and in files alone. Export the column, or declare its domain."
         )
@@ -198,12 +198,6 @@ def open_discovery(
         reader.add(batch, is_text=table.is_text)
         progress("check", share)
     return reader.finish(kept)
-
-
-def _is_elsewhere(data: Any) -> bool:
-    if type(data).__module__.startswith("pyspark."):
-        return True
-    return isinstance(data, str | Path) and (is_address(data) or is_duckdb(data))
 
 
 class _Reader:

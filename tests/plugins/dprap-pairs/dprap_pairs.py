@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dprap.accounting import Neighbors
+import numpy as np
+
+from dprap.accounting import Measurement, Neighbors
 from dprap.errors import SettingsError
 from dprap.mechanisms.outline import PlannedStep, measured_marginals, rho_of_records, total_of_records
 from dprap.mechanisms.protocol import Mechanism
@@ -11,9 +13,7 @@ from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.privacy import Curator
 from dprap.queries import Marginal
-from dprap.relaxed.jax.families import FamilyTarget, FamilyTargets, fit_families
-from dprap.relaxed.jax.projection import ProjectionSettings
-from dprap.relaxed.jax.start import initialise
+from dprap.relaxed import FitSettings, RelaxedDataset, Target, fit
 from dprap.workload import Workload
 
 # What buys the number of records where it is private.
@@ -46,6 +46,12 @@ def outline(
     return [*total_of_records(total, neighbors), pairs]
 
 
+def target_of(measured: Measurement, records: float) -> Target:
+    """Noisy shares, each weighted by its inverse variance."""
+    shares = (measured.counts / records).astype("float32")
+    return Target(measured.marginal, shares, np.full_like(shares, (records / measured.stddev_counts) ** 2))
+
+
 def run(
     curator: Curator, workload: Workload, settings: PairsSettings, *, seed: int, progress: ProgressCallback = silent
 ) -> MechanismResult:
@@ -54,10 +60,11 @@ def run(
     records = count_records(curator, RECORDS_SHARE)  # public n, or a noisy total that is paid for
     measured = curator.measure(pairs, curator.remaining)  # charged, then drawn, then stored
     progress(Progress("measure", len(pairs), len(pairs)))
-    start = initialise(workload.domain, settings.synthetic_rows, seed)
-    shares = [(m.counts / records.count).astype("float32") for m in measured]
-    targets = [FamilyTarget(pair, of_pair) for pair, of_pair in zip(pairs, shares, strict=True)]
-    fitted = fit_families(start, FamilyTargets(targets), ProjectionSettings())
+    targets = [target_of(m, records.count) for m in measured]
+    # Logits of random rows: what the pairs leave open stays near them.
+    start = np.random.default_rng(seed).normal(size=(workload.domain.onehot_size, settings.synthetic_rows))
+    how = FitSettings(prior=start.astype("float32"), kl_weight=1.0, steps=300, learning_rate=0.2, cool_down=0.5)
+    fitted = fit(RelaxedDataset.from_logits(workload.domain, start), targets, how)
     return MechanismResult(
         fitted.rows, None, (*records.measurements, *measured), records=records.count, steps=fitted.steps
     )

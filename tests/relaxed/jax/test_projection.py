@@ -54,6 +54,7 @@ def test_projection_reaches_answers_that_can_be_reached(normalisation: str) -> N
     assert float(np.square(errors).sum()) == pytest.approx(loss, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_projection_stops_at_its_floor_and_never_gets_worse() -> None:
     queries = PRODUCTS
     loss, steps, relaxed = fit(queries, relaxed_rows(3), FAST, floor=0.1)
@@ -68,6 +69,7 @@ def test_any_optax_optimizer_is_accepted() -> None:
     assert fit(PRODUCTS, relaxed_rows(3), settings)[0] < 0.02
 
 
+@pytest.mark.slow
 def test_growing_query_sets_are_compiled_few_times() -> None:
     truth, queries = relaxed_rows(3), all_queries()[6:70]
     settings = ProjectionSettings(max_steps=2, window=1)
@@ -103,6 +105,7 @@ def test_a_gradient_that_is_not_finite_is_met_with_smaller_steps(monkeypatch: py
     assert result.misfit < 1e-2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("normalisation", ["sparsemax", "softmax"])
 def test_projection_on_whole_families(normalisation: str) -> None:
     families = [*FAMILIES[2:6], FAMILIES[8], Custom("c low", ("c",), lambda row: row["c"][0] + row["c"][1])]

@@ -17,14 +17,14 @@ import numpy as np
 
 from dprap.accounting import Neighbors
 from dprap.errors import SettingsError
-from dprap.mechanisms.outline import PlannedStep, rho_of_records, total_of_records
+from dprap.mechanisms.outline import PlannedStep
 from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.privacy import Curator
 from dprap.queries import Marginal, Query
 from dprap.workload import Workload
-from dprap_bench.mechanisms.oracle import Oracle
+from dprap_bench.mechanisms.game import oracle_for, outline_of_game
 from dprap_bench.mechanisms.signed_selection import SignedQuery, as_relaxed, select_signed
 
 
@@ -51,13 +51,8 @@ def outline(
     rows: int | None,  # noqa: ARG001 - every method has the same signature; this one does not depend on it
 ) -> list[PlannedStep]:
     """Every round but the first chooses queries; nothing is measured."""
-    records_rho = rho_of_records(budget_rho, settings.records_share, neighbors)
-    label = f"choose {(settings.rounds - 1) * settings.samples:,} signed queries in {settings.rounds - 1:,} rounds"
-    evaluate = float(settings.rounds * workload.queries)
-    return [
-        *total_of_records(records_rho, neighbors),
-        PlannedStep(label, budget_rho - records_rho, None, 0, evaluate),
-    ]
+    choices = f"choose {(settings.rounds - 1) * settings.samples:,} signed queries in {settings.rounds - 1:,} rounds"
+    return outline_of_game(choices, workload, settings, budget_rho=budget_rho, neighbors=neighbors)
 
 
 def run(
@@ -87,9 +82,7 @@ def run(
                 k=settings.samples,
                 rho=budget * Fraction(done**2, squares),
             )
-        oracle = Oracle.of(
-            workload.domain, [(pick.query, float(pick.sign)) for pick in picks], seconds=settings.oracle_seconds
-        )
+        oracle = oracle_for(workload, picks, settings)
         # A bonus far below one reward breaks ties between equally good records at random.
         played.append(oracle.best(rng.random(workload.domain.onehot_size) * 1e-3))
         progress(Progress("round", done + 1, settings.rounds))

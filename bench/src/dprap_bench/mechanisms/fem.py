@@ -18,13 +18,13 @@ import numpy as np
 
 from dprap.accounting import Neighbors
 from dprap.errors import SettingsError
-from dprap.mechanisms.outline import PlannedStep, rho_of_records, total_of_records
+from dprap.mechanisms.outline import PlannedStep
 from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.privacy import Curator
 from dprap.workload import Workload
-from dprap_bench.mechanisms.oracle import Oracle
+from dprap_bench.mechanisms.game import oracle_for, outline_of_game
 from dprap_bench.mechanisms.signed_selection import SignedQuery, as_relaxed, select_signed
 
 
@@ -64,13 +64,8 @@ def outline(
     rows: int | None,  # noqa: ARG001 - every method has the same signature; this one does not depend on it
 ) -> list[PlannedStep]:
     """Rounds of choosing one query; nothing is measured."""
-    records_rho = rho_of_records(budget_rho, settings.records_share, neighbors)
-    label = f"choose {settings.rounds:,} of {2 * workload.queries:,} signed queries, one a round"
-    evaluate = float(settings.rounds * workload.queries)
-    return [
-        *total_of_records(records_rho, neighbors),
-        PlannedStep(label, budget_rho - records_rho, None, 0, evaluate),
-    ]
+    choices = f"choose {settings.rounds:,} of {2 * workload.queries:,} signed queries, one a round"
+    return outline_of_game(choices, workload, settings, budget_rho=budget_rho, neighbors=neighbors)
 
 
 def run(
@@ -89,9 +84,7 @@ def run(
     kept: list[np.ndarray] = []
     met: list[SignedQuery] = []
     for done in range(settings.rounds):
-        oracle = Oracle.of(
-            workload.domain, [(pick.query, float(pick.sign)) for pick in met], seconds=settings.oracle_seconds
-        )
+        oracle = oracle_for(workload, met, settings)
         bonuses = rng.exponential(settings.noise_scale, (settings.samples, workload.domain.onehot_size))
         played = np.array([oracle.best(bonus) for bonus in bonuses])
         if done >= settings.burn_in * settings.rounds or done == settings.rounds - 1:
