@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
+import yaml
 
 from dprap.datasets import example
 from dprap.encoding import check, decode, draft_schema, encode
@@ -145,7 +146,7 @@ def test_constraints_are_suggested_as_comments(tmp_path: Path) -> None:
     )
     drafted = draft(table)
     assert any(line.startswith("- {type: determines, from: school, to: years") for line in drafted.suggestions)
-    assert "first <= last in every record that has both" in drafted.suggestions
+    assert "- {type: order, smaller: first, larger: last}" in drafted.suggestions
     drafted.save(tmp_path / "schema.yaml")
     assert "# - {type: determines" in (tmp_path / "schema.yaml").read_text()
     assert Schema.load(tmp_path / "schema.yaml").constraints == ()
@@ -156,3 +157,39 @@ def test_nothing_to_draft_from() -> None:
         draft_schema(pa.table({"x": pa.array([], pa.int64())}))
     with pytest.raises(SchemaError, match="no column"):
         draft_schema(pa.table({"x": pa.nulls(3)}))
+
+
+def test_suggested_constraints_can_be_declared_as_they_stand() -> None:
+    rng = np.random.default_rng(0)
+    rows = 3000
+    fare = rng.gamma(2, 9, rows).round(2)
+    tip = np.where(rng.random(rows) < 0.4, 0, (fare * 0.2).round(2))
+    came = np.datetime64("2020-01-01") + rng.integers(0, 500, rows).astype("m8[D]")
+    ward, sex = rng.choice(["A", "B", "C", "D"], rows), rng.choice(["f", "m"], rows)
+    table = pa.table(
+        {
+            "fare": fare,
+            "tip": tip,
+            "total": (fare + tip).round(2),
+            "came": came,
+            "left": came + rng.geometric(0.2, rows).astype("m8[D]"),
+            "ward": ward,
+            "site": np.array(["N", "N", "S", "W"])[np.searchsorted(["A", "B", "C", "D"], ward)],
+            "sex": sex,
+            "pregnant": np.where(sex == "m", "no", rng.choice(["no", "yes"], rows)),
+        }
+    )
+    drafted = draft(table)
+    constraints = yaml.safe_load("\n".join(drafted.suggestions))
+    assert {each["type"] for each in constraints} == {"sum", "order", "determines", "forbid"}
+    assert {"type": "sum", "parts": ["fare", "tip"], "total": "total"} in constraints
+    assert {"type": "order", "smaller": "came", "larger": "left"} in constraints
+    declared = Schema.of({**drafted.schema.as_mapping(), "constraints": constraints})
+    assert check(reviewed(declared), table).is_ready
+    assert not check(reviewed(declared), table.set_column(2, "total", [fare + 2 * tip + 1])).is_ready
+
+
+def test_a_name_that_stands_twice_is_named() -> None:
+    table = pa.Table.from_arrays([pa.array([1, 2]), pa.array([3, 4])], names=["value", "value"])
+    with pytest.raises(SchemaError, match="more than one column called 'value'"):
+        draft(table)

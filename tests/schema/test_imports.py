@@ -44,8 +44,10 @@ def test_frictionless(tmp_path: Path) -> None:
             "constraints": {"minimum": "2020-01-01", "maximum": "2020-12-31"},
         },
     ]
-    package = {"resources": [{"schema": {"fields": fields, "missingValues": ["", "NA"]}}]}
+    keyed = [{"name": "case", "type": "integer"}, *fields]
+    package = {"resources": [{"schema": {"fields": keyed, "missingValues": ["", "NA"], "primaryKey": "case"}}]}
     schema = import_schema(saved(tmp_path, package))
+    assert schema.ignore_columns == ("case",)
     assert [column.type for column in schema.columns.values()] == ["integer", "number", "categorical", "date"]
     assert schema.columns["pay"].place("1.234,5") >= 0
     assert schema.columns["pay"].null_values == ("", "NA")
@@ -66,15 +68,18 @@ class Person(pydantic.BaseModel):
     kind: Kind
     pay: Annotated[float, pydantic.Field(ge=0, le=1e5)] | None = None
     smoker: bool
+    mail: Annotated[str, pydantic.Field(json_schema_extra={"format": "email"})]
 
 
 def test_pydantic_and_json_schema(tmp_path: Path) -> None:
     for source in (Person, saved(tmp_path, Person.model_json_schema())):
         schema = import_schema(source)
-        assert schema.domain.size("age") == 40  # 0 to 119, in bins
+        assert schema.domain.size("age") == 120  # 0 to 119, one code each
         assert schema.columns["age"].last_value == 119  # type: ignore[union-attr]
         assert schema.columns["kind"].label_texts == {"a": 0, "b": 1}  # type: ignore[union-attr]
         assert schema.columns["pay"].nullable
+        assert schema.columns["pay"].is_fine  # type: ignore[union-attr]
+        assert schema.ignore_columns == ("mail",)
         assert schema.columns["smoker"].type == "boolean"
 
 
@@ -109,9 +114,12 @@ columns:
   age: {dtype: int64, nullable: false, checks: {greater_than_or_equal_to: 0, less_than: 100}}
   sex: {dtype: str, nullable: true, checks: {isin: [F, M]}}
   pay: {dtype: float64, nullable: false, checks: [{min_value: 0, max_value: 10, options: {check_name: in_range}}]}
+  id: {dtype: int64, unique: true}
 """
     schema = import_schema(saved(tmp_path, text, "pandera.yaml"))
-    assert schema.domain.sizes == (100, 3, 40)
+    assert schema.domain.sizes[:2] == (100, 3)
+    assert schema.columns["pay"].is_fine  # a run finds its intervals  # type: ignore[union-attr]
+    assert schema.ignore_columns == ("id",)
     check = SimpleNamespace(name="isin", statistics={"allowed_values": ["x", "y"]})
     column = SimpleNamespace(dtype="object", checks=[check], nullable=False, description=None)
     shaped = type("DataFrameSchema", (), {"__module__": "pandera.api", "columns": {"kind": column}})()
@@ -155,11 +163,11 @@ def test_value_labels(tmp_path: Path) -> None:
 
 
 def test_code_book(tmp_path: Path) -> None:
-    text = "Variable;Value;Label;Missing;Min;Max;Type\nsex;1;male;;;;\n;2;female;;;;\n;9;refused;x;;;\nage;;years;;0;99;integer\n"
+    text = "Variable;Value;Label;Missing;Min;Max;Type\nsex;1;male;;;;\n;2;female;;;;\n;9;refused;x;;;\nage;;years;98, 99;0;97;integer\n"
     schema = import_schema(saved(tmp_path, text, "codes.csv"))
     assert schema.as_mapping()["columns"]["sex"]["values"] == [1, 2]
     assert schema.columns["sex"].null_values == ("9",)
-    assert schema.domain.size("age") == 100
+    assert schema.columns["age"].null_values == ("98", "99")
     with pytest.raises(SchemaError, match="no code book"):
         import_known(saved(tmp_path, "a,b\n1,2\n", "other.csv"))
 

@@ -46,12 +46,16 @@ def draft(
     schema = drafted.schema
     for name in schema.ignore_columns:
         note(f"left out   {name}: {schema.draft_notes[name].reason}")
+    asked: dict[str, list[str]] = {}
     for name, kept in schema.draft_notes.items():
         if kept.question:
-            note(f"question   {name}: {kept.question}")
+            asked.setdefault(kept.question, []).append(name)
+    for question, names in asked.items():
+        more = f" and {len(names) - 3} more columns" if len(names) > 3 else ""
+        note(f"question   {', '.join(names[:3])}{more}: {question}")
     if drafted.suggestions:
         note(
-            f"{len(drafted.suggestions)} constraints hold in the data; they stand as comments at the end of the draft."
+            f"Constraints that hold in the data stand as comments at the end of the draft ({len(drafted.suggestions)})."
         )
     note(
         f"{output}: a draft of {len(schema.columns)} columns. What it says comes from private data, and is for the steward's eyes "

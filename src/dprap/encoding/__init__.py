@@ -16,10 +16,14 @@ write         synthetic tables to files
 check         all that stands between a table and a release, in one list
 touched       how many values each policy would change, and why
 recognise     what texts look like
+recognise_names  what columns of texts are about: persons, identifiers, orders
 draft         a first schema from data, refused until a person has reviewed it
 draft_profile      one pass over a table for a draft
 draft_columns      what a draft proposes for one column
-draft_bounds         bounds that look public
+draft_proposal     the nouns of a draft
+draft_numbers      numbers: bounds, decimals, codes of missing values
+draft_times        dates, times and durations
+draft_bounds       bounds that look public
 draft_constraints  constraints that hold in the data, as suggestions
 """
 

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Bool
 
 from dprap.array_types import CodeColumn
 from dprap.encoding.codes import Codes
 from dprap.errors import SchemaError
 from dprap.schema import Column, Schema
+from dprap.schema.code_constraints import Broken
 from dprap.schema.columns.binned import BinnedColumn
-from dprap.schema.constraints import OrderedCodes
+from dprap.schema.relations import Relations
 
-# Values that break an order are drawn again this often.
+# Values that break an order or a sum are drawn again this often.
 _REDRAWS = 16
 
 
@@ -35,50 +35,63 @@ def decode_chunks(chunks: Iterable[Codes], schema: Schema, *, seed: int | Sequen
     # each column has its own stream: dropping one leaves the others as they were
     streams = [np.random.default_rng([*np.atleast_1d(seed), position]) for position in range(len(schema.columns))]
     redraws = np.random.default_rng([*np.atleast_1d(seed), 1 << 20])
+    relations = Relations(schema.columns, schema.code_constraints)
     for codes in chunks:
         if codes.domain != schema.domain:
             raise SchemaError("the codes are of another schema. Decode with the schema that encoded them.")
         columns = zip(schema.columns.items(), codes.columns, streams, strict=True)
         arrays = {name: decode_column(column, part, rng) for (name, column), part, rng in columns}
-        for constraint in schema.code_constraints:
-            if isinstance(constraint, OrderedCodes):
-                _put_in_order(arrays, constraint, codes, schema, redraws)
+        if relations.rules:
+            _relate(arrays, relations, codes, schema, redraws)
         yield pa.table(arrays)
 
 
-def _put_in_order(
-    arrays: dict[str, pa.Array], constraint: OrderedCodes, codes: Codes, schema: Schema, rng: np.random.Generator
+def _relate(
+    arrays: dict[str, pa.Array], relations: Relations, codes: Codes, schema: Schema, rng: np.random.Generator
 ) -> None:
-    """Draw values again, inside their bins, that break an order: the draw is then given that the order holds."""
-    smaller, larger = constraint.columns
-    for attempt in range(_REDRAWS + 1):
-        wrong = np.flatnonzero(_above(arrays, constraint, schema))
-        least, largest = constraint.least[codes.column(smaller)[wrong]], constraint.largest[codes.column(larger)[wrong]]
-        wrong = wrong[least <= largest]
+    """Draw values again, inside their bins, that break an order or a sum: the draw is then given that all of them hold.
+
+    Where hardly any draw is possible, as for sums, the values drawn last are moved to the nearest ones that are.
+    """
+    columns = {name: _ordered(schema, name) for name in relations.names}
+    held = {name: codes.column(name) for name in relations.names}
+    missing = relations.missing(held)
+    values = {name: column.in_units(arrays[name]).astype(np.float64) for name, column in columns.items()}
+    wrong = np.flatnonzero(relations.violated(values, missing))
+    changed = wrong
+    for _ in range(_REDRAWS):
         if not wrong.size:
-            return
-        for name, last in ((smaller, False), (larger, True)):
-            column = schema.columns[name]
-            assert isinstance(column, BinnedColumn)  # noqa: S101 - only these have an order
-            here = codes.column(name)[wrong]
-            if attempt < _REDRAWS:
-                drawn = decode_column(column, here, rng)
-            else:  # hardly any draw is in order: the ends of both bins are
-                drawn = column.draw_end(here.astype(np.int64), last=last)
+            break
+        for name, column in columns.items():
+            drawn = decode_column(column, held[name][wrong], rng)  # type: ignore[arg-type]
+            values[name][wrong] = column.in_units(drawn)
+        again = relations.violated({name: each[wrong] for name, each in values.items()}, _part(missing, wrong))
+        wrong = wrong[again]
+    for start in ("drawn", "middle"):
+        if wrong.size:
+            here = {name: each[wrong] for name, each in held.items()}
+            wanted = {name: each[wrong] for name, each in values.items()} if start == "drawn" else None
+            settled, is_found = relations.settled(here, wanted)
+            for name in columns:
+                values[name][wrong[is_found]] = settled[name][is_found]
+            wrong = wrong[~is_found]
+    for name, column in columns.items():
+        moved = changed[~missing[name][changed]]
+        if moved.size:
             chosen = np.arange(len(arrays[name]))
-            chosen[wrong] = len(arrays[name]) + np.arange(len(wrong))
-            arrays[name] = pa.concat_arrays([arrays[name], drawn]).take(pa.array(chosen))
+            chosen[moved] = len(arrays[name]) + np.arange(len(moved))
+            fresh = column.as_drawn(values[name][moved])
+            arrays[name] = pa.concat_arrays([arrays[name], fresh.cast(arrays[name].type)]).take(pa.array(chosen))
 
 
-def _above(arrays: dict[str, pa.Array], constraint: OrderedCodes, schema: Schema) -> Bool[np.ndarray, " records"]:
-    """Which records break an order; those with a missing value break nothing."""
-    values, missing = [], np.zeros(len(next(iter(arrays.values()))), dtype=bool)
-    for name in constraint.columns:
-        column = schema.columns[name]
-        assert isinstance(column, BinnedColumn)  # noqa: S101 - only these have an order
-        values.append(column.in_units(arrays[name]))
-        missing |= np.asarray(arrays[name].is_null().to_numpy(zero_copy_only=False), dtype=bool)
-    return np.asarray((values[0] > values[1]) & ~missing)
+def _part(missing: dict[str, Broken], at: np.ndarray) -> dict[str, Broken]:
+    return {name: each[at] for name, each in missing.items()}
+
+
+def _ordered(schema: Schema, name: str) -> BinnedColumn:
+    column = schema.columns[name]
+    assert isinstance(column, BinnedColumn)  # noqa: S101 - only these have an order
+    return column
 
 
 def decode_column(column: Column, codes: CodeColumn, rng: np.random.Generator) -> pa.Array:

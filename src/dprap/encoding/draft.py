@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from dprap.encoding.csv_dialect import recognise_csv
-from dprap.encoding.draft_columns import Hints, Proposal, propose
+from dprap.encoding.draft_columns import propose
 from dprap.encoding.draft_constraints import suggest_constraints
 from dprap.encoding.draft_profile import Profile, profile_table
+from dprap.encoding.draft_proposal import Hints, Proposal
 from dprap.encoding.tables import TableBatches, csv_form, is_text_file, open_csv, open_table, require_file
 from dprap.encoding.touched import Touched, touched_by
 from dprap.errors import DataError, SchemaError
@@ -70,9 +74,24 @@ def draft(
     csv: Mapping[str, Any] | None = None,
 ) -> Draft:
     """`draft_schema` with suggestions of constraints."""
+    try:
+        return _drafted(table, known=known, csv=csv)
+    except (pa.ArrowException, OverflowError, UnicodeError):
+        # a message of Arrow may quote a value
+        raise DataError(
+            "the table has values that a draft cannot describe, such as times beyond the year 9999, texts that are not UTF-8, or "
+            "a type that few programs know. Leave such columns out, or write the schema by hand."
+        ) from None
+
+
+def _drafted(
+    table: Any, *, known: Mapping[str, Mapping[str, Any] | None] | None, csv: Mapping[str, Any] | None
+) -> Draft:
     source, form = _open(table, csv)
-    if len(set(source.names)) != len(source.names):
-        raise SchemaError("the table has a column name more than once. Rename or drop one.")
+    twice = sorted(name for name, times in Counter(source.names).items() if times > 1)
+    if twice:
+        names = ", ".join(repr(name) if name else "an empty name" for name in twice)
+        raise SchemaError(f"the header has more than one column called {names}. Rename all but one, or take them out.")
     profile = profile_table(source)
     if profile.rows == 0:
         raise DataError("the table has no records. A schema cannot be drafted from it.")
@@ -109,7 +128,7 @@ def _proposals(source: TableBatches, profile: Profile, form: Csv | None) -> dict
         rows = profile.rows if is_exact else profile.sample.num_rows
         return propose(name, column.kind, seen, has_null=column.nulls > 0, rows=rows, hints=hints)
 
-    hints = Hints(decimal_comma=form is not None and form.delimiter == ";")
+    hints = Hints(decimal_comma=form is not None and form.delimiter == ";", typed_texts=source.is_typed)
     found = {name: of(name, hints) for name in source.names}
     sure = [
         str(each.settings["format"])
@@ -119,7 +138,8 @@ def _proposals(source: TableBatches, profile: Profile, form: Csv | None) -> dict
     orders = {text.startswith("%d") for text in sure if text.startswith(("%d/", "%d-", "%d.", "%m/", "%m-"))}
     commas = any((each.settings or {}).get("format", None) and "decimal" in (each.settings or {})["format"]
                  for each in found.values() if not _is_dated(each) and each.question is None)  # fmt: skip
-    better = Hints(decimal_comma=hints.decimal_comma or commas, day_first=orders.pop() if len(orders) == 1 else None)
+    day_first = orders.pop() if len(orders) == 1 else None
+    better = replace(hints, decimal_comma=hints.decimal_comma or commas, day_first=day_first)
     if better != hints:
         found |= {name: of(name, better) for name, each in found.items() if each.question is not None}
     return found

@@ -1,6 +1,7 @@
 """Bounds for drafted columns of numbers: they look public, and are never a value of one person.
 
-A bound lies on a grid of round numbers, so that it tells no more than which round numbers the data lie between. A
+A bound lies on a grid of round numbers, so that it tells no more than which round numbers the data lie between. Only in
+columns of few different values, which are drafted like categories, an end that many records share stays as it is. A
 column of numbers needs no bins: a run finds its intervals, spikes and tails with noisy counts.
 """
 
@@ -16,6 +17,9 @@ from jaxtyping import Float64, Int64
 _SINGLE_VALUES = 100
 
 _STEPS = (1.0, 2.0, 5.0, 10.0)
+
+# A bound that few records reach lies on a grid of at least so many steps, so that it is not their value.
+_ROUND_STEPS = 5
 
 Values = Float64[np.ndarray, " values"]
 Counts = Int64[np.ndarray, " values"]
@@ -43,12 +47,15 @@ def numeric_bounds(values: Values, counts: Counts, *, decimals: int, min_count: 
 
 
 def _round_bounds(low: float, high: float, step: float) -> tuple[float, float]:
-    """Numbers of two digits around the values; zero where the values reach near it from above."""
-    unit = max(step, 10.0 ** (math.floor(math.log10(max(abs(low), abs(high), step))) - 1))
-    below = math.floor(low / unit) * unit
+    """Round numbers around the values; zero where the values reach near it from above.
+
+    The grid has a tenth of the range, rounded up to 1, 2 or 5 times a power of ten.
+    """
+    unit = max(step, _nice((high - low) / 10))
+    below = math.floor(low / unit + 1e-9) * unit
     if 0 < below < 0.2 * high:
         below = 0.0
-    return below, (math.floor(high / unit) + 1) * unit
+    return below, math.ceil(high / unit - 1e-9) * unit
 
 
 def _nice(width: float) -> float:
@@ -60,15 +67,13 @@ def _nice(width: float) -> float:
 
 
 def _single_bounds(values: Values, counts: Counts, step: float, min_count: int) -> tuple[float, float]:
-    """Bounds that many records have, else round ones beyond them."""
+    """Bounds that many records have, as the categories of a draft are values of many; else round ones beyond them."""
     low, high = float(values[0]), float(values[-1])
-    unit = max(step, _nice((high - low) / 10))
-    # up to a dozen values are a scale; the ends of a longer range are rounded, as those of one that few records reach
-    is_scale = round((high - low) / step) <= 12
-    if counts[0] < min_count or not is_scale:
+    unit = max(_ROUND_STEPS * step, _nice((high - low) / 10))
+    if counts[0] < min_count:
         below = math.floor(low / unit + 1e-9) * unit
         low = below if below >= 0 or low < 0 else 0.0
-    if counts[-1] < min_count or not is_scale:
+    if counts[-1] < min_count:
         high = math.ceil(high / unit - 1e-9) * unit
     return low, high
 

@@ -6,6 +6,7 @@ records have are not written.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import combinations
 
 import numpy as np
@@ -13,20 +14,29 @@ import pyarrow as pa
 import yaml
 
 from dprap.encoding.column_codes import positions_of
-from dprap.encoding.draft_columns import MIN_COUNT
-from dprap.schema import Schema
+from dprap.encoding.draft_proposal import MIN_COUNT
+from dprap.errors import SchemaError
+from dprap.schema import Column, Schema
 from dprap.schema.columns.binned import BinnedColumn
+from dprap.schema.values import is_text_type
 
 _MAX_CODES = 60
 _MAX_COLUMNS = 40
 _MAX_SUGGESTIONS = 20
 # A combination that chance would give this often, and that never occurs, may be impossible.
 _EXPECTED = 100
+# In fewer records orders and sums may hold by chance.
+_LEAST_RECORDS = 1000
+# Sums are looked for among so many columns, of more than so many different values; most fail in the first few records.
+_MAX_SUMMED = 15
+_LEAST_DISTINCT = 2
+_FIRST_LOOK = 200
 
 
 def suggest_constraints(schema: Schema, sample: pa.Table, *, is_text: bool) -> tuple[str, ...]:
     """Suggestions as lines of YAML, without the mark of a comment."""
-    few = [name for name, column in schema.columns.items() if 1 < column.size <= _MAX_CODES][:_MAX_COLUMNS]
+    few = [name for name, column in schema.columns.items() if 1 < column.size <= _MAX_CODES and _is_writable(column)]
+    few = few[:_MAX_COLUMNS]
     codes = {name: _codes(schema, sample, name, is_text=is_text) for name in few}
     found: list[str] = []
     for one, other in combinations(few, 2):
@@ -35,7 +45,9 @@ def suggest_constraints(schema: Schema, sample: pa.Table, *, is_text: bool) -> t
         seen = table[:-1, :-1]
         found += _determines(schema, one, other, seen) + _determines(schema, other, one, seen.T)
         found += _forbids(schema, one, other, seen)
-    found += _orders(schema, sample, is_text=is_text)
+    ordered = [name for name, column in schema.columns.items() if isinstance(column, BinnedColumn)][:_MAX_COLUMNS]
+    values = {name: _units(schema, sample, name, is_text=is_text) for name in ordered}
+    found = _sums(schema, values) + _orders(schema, values) + found
     return tuple(found[:_MAX_SUGGESTIONS])
 
 
@@ -46,8 +58,9 @@ def _codes(schema: Schema, sample: pa.Table, name: str, *, is_text: bool) -> np.
 
 
 def _positions(schema: Schema, sample: pa.Table, name: str, *, is_text: bool) -> np.ndarray:
-    null_texts = schema.null_texts(name) if is_text else None
-    parts = [positions_of(name, schema.columns[name], chunk, null_texts) for chunk in sample.column(name).chunks]
+    column, chunks = schema.columns[name], sample.column(name).chunks
+    null_texts = schema.null_texts(name) if is_text or is_text_type(sample.column(name).type) else None
+    parts = [positions_of(name, column, chunk, null_texts) for chunk in chunks]
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
 
@@ -75,17 +88,15 @@ def _forbids(schema: Schema, one: str, other: str, seen: np.ndarray) -> list[str
     return lines
 
 
-def _orders(schema: Schema, sample: pa.Table, *, is_text: bool) -> list[str]:
-    """Pairs of dates or numbers in the same bins of which one is never after the other."""
+def _orders(schema: Schema, values: Mapping[str, np.ndarray]) -> list[str]:
+    """Pairs of dates or numbers of which one is never after the other."""
     lines = []
-    ordered = [name for name, column in schema.columns.items() if isinstance(column, BinnedColumn)][:_MAX_COLUMNS]
-    values = {name: _units(schema, sample, name, is_text=is_text) for name in ordered}
-    for one, other in combinations(ordered, 2):
+    for one, other in combinations(values, 2):
         if schema.columns[one].type != schema.columns[other].type:
             continue
         a, b = values[one], values[other]
         both = np.isfinite(a) & np.isfinite(b)
-        if both.sum() < 1000:
+        if both.sum() < _LEAST_RECORDS:
             continue
         a, b = a[both], b[both]
         # ranges that hardly meet say nothing
@@ -93,16 +104,52 @@ def _orders(schema: Schema, sample: pa.Table, *, is_text: bool) -> list[str]:
             continue
         for low, high, x, y in ((one, other, a, b), (other, one, b, a)):
             if (x <= y).all() and (x < y).any():
-                lines.append(f"{_quoted(low)} <= {_quoted(high)} in every record that has both")
+                lines.append(f"- {{type: order, smaller: {_quoted(low)}, larger: {_quoted(high)}}}")
     return lines
+
+
+def _sums(schema: Schema, values: Mapping[str, np.ndarray]) -> list[str]:
+    """Two or three columns of numbers that always add up to another one."""
+    numbers = [name for name in values if schema.columns[name].type in ("integer", "number")]
+    numbers = [name for name in numbers if np.unique(values[name][np.isfinite(values[name])]).size > _LEAST_DISTINCT]
+    table = np.stack([values[name] for name in numbers[:_MAX_SUMMED]]) if numbers else np.zeros((0, 0))
+    table = table[:, np.isfinite(table).all(axis=0)]
+    if table.shape[1] < _LEAST_RECORDS:
+        return []
+    few = table[:, :_FIRST_LOOK]
+    lines = []
+    for size in (2, 3):
+        for parts in combinations(range(len(table)), size):
+            together = few[list(parts)].sum(axis=0)
+            for total in set(range(len(table))) - set(parts):
+                if _alike(together, few[total]) and _alike(table[list(parts)].sum(axis=0), table[total]):
+                    named = ", ".join(_quoted(numbers[part]) for part in parts)
+                    lines.append(f"- {{type: sum, parts: [{named}], total: {_quoted(numbers[total])}}}")
+    return [line for line in lines if _is_accepted(schema, line)]
+
+
+def _alike(one: np.ndarray, other: np.ndarray) -> bool:
+    return bool((np.abs(one - other) <= 1e-9 * (1 + np.abs(other))).all())
+
+
+def _is_accepted(schema: Schema, line: str) -> bool:
+    """Whether the schema could declare a suggestion: a sum needs parts and total in the same steps."""
+    try:
+        Schema.of({**schema.as_mapping(), "constraints": yaml.safe_load(line)})
+    except SchemaError:
+        return False
+    return True
 
 
 def _units(schema: Schema, sample: pa.Table, name: str, *, is_text: bool) -> np.ndarray:
     column = schema.columns[name]
     assert isinstance(column, BinnedColumn)  # noqa: S101 - callers choose them
     parts = []
-    for chunk in sample.column(name).chunks:
-        if is_text or pa.types.is_string(chunk.type):
+    array = sample.column(name)
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(array.type.value_type)
+    for chunk in array.chunks:
+        if is_text or is_text_type(chunk.type):
             values, readable = column.parse(chunk.cast(pa.string()))
             parts.append(np.where(readable, values.astype(np.float64), np.nan))
         else:
@@ -118,10 +165,13 @@ def _value(schema: Schema, name: str, code: int) -> object:
         return None
     if not isinstance(column, BinnedColumn):
         return code == 1 if column.type == "boolean" else column.label(code)
-    if column.type != "integer":
-        return {"bin": column.label(code)}
     first, _, last = column.label(code).partition("..")
     return {"min": int(first), "max": int(last)} if last else int(first)
+
+
+def _is_writable(column: Column) -> bool:
+    """Whether a constraint can name single codes of a column: not bins of numbers and dates, but whole numbers."""
+    return not isinstance(column, BinnedColumn) or column.type == "integer"
 
 
 def _quoted(text: str) -> str:

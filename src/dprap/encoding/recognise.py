@@ -1,4 +1,4 @@
-"""What texts look like: formats of numbers and dates, clocks, markers of missing values, and things that name a person.
+"""What texts look like: formats of numbers and dates, clocks, markers of missing values, booleans.
 
 For drafts and for the causes that a check gives, both for the steward's eyes alone. Nothing here reads records for a
 release: what is recognised must be declared in the schema first.
@@ -7,17 +7,18 @@ release: what is recognised must be declared in the schema first.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from dprap.schema.number_format import BLANKS, NumberFormat
+from dprap.schema.number_format import BLANKS, ClockUnit, NumberFormat
 from dprap.schema.texts import read_by_format, read_day, read_moment, read_number
 
 NULL_MARKERS = frozenset(
     ("", "?", "-", "--", ".", "..", "na", "n/a", "#n/a", "#na", "nan", "null", "none", "nil", "missing", "(missing)", "<na>", "k.a.", "s/o",
-     "not available", "not applicable", "n.d.", "nd", "nr", "#null!", "#value!", "\\n")
+     "not available", "not applicable", "n.d.", "nd", "nr", "#null!", "#value!", "#div/0!", "\\n", "0000-00-00", "00/00/0000",
+     "00.00.0000", "0000-00-00 00:00:00")
 )  # fmt: skip
 """Texts that usually mean that a value is missing, in small letters."""
 
@@ -34,17 +35,20 @@ _COMPACT_DAY = re.compile(r"(19|20)[0-9]{2}(0[1-9]|1[0-2])([0-2][0-9]|3[01])")
 _CURRENCY = (
     r"(?:[$€£¥₹₽₩₪₺฿]|[A-Z]{0,2}\$|kr\.?|Kč|zł|R|Fr\.?|USD|EUR|GBP|CHF|SEK|NOK|DKK|PLN|CZK|JPY|INR|BRL|AUD|CAD|HKD|CNY)"
 )
-_UNIT = r"(?:%|‰|°C?|km|kg|cm|mm|m|g|mg|ml|l|h|min|s|kWh|MB|GB)"
+_UNIT = (
+    r"(?:%|‰|°[CF]?|[kMG]|bn|km|kg|cm|mm|m|g|mg|µg|ml|l|h|hrs?|hours?|min|mins|s|sec|days?|d|weeks?|months?|years?|yrs?|kWh|kW|W|MB|GB|TB"
+    r"|lbs?|oz|ft|mi|miles|mph|km/h|m²|sqft|bpm|mmHg|mg/dl|pts?|bps)"
+)
 _SIGNED = re.compile(
     rf"\(?[+\-\u2212]?[{BLANKS}]?(?P<prefix>{_CURRENCY})?[{BLANKS}]?[+\-\u2212]?"
-    rf"(?P<number>[0-9](?:[0-9.,'’{BLANKS}]*[0-9])?|[.,][0-9]+)[{BLANKS}]?(?P<suffix>{_CURRENCY}|{_UNIT})?\)?"
+    rf"(?P<number>[0-9](?:[0-9.,'’{BLANKS}]*[0-9])?|[.,][0-9]+)[{BLANKS}]?(?P<suffix>{_CURRENCY}|{_UNIT})?(?P<behind>[\-\u2212])?\)?"
 )
 
-_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}")
-_URL = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
-_UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|[0-9a-fA-F]{24,}")
-_PHONE = re.compile(r"\+?\(?[0-9][0-9 ()./-]{6,18}[0-9]")
-_PERSON = re.compile(r"[^\W\d_][\w.'’-]*(?:,? [^\W\d_][\w.'’()\"-]*){1,4}")
+_CLOCKLIKE = re.compile(r"[0-9]:[0-9]|[0-9] ?h ?[0-9]|[0-9] ?m(?:in)? ?[0-9]+ ?s")
+
+# Two letters that mean null, unless they stand among codes of two letters: ND is North Dakota, and NA Namibia.
+_SHORT_MARKERS = frozenset(("na", "nd", "nr"))
+_LEAST_CODES = 8
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,18 @@ class Reading:
 
 
 def null_markers(texts: Sequence[str]) -> list[str]:
-    """Those of the texts that usually mean null."""
-    return [text for text in texts if text.strip().lower() in NULL_MARKERS]
+    """Those of the texts that usually mean null, and have no other meaning among the rest.
+
+    >>> null_markers(["none", "mild", "severe"]), null_markers(["none", "red", "NA"])
+    ([], ['none', 'NA'])
+    """
+    found = [text for text in texts if text.strip().lower() in NULL_MARKERS]
+    rest = {text.strip().lower() for text in texts} - NULL_MARKERS
+    if {"mild", "moderate", "low", "some"} & rest:
+        found = [text for text in found if text.strip().lower() not in ("none", "nil")]
+    if len(rest) >= _LEAST_CODES and sum(len(text) == 2 and text.isalpha() for text in rest) > 0.9 * len(rest):
+        found = [text for text in found if text.strip().lower() not in _SHORT_MARKERS]
+    return found
 
 
 def boolean_words(texts: Sequence[str]) -> tuple[list[str], list[str]] | None:
@@ -84,7 +98,7 @@ def number_format(texts: Sequence[str], *, decimal_comma: bool = False) -> Readi
     """
     if all(read_number(text) is not None for text in texts):
         return Reading({}, read_number)
-    prefixes, suffixes, numbers = set(), set(), []
+    prefixes, suffixes, numbers, behind = set(), set(), [], False
     for text in texts:
         match = _SIGNED.fullmatch(text.strip(BLANKS))
         if match is None:
@@ -92,6 +106,7 @@ def number_format(texts: Sequence[str], *, decimal_comma: bool = False) -> Readi
         prefixes.add(match["prefix"])
         suffixes.add(match["suffix"])
         numbers.append(match["number"])
+        behind |= match["behind"] is not None
     if len(prefixes - {None}) > 1 or len(suffixes - {None}) > 1:
         return None
     signs = {"prefix": next(iter(prefixes - {None}), None), "suffix": next(iter(suffixes - {None}), None)}
@@ -101,6 +116,8 @@ def number_format(texts: Sequence[str], *, decimal_comma: bool = False) -> Readi
         given = {
             name: value for name, value in every.items() if value is not None and (name, value) != ("decimal", ".")
         }
+        if not given and behind:
+            given = {"thousands": ","}  # a minus behind the number is read in every format, but not without one
         if not given:
             continue
         form = NumberFormat.model_validate(given)
@@ -116,6 +133,20 @@ def number_format(texts: Sequence[str], *, decimal_comma: bool = False) -> Readi
     if len(tried) > 1 and any("decimal" in each for each, _ in tried) and not settings.get("prefix"):
         question = "Is the comma in 1,234 a decimal comma or does it separate thousands?"
     return Reading(settings, lambda text: _as_number(form, text), question)
+
+
+def signs_of(texts: Sequence[str]) -> set[str]:
+    """The currencies and units that stand beside numbers, if nearly all texts are numbers; else none."""
+    matches = [_SIGNED.fullmatch(text.strip(BLANKS)) for text in texts]
+    found = [match for match in matches if match is not None]
+    if len(found) < 0.95 * len(texts):
+        return set()
+    return {sign for match in found for sign in (match["prefix"], match["suffix"]) if sign}
+
+
+def is_numeric(text: str) -> bool:
+    """Whether a text looks like a number in some format."""
+    return _SIGNED.fullmatch(text.strip(BLANKS)) is not None or read_number(text) is not None
 
 
 def _as_number(form: NumberFormat, text: str) -> float | None:
@@ -139,9 +170,12 @@ def _separators(numbers: Sequence[str], *, decimal_comma: bool) -> list[tuple[st
     return [(".", None)]
 
 
-def clock_unit(texts: Sequence[str]) -> str | None:
-    """Minutes or seconds, if all texts are times of day or durations."""
-    for unit in ("minutes", "seconds"):
+def clock_unit(texts: Sequence[str]) -> ClockUnit | None:
+    """Minutes or seconds, if all texts are times of day or durations; `5m` alone may be metres."""
+    if not any(_CLOCKLIKE.search(text) for text in texts):
+        return None
+    units: tuple[ClockUnit, ...] = ("minutes", "seconds")
+    for unit in units:
         form = NumberFormat(clock=unit)
         if all(form.plain(text) is not None for text in texts):
             return unit
@@ -188,6 +222,19 @@ def date_format(texts: Sequence[str], *, day_first: bool | None = None) -> Readi
     return Reading({"type": kind, "format": chosen}, lambda text: read_by_format(text, chosen), question)
 
 
+def most_dates(texts: Sequence[str]) -> Callable[[str], bool] | None:
+    """A test of what is a date, in the form that most of the texts have; None where most are no dates."""
+
+    def by(form: str) -> Callable[[str], bool]:
+        return lambda text: read_by_format(text, form) is not None
+
+    tests = [lambda text: read_moment(text) is not None, *map(by, _DAYS)]
+    some = texts[:200]
+    counts = [sum(map(test, some)) for test in tests]
+    best = max(counts)
+    return tests[counts.index(best)] if best > len(some) / 2 else None
+
+
 def _reads_all(form: str, texts: Sequence[str]) -> bool:
     # a few first: most formats fail at once
     return all(read_by_format(text, form) is not None for text in texts[:20]) and all(
@@ -196,103 +243,8 @@ def _reads_all(form: str, texts: Sequence[str]) -> bool:
 
 
 def _day(days: int | None) -> datetime | None:
-    return None if days is None else datetime(1970, 1, 1) + _days(days)  # noqa: DTZ001
+    return None if days is None else datetime(1970, 1, 1) + timedelta(days=days)  # noqa: DTZ001
 
 
 def _wall(moment: Any) -> datetime | None:
-    from datetime import timedelta
-
     return None if moment is None else datetime(1970, 1, 1) + timedelta(microseconds=moment.microseconds)  # noqa: DTZ001
-
-
-def _days(number: int) -> Any:
-    from datetime import timedelta
-
-    return timedelta(days=number)
-
-
-_ID_NAMES = re.compile(
-    r"(^|[_\s-])(id|uuid|guid|key|nr|no|number|ssn|mrn|iban|account|index|rownum|row)([_\s-]|$)|[a-z]Id$|ID$|^unnamed",
-    re.IGNORECASE,
-)
-_PERSON_NAMES = re.compile(
-    r"(^|[_\s-])(name|names|surname|firstname|lastname|fullname|first|last|nom|prenom|prénom|vorname|nachname|nombre|apellido|patient|author|owner)([_\s-]|$)",
-    re.IGNORECASE,
-)
-_POSTCODE_NAMES = re.compile(r"zip|postcode|postal|plz|code_?post|\bcp\b|cap\b", re.IGNORECASE)
-_ADDRESS_NAMES = re.compile(r"address|street|adresse|strasse|straße|rue", re.IGNORECASE)
-
-
-def identifying(name: str, texts: Mapping[str, int], rows: int) -> str | None:
-    """What makes a column of texts name or point to persons; None where nothing does.
-
-    Args:
-        name: The column's name.
-        texts: Different texts and how often each was seen.
-        rows: How many records have a text.
-
-    """
-    sample = list(texts)[:2000]
-
-    def share(pattern: re.Pattern[str]) -> float:
-        return sum(1 for text in sample if pattern.fullmatch(text.strip())) / max(1, len(sample))
-
-    many = len(texts) > max(20, rows / 50)
-    nearly_all = len(texts) > 0.5 * rows and rows >= 20
-    for pattern, what in ((_EMAIL, "e-mail addresses"), (_URL, "web addresses"), (_UUID, "identifiers (UUID or hash)")):
-        if share(pattern) > 0.8:
-            return what
-    if many and share(_PHONE) > 0.9 and any(not text.strip("+").isdigit() for text in sample):
-        return "telephone numbers"
-    if many and _ADDRESS_NAMES.search(name):
-        return "postal addresses"
-    words = sum(len(text.split()) for text in sample) / max(1, len(sample))
-    if many and _PERSON_NAMES.search(name) and share(_PERSON) + share(re.compile(r"[^\W\d_][\w.'’-]*")) > 0.6:
-        return "names of persons or things"
-    if many and words >= 4:
-        return "free text"
-    if nearly_all and share(_PERSON) > 0.8:
-        return "names: nearly every record has its own"
-    if nearly_all:
-        return "an identifier: nearly every record has its own value"
-    if many and _ID_NAMES.search(name) and len(texts) > 0.1 * rows:
-        return "an identifier, by its name and its many values"
-    return None
-
-
-def looks_like_id(name: str) -> bool:
-    """Whether a column's name says that it holds identifiers."""
-    return _ID_NAMES.search(name) is not None
-
-
-def looks_like_postcode(name: str) -> bool:
-    """Whether a column's name says that it holds postcodes."""
-    return _POSTCODE_NAMES.search(name) is not None
-
-
-_ORDERS = (
-    ("very low", "low", "medium", "high", "very high"), ("none", "mild", "moderate", "severe"), ("low", "moderate", "high"),
-    ("xs", "s", "m", "l", "xl", "xxl"), ("small", "medium", "large"), ("never", "rarely", "sometimes", "often", "always"),
-    ("never", "seldom", "sometimes", "often", "very often", "always"), ("poor", "fair", "good", "very good", "excellent"),
-    ("strongly disagree", "disagree", "neither agree nor disagree", "neutral", "agree", "strongly agree"),
-    ("very dissatisfied", "dissatisfied", "neutral", "satisfied", "very satisfied"), ("fair", "good", "very good", "premium", "ideal"),
-    ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"), ("mon", "tue", "wed", "thu", "fri", "sat", "sun"),
-    ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"),
-    ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), ("first", "second", "third"),
-)  # fmt: skip
-_BRACKET = re.compile(r"\D*?([0-9]+(?:[.,][0-9]+)?).*")
-
-
-def in_order(values: Sequence[str]) -> tuple[list[str], bool]:
-    """The values in the order that they have among people, or by the alphabet; and whether there was an order."""
-    small = [value.strip().lower() for value in values]
-    for order in _ORDERS:
-        if len(values) > 1 and set(small) <= set(order):
-            return sorted(values, key=lambda value: order.index(value.strip().lower())), True
-    brackets = [_BRACKET.fullmatch(value) for value in values]
-    if len(values) > 2 and all(brackets) and any(not value.strip().isdigit() for value in values):
-        starts = [float(match[1].replace(",", ".")) for match in brackets if match]
-        if len(set(starts)) == len(starts) or sum(value.strip()[:1] in "<>≤≥" for value in values):
-            below = [-1 if value.strip()[:1] in "<≤" else 0 for value in values]
-            return [value for _, _, value in sorted(zip(starts, below, values, strict=True))], True
-    return sorted(values), False

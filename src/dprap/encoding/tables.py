@@ -53,6 +53,8 @@ class TableBatches:
     read: Read
     part_rows: tuple[int, ...] | None = None
     """Records of each part that can be read by itself, the row groups of Parquet; None if nobody counted them."""
+    is_typed: bool = True
+    """Columns have declared types, other than in CSV files, JSON lines and sheets."""
 
 
 def open_table(
@@ -82,11 +84,11 @@ def is_stream(table: Any) -> bool:
 
     pandas and polars could stream as well, but would then infer types of columns of objects from the values.
     """
-    own = isinstance(table, pa.Table | pa.RecordBatch) or _library(table) is not None
+    own = isinstance(table, pa.Table | pa.RecordBatch) or library_of(table) is not None
     return not own and hasattr(table, "__arrow_c_stream__")
 
 
-def _library(table: Any) -> str | None:
+def library_of(table: Any) -> str | None:
     """`pandas` or `polars` for their frames, and for frames of classes made from theirs, such as GeoDataFrame."""
     names = (kind.__module__.partition(".")[0] for kind in type(table).__mro__)
     return next((name for name in names if name in ("pandas", "polars")), None)
@@ -127,7 +129,7 @@ def _in_memory(table: Any, schema: Schema | None, also: tuple[str, ...]) -> tupl
     """All column names of a table in memory, and an Arrow table of those that are wanted."""
     if isinstance(table, pa.RecordBatch):
         table = pa.Table.from_batches([table])
-    library = _library(table)
+    library = library_of(table)
     if isinstance(table, pa.Table):
         columns = list(zip(table.column_names, table.columns, strict=True))
         convert: Callable[[Any, Convert], Arrow] = lambda column, _: column  # noqa: E731
@@ -208,7 +210,12 @@ def _open_file(path: Path, schema: Schema | None, batch_rows: int, also: tuple[s
 def open_csv(path: Path, form: Csv) -> TableBatches:
     """A CSV file in a given form."""
     names = csv_header(path, form)
-    return TableBatches(names, is_text=True, read=lambda parts=None: read_csv(path, names, form))  # noqa: ARG005
+    return TableBatches(
+        names,
+        is_text=True,
+        read=lambda parts=None: read_csv(path, names, form),  # noqa: ARG005
+        is_typed=False,
+    )
 
 
 def _of_rows(rows: Rows, schema: Schema | None, batch_rows: int, also: tuple[str, ...]) -> TableBatches:
@@ -220,7 +227,7 @@ def _of_rows(rows: Rows, schema: Schema | None, batch_rows: int, also: tuple[str
             arrays = [_of_objects(name, schema)(column) for name, column in zip(wanted, columns, strict=True)]
             yield pa.RecordBatch.from_arrays(arrays, names=wanted)
 
-    return TableBatches(rows.names, is_text=False, read=read)
+    return TableBatches(rows.names, is_text=False, read=read, is_typed=False)
 
 
 def _open_arrow(path: Path, schema: Schema | None, also: tuple[str, ...]) -> TableBatches:

@@ -94,9 +94,8 @@ def compare_tables(
 def _broken(private: TableValues, published: TableValues) -> tuple[tuple[float, float], ...]:
     found = []
     for constraint in private.schema.code_constraints:
-        forbidden = constraint.forbidden()
         one, other = (
-            float(np.mean(forbidden[tuple(table.codes.column(name) for name in constraint.columns)]))
+            float(np.mean(constraint.broken(*(table.codes.column(name) for name in constraint.columns))))
             for table in (private, published)
         )
         found.append((one, other))

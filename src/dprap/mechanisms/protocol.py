@@ -25,6 +25,7 @@ class Mechanism:
         settings: A frozen dataclass in which every field has a default.
         summary: What people should know about the mechanism, in a few words.
         takes_public: Whether `run` and `outline` take a public table to start from, as `public`.
+        takes_constraints: Whether `run` takes what cannot occur, as `constraints`: those of the schema, in codes.
         presets: Settings that go together, by the name that `--preset` gives them.
 
     Raises:
@@ -36,11 +37,13 @@ class Mechanism:
     settings: type[Any]
     summary: str
     takes_public: bool = False
+    takes_constraints: bool = False
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         public = ("public",) if self.takes_public else ()
-        _check_call("run", self.run, ("curator", "workload", "settings"), ("seed", "progress", *public))
+        known = ("constraints",) if self.takes_constraints else ()
+        _check_call("run", self.run, ("curator", "workload", "settings"), ("seed", "progress", *public, *known))
         _check_call("outline", self.outline, ("workload", "settings"), ("budget_rho", "neighbors", "rows", *public))
         if not (isinstance(self.settings, type) and dataclasses.is_dataclass(self.settings)):
             raise SettingsError("a mechanism's `settings` must be a frozen dataclass.")

@@ -31,6 +31,11 @@ class Method:
         return self.mechanism.takes_public
 
     @property
+    def takes_constraints(self) -> bool:
+        """Whether `run` takes what cannot occur, as `constraints`."""
+        return self.mechanism.takes_constraints
+
+    @property
     def run(self) -> Callable[..., MechanismResult]:
         """The function that carries the method out."""
         return self.mechanism.run

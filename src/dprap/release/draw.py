@@ -17,7 +17,8 @@ from dprap.relaxed.exchange import OwnerOf, Records, draw_jointly
 from dprap.relaxed.fit import StepCallback, unwatched
 from dprap.relaxed.rounding import independent_columns, share_out
 from dprap.schema import Schema
-from dprap.schema.constraints import DeterminedCodes
+from dprap.schema.code_constraints import DeterminedCodes, RelatedCodes
+from dprap.schema.relations import Relations
 from dprap.workload import Workload
 
 # A record that breaks a constraint is drawn again this often. Where hardly any draw is possible,
@@ -113,14 +114,18 @@ class _Possible:
         self._relaxed = relaxed
         self._domain = schema.domain
         self._constraints = schema.code_constraints
-        self._forbidden = [each.forbidden() for each in self._constraints]
+        self._relations = Relations(schema.columns, self._constraints)
         self._conditioned_on = conditioned_on
 
     def broken(self, records: Sequence[CodeColumn]) -> Bool[np.ndarray, " records"]:
         """Which records break a constraint."""
         found = np.zeros(len(records[0]), dtype=bool)
-        for constraint, forbidden in zip(self._constraints, self._forbidden, strict=True):
-            found |= forbidden[tuple(records[self._domain.position(name)] for name in constraint.columns)]
+        for constraint in self._constraints:
+            if not isinstance(constraint, RelatedCodes):  # these are looked at together
+                found |= constraint.broken(*(records[self._domain.position(name)] for name in constraint.columns))
+        if self._relations.rules:
+            held = {name: records[self._domain.position(name)] for name in self._relations.names}
+            found |= self._relations.impossible(held)
         return found
 
     def amend(self, records: Records, owner_of: OwnerOf, rng: np.random.Generator) -> tuple[Records, OwnerOf]:

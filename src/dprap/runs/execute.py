@@ -71,8 +71,7 @@ def execute(
         plan = replace(plan, schema=refinement.schema, workload=with_points(workload, refinement.schema))
     progress(Progress("count", 0, 1, f"{len(plan.workload):,} marginals"))
     curator.prepare(plan.workload.families)
-    start = {} if plan.public is None else {"public": plan.public}
-    result = plan.method.run(curator, plan.workload, plan.settings, seed=plan.seed, progress=progress, **start)
+    result = plan.method.run(curator, plan.workload, plan.settings, seed=plan.seed, progress=progress, **plan.known)
     rows = _rows(curator, plan, result)
     curator.set_aside(0)
     certificate, codes = None, None

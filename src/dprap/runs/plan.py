@@ -72,6 +72,13 @@ class Plan:
         """Cells a marginal may have."""
         return max(self.workload.max_cells, MAX_CELLS)
 
+    @property
+    def known(self) -> dict[str, Any]:
+        """What is publicly known besides the workload, as far as the method takes it."""
+        public = {} if self.public is None else {"public": self.public}
+        constraints = {"constraints": self.schema.code_constraints} if self.method.takes_constraints else {}
+        return {**public, **constraints}
+
     @cached_property
     def forecast(self) -> Forecast:
         """The noise of each step, memory and time: from public facts alone."""

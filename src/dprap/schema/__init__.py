@@ -2,7 +2,9 @@
 
 schema       the noun: columns, CSV settings, constraints
 columns/     the column types: one class a file
-constraints  what cannot occur, declared on values and used on codes
+constraints  what cannot occur, declared on values
+code_constraints  the same in codes: broken records, impossible cells
+relations    values that keep orders and sums, drawn inside their bins
 discover     columns whose domain a run is to find
 encodings    character encodings in which records do not depend on one another
 values       what one value is, whichever library brought it
@@ -20,8 +22,9 @@ exports      schemas for other tools
 messages     one-line messages from the errors of pydantic
 """
 
+from dprap.schema.code_constraints import CodeConstraint, DeterminedCodes, ForbiddenCodes
 from dprap.schema.columns import Boolean, Categorical, Column, Date, Datetime, Integer, Number
-from dprap.schema.constraints import CodeConstraint, DeterminedCodes, Determines, Forbid, ForbiddenCodes
+from dprap.schema.constraints import Determines, Forbid
 from dprap.schema.schema import Schema
 
 __all__ = [

@@ -5,7 +5,9 @@ knowledge like the rest of the schema, and no record changes how another one is 
 
 Currency and percent signs may be left out of a text, and so may separators of thousands: `€ 1,234`, `€1234` and `1234`
 mean the same. Where a separator stands, it must separate thousands: with `thousands: "."` the text `1.5` is unreadable
-rather than fifteen.
+rather than fifteen. A minus may stand in front, behind, or be written as brackets.
+
+Clocks are times of day, `7:05`, `07:05:30` or `7:05 PM`, and durations, `31:45:00` or `2h 5m`.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ ClockUnit: TypeAlias = Literal["minutes", "seconds"]
 BLANKS = " \u00a0\u202f"
 _BLANK = f"[{BLANKS}]?"
 _MINUS = "\u2212-"  # the hyphen last, where it is no range of a pattern
-_CLOCK = re.compile(r"([+-]?)([0-9]{1,9}):([0-5][0-9])(?::([0-5][0-9]))?", re.ASCII)
+_CLOCK = re.compile(r"([+-]?)([0-9]{1,9}):([0-5][0-9])(?::([0-5][0-9]))?(?: ?([AaPp])\.?[Mm]\.?)?", re.ASCII)
+_UNITS = re.compile(r"(?=.)(?:([0-9]{1,9}) ?h)?(?: ?([0-9]{1,9}) ?m(?:in)?)?(?: ?([0-9]{1,9}) ?s)?", re.ASCII)
 
 
 class NumberFormat(Part):
@@ -81,7 +84,9 @@ class NumberFormat(Part):
         point = re.escape(self.decimal)
         number = f"(?:(?P<whole>{groups}[0-9]+)(?:{point}(?P<part>[0-9]*))?|{point}(?P<only>[0-9]+))"
         prefix, suffix = optional(self.prefix), optional(self.suffix)
-        inner = f"(?P<sign2>[+{_MINUS}]?){_BLANK}{number}(?P<power>[eE][+-]?[0-9]+)?{_BLANK}{suffix}"
+        inner = (
+            f"(?P<sign2>[+{_MINUS}]?){_BLANK}{number}(?P<power>[eE][+-]?[0-9]+)?{_BLANK}{suffix}(?P<sign3>[{_MINUS}]?)"
+        )
         signed = f"(?P<sign1>[+{_MINUS}]?){_BLANK}{prefix}{_BLANK}{inner}"
         return re.compile(f"(?P<open>\\(?){_BLANK}{signed}{_BLANK}(?P<close>\\)?)")
 
@@ -95,7 +100,7 @@ class NumberFormat(Part):
         match = self._pattern.fullmatch(text)
         if match is None or bool(match["open"]) != bool(match["close"]):
             return None
-        signs = match["sign1"] + match["sign2"]
+        signs = match["sign1"] + match["sign2"] + match["sign3"]
         if len(signs) > 1 or (match["open"] and signs):
             return None
         whole = re.sub(r"[^0-9]", "", match["whole"] or "") or "0"
@@ -121,11 +126,24 @@ class NumberFormat(Part):
 
 
 def _read_clock(text: str) -> int | None:
-    """A time of day or a duration, `H:MM` or `H:MM:SS`, in seconds."""
+    """A time of day or a duration in seconds.
+
+    >>> _read_clock("1:05"), _read_clock("1:05 PM"), _read_clock("12:00 am"), _read_clock("2h 5m")
+    (3900, 47100, 0, 7500)
+    """
     match = _CLOCK.fullmatch(text)
     if match is None:
-        return None
-    seconds = int(match[2]) * 3600 + int(match[3]) * 60 + int(match[4] or "0")
+        units = _UNITS.fullmatch(text)
+        if units is None:
+            return None
+        hours, minutes, seconds = (int(part or "0") for part in units.groups())
+        return hours * 3600 + minutes * 60 + seconds
+    hour, half = int(match[2]), (match[5] or "").lower()
+    if half:
+        if match[1] or not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if half == "p" else 0)
+    seconds = hour * 3600 + int(match[3]) * 60 + int(match[4] or "0")
     return -seconds if match[1] == "-" else seconds
 
 

@@ -13,6 +13,7 @@ groups        candidates over groups of codes
 shrinkage     how much of a noisy number to believe
 smoothing     shrinkage of differences between neighbouring codes
 evidence      shrinkage of departures from the model before
+empty_cells   cells that constraints leave empty, fitted to zero
 public_start  rows that start at a public table
 """
 
@@ -30,4 +31,5 @@ MECHANISM = Mechanism(
     AdaptiveSettings,
     "whole marginals, the worst-answered first; for most uses the best",
     takes_public=True,
+    takes_constraints=True,
 )

@@ -16,6 +16,7 @@ from dprap.array_types import Answers, Relaxed
 from dprap.mechanisms.adaptive.choosing import choose
 from dprap.mechanisms.adaptive.column_estimate import estimate_column
 from dprap.mechanisms.adaptive.columns import ColumnMarginals, reconciled
+from dprap.mechanisms.adaptive.empty_cells import EmptyCells
 from dprap.mechanisms.adaptive.evidence import Evidence, first_evidence
 from dprap.mechanisms.adaptive.groups import with_groups
 from dprap.mechanisms.adaptive.one_marginal import rows_of_cells
@@ -44,6 +45,7 @@ from dprap.relaxed.gradient import Target
 from dprap.relaxed.marginals import Blocks
 from dprap.relaxed.rows import RelaxedDataset
 from dprap.relaxed.shares import SharePlan
+from dprap.schema import CodeConstraint
 from dprap.workload import Workload
 
 
@@ -55,6 +57,7 @@ def run(
     seed: int,
     progress: ProgressCallback = silent,
     public: PublicTable | None = None,
+    constraints: Sequence[CodeConstraint] = (),
 ) -> MechanismResult:
     """Spend the curator's whole budget on the workload and return the fitted rows.
 
@@ -65,9 +68,10 @@ def run(
         seed: Of public randomness: where the rows start.
         progress: Is told after every fit.
         public: A public table to start from, if there is one.
+        constraints: What cannot occur: such cells are fitted to zero.
 
     """
-    state = _Run(curator, workload, settings, seed, progress, public)
+    state = _Run(curator, workload, settings, seed, progress, public, constraints)
     steps = spending(workload, settings, rho=curator.rho, neighbors=curator.neighbors, public=public is not None)
     walk(steps, state.take)
     return state.result()
@@ -84,6 +88,7 @@ class _Run:
         seed: int,
         progress: ProgressCallback,
         public: PublicTable | None,
+        constraints: Sequence[CodeConstraint],
     ) -> None:
         self._curator = curator
         self._workload = workload
@@ -92,6 +97,7 @@ class _Run:
         self._progress = progress
         self._meanwhile = Paced(progress)
         self._public = public
+        self._empty = EmptyCells(constraints, workload.domain)
         self._records = 0.0
         self._measurements: list[Measurement] = []
         self._columns: Sequence[Measurement] = ()
@@ -303,7 +309,7 @@ class _Run:
         settings = self._settings
         result = fit(
             self._rows,
-            targets,
+            self._empty.added_to(targets),
             FitSettings(
                 prior=self._prior,
                 kl_weight=kl_weight,

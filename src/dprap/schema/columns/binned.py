@@ -292,12 +292,16 @@ class BinnedColumn(BaseColumn):
             return np.asarray(first[cell])
         return draw_between(first[cell], last[cell], self.rounding, rng)
 
-    def draw_end(self, positions: Int64[np.ndarray, " records"], *, last: bool) -> pa.Array:
-        """The least value of the bin of each record, or its largest."""
+    def as_drawn(self, values: Num[np.ndarray, " records"]) -> pa.Array:
+        """Values in the unit of `bin_edges` in the Arrow type of drawn ones."""
         fixed = self.model_copy(update={"decode": "representative"})
-        ends = self.largest_values if last else self.least_values
-        fixed.__dict__["representative_values"] = ends.astype(self.bin_edges.dtype)  # the cache of that property
-        return fixed.draw(positions, np.zeros(len(positions), dtype=bool), np.random.default_rng(0))
+        fixed.__dict__["representative_values"] = values.astype(self.bin_edges.dtype)  # the cache of that property
+        places = np.arange(len(values))
+        if self.storage == "float32":
+            kept = np.asarray(self.into_bins(values))
+            low, high = self.float32_bounds  # type: ignore[attr-defined]
+            return pa.array(np.clip(values.astype(np.float32), low[kept], high[kept]))
+        return fixed.draw(places, np.zeros(len(values), dtype=bool), np.random.default_rng(0))
 
     def in_units(self, array: pa.Array) -> Num[np.ndarray, " records"]:
         """Decoded values in the unit of `bin_edges`; anything for null."""

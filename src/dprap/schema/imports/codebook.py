@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from dprap.schema.imports.settings import column_settings
 from dprap.schema.texts import read_number, read_whole
 
 _HEADINGS = {
-    "variable": ("variable", "column", "name", "field", "item", "var"),
+    "variable": ("variable", "variable name", "variable_name", "varname", "column", "name", "field", "item", "var"),
     "value": ("value", "code", "values", "codes"),
     "label": ("label", "meaning", "description", "value_label", "text"),
     "kind": ("type", "kind"),
@@ -23,6 +24,7 @@ _HEADINGS = {
 _KINDS = {"integer": "integer", "int": "integer", "number": "number", "float": "number", "numeric": "number", "boolean": "boolean",
           "date": "date", "datetime": "datetime", "categorical": "categorical", "text": "categorical", "string": "categorical"}  # fmt: skip
 _YES = ("1", "yes", "y", "true", "x", "missing")
+_NO = ("0", "no", "n", "false", "none")
 
 
 def known(path: Path) -> dict[str, dict[str, Any] | None]:
@@ -62,6 +64,14 @@ def _settings(lines: list[dict[str, str]]) -> dict[str, Any]:
     values = [line["value"] for line in lines if line.get("value")]
     nulls = [line["value"] for line in lines if line.get("value") and line.get("missing", "").lower() in _YES]
     kept = [value for value in values if value not in nulls]
+    # of a variable without listed values the missing ones are named themselves, such as 98, 99
+    nulls += [
+        code.strip()
+        for line in lines
+        if not line.get("value") and line.get("missing", "").lower() not in ("", *_YES, *_NO)
+        for code in re.split(r"[,;/]", line["missing"])
+        if code.strip()
+    ]
     kind = _KINDS.get((first("kind") or "").lower())
     low, high = first("low"), first("high")
     whole = [read_whole(value) for value in kept]

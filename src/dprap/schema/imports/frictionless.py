@@ -22,10 +22,19 @@ def is_of_kind(content: dict[str, Any]) -> bool:
 
 
 def known(content: dict[str, Any]) -> dict[str, dict[str, Any] | None]:
-    """Settings of the fields."""
+    """Settings of the fields; keys and unique fields point to single records, and are not to be released."""
     table = content if "fields" in content else content["resources"][0]["schema"]
     missing = table.get("missingValues")
-    return {str(field["name"]): _settings(field, missing) for field in table["fields"]}
+    key = table.get("primaryKey") or []
+    keys = [key] if isinstance(key, str) else list(key)
+    return {
+        str(field["name"]): None if _is_key(field, keys) else _settings(field, missing) for field in table["fields"]
+    }
+
+
+def _is_key(field: dict[str, Any], keys: list[Any]) -> bool:
+    # of a key of several fields none points to a record by itself
+    return bool(field.get("constraints", {}).get("unique")) or keys == [field["name"]]
 
 
 def _settings(field: dict[str, Any], missing: list[Any] | None) -> dict[str, Any]:

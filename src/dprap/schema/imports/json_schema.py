@@ -9,6 +9,8 @@ from dprap.schema.imports.settings import column_settings
 
 _KINDS = {"integer": "integer", "number": "number", "boolean": "boolean"}
 _FORMATS = {"date": "date", "date-time": "datetime"}
+# Formats of texts that point to persons or records.
+_PERSONAL = ("email", "idn-email", "uuid", "uri", "iri", "hostname", "ipv4", "ipv6")
 
 
 def is_of_kind(content: dict[str, Any]) -> bool:
@@ -28,8 +30,10 @@ def known(content: dict[str, Any]) -> dict[str, dict[str, Any] | None]:
     }
 
 
-def _settings(entry: dict[str, Any], shared: dict[str, Any], *, is_required: bool) -> dict[str, Any]:
+def _settings(entry: dict[str, Any], shared: dict[str, Any], *, is_required: bool) -> dict[str, Any] | None:
     entry, allows_null = _resolved(entry, shared)
+    if entry.get("format") in _PERSONAL:
+        return None
     kinds = entry.get("type", [])
     kinds = [kinds] if isinstance(kinds, str) else list(kinds)
     allows_null |= "null" in kinds

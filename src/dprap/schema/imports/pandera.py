@@ -30,9 +30,11 @@ def is_of_kind(content: dict[str, Any]) -> bool:
 
 
 def known(content: dict[str, Any]) -> dict[str, dict[str, Any] | None]:
-    """Settings of the columns."""
+    """Settings of the columns; unique ones point to single records, and are not to be released."""
     return {
-        str(name): _settings(
+        str(name): None
+        if each.get("unique")
+        else _settings(
             str(each.get("dtype")),
             dict(_checks(each.get("checks"))),
             each.get("nullable", False),
@@ -46,7 +48,9 @@ def known_object(schema: Any) -> dict[str, dict[str, Any] | None]:
     """Settings of the columns of a `DataFrameSchema` or a `DataFrameModel`."""
     schema = schema.to_schema() if hasattr(schema, "to_schema") else schema
     return {
-        str(name): _settings(
+        str(name): None
+        if getattr(column, "unique", False)
+        else _settings(
             str(column.dtype),
             {str(check.name): getattr(check, "statistics", None) or {} for check in column.checks},
             column.nullable,

@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-# Bins for a range whose source names none: enough for most uses, and a reviewer may change it.
-_BINS = 40
-_SINGLE_VALUES = 100
-
 
 def column_settings(
     kind: str | None,
@@ -20,7 +16,10 @@ def column_settings(
     description: str | None = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """Settings of a column, as far as they are known; those that are None are left out."""
+    """Settings of a column, as far as they are known; those that are None are left out.
+
+    Numbers get no bins: a run finds intervals by itself, and equal bins would spread zeros and long tails evenly.
+    """
     settings: dict[str, Any] = {}
     if values is not None and len(values) > 0 and kind != "boolean":
         whole = all(type(value) is int for value in values)
@@ -28,16 +27,10 @@ def column_settings(
     elif kind is not None:
         settings = {"type": kind}
         if low is not None and high is not None and kind in ("integer", "number", "date", "datetime"):
-            settings |= {"min": low, "max": high, **_bins(kind, low, high)}
+            settings |= {"min": low, "max": high}
     settings |= {name: value for name, value in more.items() if value is not None}
     if nullable:
         settings["nullable"] = True
     if description:
         settings["description"] = str(description)
     return settings
-
-
-def _bins(kind: str, low: Any, high: Any) -> dict[str, Any]:
-    if kind == "number":
-        return {"bins": _BINS}
-    return {"bins": _BINS} if kind == "integer" and high - low >= _SINGLE_VALUES else {}
