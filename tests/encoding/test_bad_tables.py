@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+import dprap
 from dprap.encoding import check, encode, encode_batches
 from dprap.errors import DataError, SchemaError
 from dprap.schema import Schema
@@ -106,6 +107,9 @@ def test_columns_must_be_those_of_the_schema() -> None:
     twice = pa.table([[0], [1], [1]], names=["a", "b", "b"])
     with pytest.raises(SchemaError, match="column 'b': the table has it more than once"):
         encode(twice, schema)
+    clipped = {"a": {"type": "integer", "min": 0, "max": 1, "nullable": True, "out_of_domain": "clip"}}
+    with pytest.raises(SchemaError, match="more than once"):  # and not a traceback of the check before a run
+        dprap.synthesize(pa.table([[0], [0]], names=["a", "a"]), {"columns": clipped}, epsilon=1.0, ledger=False)
     with pytest.raises(SchemaError, match="more than once"):
         encode(pd.DataFrame([[0, 1, 1]], columns=["a", "b", "b"]), schema)
 

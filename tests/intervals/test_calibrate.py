@@ -1,24 +1,28 @@
 """The bootstrap of a run: what it may touch, what it finds, and what surprises do to it."""
 
 import inspect
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
 
 from dprap.accounting.measurement import Measurement
+from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.mechanisms.result import Prediction
 from dprap.queries import Marginal
-from dprap.release.intervals.basis import Basis
+from dprap.release.intervals.basis import Basis, Grounds
 from dprap.release.intervals.error_table import Kind
 from dprap.release.release import Release
 from dprap.runs.calibrate import calibrate, widening_by_octave
 from dprap.runs.execute import execute
+from dprap.runs.hold_out import held_out
 from dprap.runs.options import RunOptions
 from dprap.runs.plan import Plan, make_plan
 from dprap.schema import Schema
 from dprap.sources import MemorySource
+from dprap.workload import Workload
 
 SIZES = {"a": 3, "b": 4, "c": 5}
 SETTINGS = {"synthetic_rows": 20, "steps": 20, "final_steps": 40, "picks": 3, "rounds": 1, "sweep_share": 0.0}
@@ -63,7 +67,7 @@ def test_the_private_table_is_not_touched_after_the_budget_is_spent():
 def test_nothing_private_can_be_handed_to_the_bootstrap():
     hints = inspect.get_annotations(calibrate, eval_str=True)
     assert [hints[name] for name in ("plan", "release")] == [Plan, Release]
-    assert set(hints) == {"plan", "release", "predictions", "replicates", "progress", "return"}
+    assert set(hints) == {"plan", "release", "predictions", "progress", "return"}
 
 
 def test_errors_of_measured_columns_are_those_of_their_noise():
@@ -92,6 +96,56 @@ def test_surprises_beyond_those_of_the_repetitions_widen_and_noise_does_not():
     assert widening_by_octave(predictions(10.0), predictions(30.0))[7] == 1.0
     assert widening_by_octave(predictions(0.0), predictions(0.0))[7] < 1.5
     assert (widening_by_octave([], []) == 1.0).all()
+
+
+def test_a_part_of_the_workload_lacks_pairs_of_columns_and_triples_whose_pairs_it_has():
+    domain = Domain.of(dict.fromkeys("abcdefgh", 2))
+    families = tuple(Marginal(columns) for columns in combinations("abcdefgh", 3) if "h" not in columns)
+    workload = Workload(domain, families, tuple(range(1, len(families) + 1)))
+    part = held_out(workload, np.random.default_rng(1))
+    assert set(part.families) < set(families)
+    assert all(
+        workload.weights[families.index(each)] == weight for each, weight in zip(part, part.weights, strict=True)
+    )
+    grounds = Grounds.of([], part)
+    lost = [pair for pair in combinations("abcdefg", 2) if grounds.basis_of(pair) is Basis.OUTSIDE]
+    assert lost
+    whole = [f.columns for f in families if f not in part.families and not any(set(p) <= set(f.columns) for p in lost)]
+    assert whole  # all their pairs are in others
+    assert len(part) >= len(workload) / 2
+    assert held_out(Workload(domain, families[:3]), np.random.default_rng(1)) is None
+
+
+def test_relations_that_the_workload_lacks_are_less_sure_than_those_it_has():
+    # a to e are copies of each other but for noise; the workload has a chain of pairs, and lacks a with e
+    rng = np.random.default_rng(5)
+    columns = {"a": rng.integers(0, 4, 4_000)}
+    for before, name in pairwise("abcdef"):
+        columns[name] = np.where(rng.random(4_000) < 0.5, columns[before], rng.integers(0, 4, 4_000))
+    schema = Schema.from_domain(dict.fromkeys(columns, 4))
+    pairs = [Marginal(pair) for pair in combinations(columns, 2) if pair not in (("a", "e"), ("b", "f"), ("a", "f"))]
+    given = RunOptions(
+        epsilon=10.0, delta=1e-6, workload=Workload(schema.domain, tuple(pairs)), settings=SETTINGS | {"picks": 12}
+    )
+    source = MemorySource(Codes.of(schema.domain, columns))
+    release = execute(make_plan(schema, given, records=4_000), source, insecure_noise_seed=1)
+    size = np.array([300.0])
+    known, unknown = (
+        release.errors.half_widths(Kind.CELL, 2, basis, size, 0.95) for basis in (Basis.MEASURED, Basis.OUTSIDE)
+    )
+    assert unknown > known
+    assert release.grounds.basis_of(("a", "e")) is Basis.OUTSIDE
+    # of means in groups that nobody looked at nothing is said
+    assert release.errors.half_widths(Kind.MEAN, 2, Basis.OUTSIDE, size, 0.95) is None
+
+
+def test_columns_that_were_not_measured_together_are_named(caplog):
+    release = execute(planned("independent", intervals="no"), source(), insecure_noise_seed=1)
+    next(release.tables(2, columns=("a", "b")))
+    assert "the relation of a with b was not measured" in caplog.text
+    caplog.clear()
+    next(release.tables(2, columns=("a",)))
+    assert not caplog.records
 
 
 def test_tables_differ_by_the_noise_of_what_was_measured():

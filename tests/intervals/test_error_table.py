@@ -11,6 +11,7 @@ from dprap.release.intervals.error_table import (
     ErrorClass,
     ErrorTable,
     Kind,
+    Samples,
     read_error_table,
     table_of_samples,
 )
@@ -18,11 +19,11 @@ from dprap.release.intervals.error_table import (
 CLASS = ErrorClass(Kind.CELL, 2, Basis.MEASURED)
 
 
-def made(widening=None):
+def made(widening=None, sets=100_000):
     rng = np.random.default_rng(0)
     sizes = 2.0 ** rng.uniform(0, 14, 60_000)
     stddev = 10 + np.sqrt(sizes)
-    samples = {CLASS: (sizes, np.abs(stddev * rng.standard_normal(len(sizes))))}
+    samples = {CLASS: Samples(sizes, np.abs(stddev * rng.standard_normal(len(sizes))), sets)}
     return table_of_samples([samples, samples], widening or {})
 
 
@@ -44,6 +45,28 @@ def test_surprises_widen_the_sizes_they_were_seen_at():
         Kind.CELL, 2, Basis.MEASURED, sizes, 0.95
     )
     np.testing.assert_allclose(ratio, [1.0, 3.0], rtol=1e-6)
+
+
+def test_few_sets_of_columns_widen_as_a_t_distribution_does():
+    sizes = np.array([100.0])
+    many, few = (made(sets=sets).half_widths(Kind.CELL, 2, Basis.MEASURED, sizes, 0.95) for sets in (100_000, 3))
+    # two replicates of three sets each have five degrees of freedom
+    assert few / many == pytest.approx(2.5706 / 1.9600, rel=1e-3)
+
+
+def test_modelled_answers_over_more_columns_widen_by_the_relations_that_are_missing():
+    def table(basis):
+        name = ErrorClass(Kind.CELL, 3, basis)
+        return table_of_samples([{name: Samples(np.full(500, 9.0), np.linspace(0, 1, 500), 100_000)}], {})
+
+    for basis, times in ((Basis.PAIRS, 2.0), (Basis.OUTSIDE, np.sqrt(2))):
+        three, four = (table(basis).half_widths(Kind.CELL, k, basis, np.array([9.0]), 0.95) for k in (3, 4))
+        assert four / three == pytest.approx(times)
+
+
+def test_tables_of_the_former_form_are_none(tmp_path):
+    (tmp_path / "intervals.json").write_text('{"format_version": 1, "replicates": 2, "curves": []}')
+    assert read_error_table(tmp_path / "intervals.json") is None
 
 
 def test_a_class_without_errors_takes_those_of_a_weaker_one_and_never_of_a_stronger_one():
@@ -78,7 +101,7 @@ def test_a_table_is_read_back_as_it_was(tmp_path):
         lambda plain: plain["curves"][0].__setitem__("basis", "guessed"),
         lambda plain: plain.__setitem__("curves", plain["curves"] * 100),
         lambda plain: plain.__setitem__("more", 1),
-        lambda plain: plain.__setitem__("format_version", 2),
+        lambda plain: plain.__setitem__("format_version", 3),
     ],
 )
 def test_a_damaged_table_is_refused(tmp_path, damage):

@@ -7,16 +7,11 @@ import pytest
 from scipy import stats
 from tests.release.made import made_release
 
+from dprap.errors import WorkloadError
 from dprap.release.intervals.basis import Basis
+from dprap.release.intervals.compound import difference, quantile, ratio, share
 from dprap.release.intervals.error_table import LEVELS, Curve, ErrorTable, Kind
-from dprap.release.intervals.interval import (
-    Interval,
-    count_intervals,
-    difference,
-    mean_interval,
-    quantile_interval,
-    ratio,
-)
+from dprap.release.intervals.interval import Interval, count_intervals, mean_interval
 
 Z = stats.norm.ppf((1 + np.array(LEVELS)) / 2)
 
@@ -48,15 +43,21 @@ def test_population_adds_sampling():
 def test_what_is_modelled_without_calibration_has_no_interval():
     release = release_with(bases=(Basis.MEASURED,))
     (found,) = count_intervals(release, ("age", "smoker"), np.array([400.0]))
-    assert (found.basis, found.low, found.known) == (Basis.MODEL, None, False)
+    assert (found.low, found.known) == (None, False)
+    assert found.basis.modelled
     assert "no interval" in str(found)
 
 
 def test_means_scale_with_the_spread():
-    found = mean_interval(release_with(0.1), ("age",), 4.0, group_count=100.0, spread=2.0)
+    found = mean_interval(release_with(0.1), ("age",), 4.0, group_count=100.0, spread=2.0, column_spread=2.0)
     assert found.standard_error == pytest.approx(0.2, rel=1e-3)
-    wide = mean_interval(release_with(0.1), ("age",), 4.0, group_count=100.0, spread=2.0, population=True)
+    wide = mean_interval(
+        release_with(0.1), ("age",), 4.0, group_count=100.0, spread=2.0, column_spread=2.0, population=True
+    )
     assert wide.standard_error == pytest.approx(np.hypot(0.2, 0.2), rel=1e-3)
+    # a group that seems to have one value alone is taken to have lost others: half of a hundred records are the column's
+    lost = mean_interval(release_with(0.1), ("age",), 4.0, group_count=100.0, spread=0.0, column_spread=2.0)
+    assert lost.standard_error == pytest.approx(0.2 / np.sqrt(2), rel=1e-3)
 
 
 def interval(estimate, error):
@@ -67,19 +68,64 @@ def interval(estimate, error):
 def test_differences_and_ratios():
     assert difference(interval(50, 3), interval(30, 4)).standard_error == pytest.approx(5.0)
     assert ratio(interval(50, 3), interval(100, 4)).standard_error == pytest.approx(np.hypot(3, 2) / 100)
-    whole = ratio(interval(99, 3), interval(100, 3), part=True)
-    assert whole.high <= 1.0
-    assert whole.standard_error < 0.031
+    # a share f of N has the error ((1 − f)·error of the part − f·error of the rest)/N
+    assert share(interval(25, 4), interval(75, 8)).standard_error == pytest.approx(np.hypot(0.75 * 4, 0.25 * 8) / 100)
+    assert share(interval(99, 3), interval(1, 3)).high == 1.0
     none = replace(interval(1, 1), low=None, high=None, standard_error=None)
     assert not difference(none, interval(1, 1)).known
 
 
 def test_a_quantile_lies_where_the_share_below_may_be_the_one_asked_for():
-    def share_below(value):
-        return interval(value / 100, 0.05)
+    found = quantile(lambda probability: 1000 * probability**2, interval(0.5, 0.05))
+    assert found.estimate == 250
+    assert (found.low, found.high) == (
+        pytest.approx(1000 * 0.402**2, rel=1e-3),
+        pytest.approx(1000 * 0.598**2, rel=1e-3),
+    )
 
-    found = quantile_interval(share_below, list(range(101)), probability=0.5)
-    assert (found.estimate, found.low, found.high) == (50, 41, 60)
+
+def test_questions_about_numbers_and_comparisons_have_intervals():
+    release = release_with(0.1)
+    median = release.ask("median age where sex = F")
+    assert median.all.interval.low <= median.all.value <= median.all.interval.high
+    assert any(line.startswith("interval: ") and "sampling is not in it" in line for line in median.lines())
+    assert "std. error" in median.lines()[0]
+    mean_difference = release.ask("difference of mean age between sex = F versus sex = M where smoker = true")
+    first, second, both = mean_difference.figures
+    assert both.value == pytest.approx(first.value - second.value)
+    assert both.interval.standard_error == pytest.approx(
+        np.hypot(first.interval.standard_error, second.interval.standard_error)
+    )
+    ratios = release.ask("ratio of count between smoker = true vs smoker = false").figures
+    assert ratios[2].value == pytest.approx(ratios[0].value / ratios[1].value)
+    among = release.ask("share of smoker = true among sex = F").all
+    counts = [release.ask(text).count for text in ("smoker = true and sex = F", "sex = F")]
+    assert among.value == pytest.approx(counts[0] / counts[1])
+    assert among.interval.low < among.value < among.interval.high
+    shares = release.ask("difference of share of smoker = true between sex = F versus sex = M").figures
+    assert shares[0].value == pytest.approx(among.value)
+
+
+@pytest.mark.parametrize(
+    ("question", "says"),
+    [
+        ("difference of mean age", "between two groups"),
+        ("difference of mean age between sex = F", "between two groups"),
+        ("ratio of correlation between sex = F vs sex = M", "one of count, share"),
+        ("difference of mean hired between sex = F vs sex = M", "dates are not compared"),
+        ("difference of mean age between sex = F vs", "no condition after vs"),
+    ],
+)
+def test_comparisons_that_make_no_sense_are_refused(question, says):
+    with pytest.raises(WorkloadError, match=says):
+        release_with().ask(question)
+
+
+def test_a_condition_that_leaves_nothing_out_is_no_condition():
+    release = release_with()
+    whole, plain = (release.ask(text).interval for text in ("sex = F and age in 0..11", "sex = F"))
+    assert (whole.basis, whole.standard_error) == (plain.basis, plain.standard_error)
+    assert whole.low == pytest.approx(plain.low)
 
 
 def test_an_answer_with_its_interval_in_words_and_as_data():

@@ -92,11 +92,11 @@ def test_neighbours_move_the_certified_maximum_by_no_more_than_the_noise_is_for(
         sizes = [family.size(DOMAIN) for family in FAMILIES]
         fitted, drawn = ([generator.normal(3, 6, size) for size in sizes] for _ in range(2))
         before, after = (certified(each, neighbors, fitted, drawn) for each in (rows, other))
-        assert before.noisy_max_error_counts == pytest.approx(plainly(rows, [fitted, drawn]), abs=2 / 256)
+        assert before.noisy_max_error_counts == pytest.approx(plainly(rows, [fitted, drawn]), abs=2 / 16)
         assert (before.table_rows, before.table_digest) == (10, DIGEST)
         moved = abs(before.noisy_max_error_counts - after.noisy_max_error_counts)
         assert moved <= neighbors.query
-    expected = neighbors.query * 256 / math.sqrt(2 * float(BUDGET.rho / 50))
+    expected = neighbors.query * 16 / math.sqrt(2 * float(BUDGET.rho / 50))
     assert scales == pytest.approx([expected] * 80, rel=1e-12)
 
 

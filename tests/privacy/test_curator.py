@@ -7,9 +7,11 @@ from tests.privacy.tables import ADD_REMOVE, DOMAIN, curator_of, random_rows
 
 from dprap.accounting import Budget, Neighbors
 from dprap.domain import Domain
+from dprap.encoding import Codes
 from dprap.errors import BudgetError, DprapError, SettingsError, WorkloadError
-from dprap.privacy import Curator, Score
+from dprap.privacy import Curator, Rows, Score
 from dprap.queries import Custom, Marginal, Query, Range, Threshold
+from dprap.sources import MemorySource
 
 ROWS = random_rows(np.random.default_rng(1), DOMAIN, 400)
 A, BC = Marginal(("a",)), Marginal(("b", "c"))
@@ -273,7 +275,7 @@ def test_neighbouring_tables_fail_alike():
     for bad in (
         lambda curator: curator.measure([A], 9.0),
         lambda curator: curator.select_queries([A], [np.full(2, np.inf)], k=1, rho=0.1),
-        lambda curator: curator.select([A, BC], [np.zeros(2), np.full(12, 2.0**31)], k=1, rho=0.1),
+        lambda curator: curator.select([A, BC], [np.zeros(2), np.full(12, 2.0**39)], k=1, rho=0.1),
         lambda curator: curator.measure([Marginal(("zip",))], 0.1),
     ):
         messages = []
@@ -282,3 +284,27 @@ def test_neighbouring_tables_fail_alike():
                 bad(curator_of(rows))
             messages.append(str(caught.value))
         assert messages[0] == messages[1]
+
+
+def test_candidates_in_rows_are_scored_as_one_by_one_and_again_in_the_next_step():
+    """Rows, single estimates, groups and sizes mixed: the same picks by the same noise, whichever way they come."""
+    domain = Domain.of({"a": 3, "b": 3, "c": 3, "d": 2})
+    generator = np.random.default_rng(0)
+    source = MemorySource(Codes.of(domain, {name: generator.integers(0, domain.size(name), 500) for name in domain}))
+    pairs = (Marginal(tuple(columns)) for columns in ("ab", "ac", "bc", "ad"))
+    candidates = (*pairs, Marginal(("a", "d"), ((0, 1), None)))
+    answers = [generator.random(each.size(domain)) * 100 for each in candidates]
+    in_rows = [Rows(np.stack(answers[:3])), Rows(answers[3][None]), answers[4]]
+    score = Score(cell=0.0, l1=1.0, summed_cells=[2, 4, 2, 3, 4])
+
+    def picks(estimates):
+        keeper = Curator(
+            source, budget=Budget.of(epsilon=5.0, delta=1e-6), neighbors=Neighbors(), ledger=None, insecure_noise_seed=3
+        )
+        return [keeper.select(candidates, estimates, k=2, rho=keeper.rho / 8, score=score) for _ in range(3)]
+
+    assert picks(in_rows) == picks(answers)
+    too_wide = [Rows(np.zeros((3, 10))), *in_rows[1:]]
+    for wrong in (in_rows[:2], [*in_rows, answers[4]], [Rows(np.zeros((5, 9)))], [Rows(np.zeros((0, 9)))], too_wide):
+        with pytest.raises((SettingsError, WorkloadError)):
+            picks(wrong)

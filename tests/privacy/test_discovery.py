@@ -20,6 +20,7 @@ from dprap.runs.discover import discover, open_for_discovery
 from dprap.runs.options import RunOptions
 from dprap.schema import Schema
 from dprap.schema.discover import LONGEST_TEXT, MOST_VALUES, is_candidate, listed_column
+from dprap.sources.touched import touched_in
 from dprap.sources.values import open_discovery
 
 ZIP = Schema.of({"columns": {"zip": {"type": "categorical", "domain": "discover"}}})
@@ -147,6 +148,23 @@ def test_hostile_values_end_in_a_schema_that_reads_them():
         open_discovery(pa.table({"zip": pa.array([1.5])}), ZIP)
     with pytest.raises(SchemaError, match="binary"):
         open_discovery(pa.table({"zip": pa.array([b"x"])}), ZIP)
+
+
+def test_texts_that_are_no_utf8_go_to_the_rest():
+    """As Parquet files may hold them; both discovery and the check before a run once ended in a traceback."""
+    data, ends = b"Rome" * 600 + b"Ro\xff", np.append(np.arange(0, 2401, 4), 2403).astype(np.int32)
+    texts = pa.Array.from_buffers(pa.string(), 601, [None, pa.py_buffer(ends), pa.py_buffer(data)])
+    number = {"type": "integer", "min": 0, "max": 9, "nullable": True, "out_of_domain": "null"}
+    table = pa.table({"zip": texts, "n": texts})
+    wanted = open_for_discovery(
+        table.select(["zip"]), ZIP, RunOptions(epsilon=2.0, discover_share=0.9), lambda *_: None
+    )
+    found = discover(wanted, ledger=None, run=None)
+    assert found.columns["zip"].values == ("Rome",)
+    assert encode(table.select(["zip"]), found).columns[0].tolist() == [0] * 600 + [1]
+    for kind in (pa.string(), pa.string_view()):
+        touched = touched_in(table.set_column(1, "n", texts.cast(kind)), Schema.of({"columns": {"n": number}}))
+        assert "100.0%" in touched.findings(0.01, quoting=True)[0]
 
 
 def test_typed_integers_are_integers_and_texts_are_texts(tmp_path):

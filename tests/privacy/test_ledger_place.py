@@ -97,6 +97,15 @@ def test_the_same_content_has_the_same_digest_in_every_container():
     assert {content_digest(other) for other in others} == {content_digest(FRAME)}
 
 
+class OwnFrame(pd.DataFrame):
+    """A class made from pandas' own."""
+
+
+def test_frames_of_other_classes_share_the_ledger_of_their_content():
+    content = {"age": [30, 41], "sex": ["F", "M"]}
+    assert content_digest(OwnFrame(content)) == content_digest(pd.DataFrame(content))
+
+
 @pytest.mark.parametrize("column", FRAME.columns)
 def test_one_changed_value_is_another_table(column):
     changed = FRAME.astype({"town": str})

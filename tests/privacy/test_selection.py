@@ -12,7 +12,15 @@ from scipy import stats
 
 from dprap.errors import BudgetError, SettingsError
 from dprap.privacy.entropy import InsecureSeededEntropy, OsEntropy
-from dprap.privacy.selection import _level_weights, inverse_temperature, pick_in_turn, pick_top
+from dprap.privacy.selection import (
+    _bounds,
+    _factors,
+    _level_weights,
+    _weight,
+    inverse_temperature,
+    pick_in_turn,
+    pick_top,
+)
 
 ALARM = 1e-9
 
@@ -122,6 +130,18 @@ def test_weights_of_far_levels_keep_the_stated_bound():
         for level, weight in zip(levels, _level_weights(levels, eta), strict=True):
             exact = (Decimal(eta) * (level - levels[0])).exp() * 2**320
             assert abs(exact - weight) < 2**13
+
+
+@pytest.mark.parametrize("eta", [3.7e-17, 1e-9, 1e-3, 0.3, 11.0])
+def test_bounds_are_never_below_the_weights_and_hardly_above(eta):
+    """The draw by bounds is exact only if 2^288 · bound ≥ weight; distances up to 2^64, many of them near the top."""
+    generator = np.random.default_rng(3)
+    near = [min(int(x / eta), 2**64 - 1) for x in generator.uniform(0, 240, 2_000)]
+    distances = [0, 1, 2, 2**64 - 1, 2**63, *near, *(int(x) for x in 2.0 ** generator.uniform(0, 63, 500))]
+    factors = _factors(eta)
+    for distance, bound in zip(distances, _bounds(np.array(distances, np.uint64), eta).tolist(), strict=True):
+        weight = _weight(distance, factors)
+        assert weight <= bound << 288 <= weight * (1 + 2**-19) + (1 << 289)
 
 
 def test_picks_in_turn_choose_among_what_is_open():

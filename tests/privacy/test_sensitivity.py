@@ -11,7 +11,7 @@ from dprap.accounting import Neighbors, Relation
 from dprap.errors import BudgetError, SettingsError
 from dprap.privacy import Score
 from dprap.privacy.exact_counts import ExactAnswers
-from dprap.privacy.scores import MAX_COUNT, grid_estimates
+from dprap.privacy.scores import ESTIMATE_GRID, MAX_COUNT, grid_estimates
 from dprap.queries import GRID, Custom, Halfspace, Marginal, Range, Threshold
 from dprap.sources import MemorySource
 
@@ -123,7 +123,7 @@ def test_query_scores_and_certificates(neighbors):
         for family in FAMILIES:
             (before, unit), (after, _) = one.family(family), other.family(family)
             estimate = generator.normal(3, 5, before.size)
-            for grid in (1, 256):
+            for grid in (1, ESTIMATE_GRID):
                 whole = grid_estimates(estimate, before.size, unit * grid)
                 scores = [np.abs(answers * grid - whole) // unit for answers in (before, after)]
                 assert np.abs(scores[0] - scores[1]).max() <= neighbors.query * grid
@@ -134,25 +134,31 @@ def test_query_scores_and_certificates(neighbors):
 def test_only_the_largest_errors_are_summed(cells, expected):
     score = Score(cell=0.0, l1=1.0, threshold_counts=1.0, summed_cells=cells).on_grid(1)
     counts, estimate = np.array([10, 2, 7, 0]), np.array([4.0, 3.0, 10.0, 2.0])
-    assert score.of(0, counts, estimate) == expected * 4096 * 256 * 256
+    assert score.of(0, counts, estimate) == expected * 1024 * 64 * 16
 
 
 def test_scores_do_not_wrap_around():
     """At the limits of tables, estimates, weights and penalties a score is still exact."""
     on_grid = Score(cell=1.0, l1=1.0, weights=[1.0], penalties_counts=[-MAX_COUNT]).on_grid(1)
-    step = 4096 * 256 * 256 * MAX_COUNT
+    step = 1024 * 64 * 16 * MAX_COUNT
     assert on_grid.of(0, np.array([MAX_COUNT, 0]), np.array([-MAX_COUNT, 0.0])) == 5 * step < 2**63
     assert on_grid.of(0, np.array([MAX_COUNT, 0]), np.array([0.0, -MAX_COUNT])) == 4 * step
 
 
-@pytest.mark.parametrize("estimate", [[np.nan], [np.inf], [1e300], [-(2.0**40)], [1.0, 2.0], []])
+def test_certificates_do_not_wrap_around():
+    """A custom function's sums on the grid of a certificate, at the limit of tables and estimates."""
+    whole = grid_estimates(np.array([-float(MAX_COUNT)]), 1, GRID * ESTIMATE_GRID)
+    assert int(np.abs(np.array([MAX_COUNT * GRID]) * ESTIMATE_GRID - whole)[0]) == 2 * MAX_COUNT * GRID * ESTIMATE_GRID
+
+
+@pytest.mark.parametrize("estimate", [[np.nan], [np.inf], [1e300], [-(2.0**41)], [1.0, 2.0], []])
 def test_bad_estimates_are_refused(estimate):
     with pytest.raises(SettingsError, match="estimates"):
         grid_estimates(np.array(estimate), 1, 256)
 
 
 def test_estimates_that_add_up_to_nonsense_are_refused():
-    estimate = np.full(1000, 2.0**31)
+    estimate = np.full(1000, 2.0**39)
     with pytest.raises(SettingsError, match="add up"):
         Score().on_grid(1).of(0, np.zeros(1000, np.int64), estimate)
 

@@ -13,7 +13,8 @@ from tests.relaxed.cases import DOMAIN, relaxed_rows
 
 from dprap.domain import Domain
 from dprap.relaxed import RelaxedDataset, cell_table, round_rows
-from dprap.relaxed.exchange import DEFAULT, _Counts, _Move, draw_jointly
+from dprap.relaxed.excess import Excess
+from dprap.relaxed.exchange import DEFAULT, draw_jointly
 from dprap.relaxed.rounding import whole_counts
 
 PAIRS = list(combinations(DOMAIN.names, 2))
@@ -111,20 +112,23 @@ def test_the_gain_of_an_exchange_is_what_the_sum_of_squares_loses(seed: int) -> 
     rng = np.random.default_rng(seed)
     relaxed = relaxed_rows(6)
     records = list(round_rows(relaxed, seed, rows=40))
-    table = _Counts(DOMAIN, ("a", "b", "d"), relaxed)
-    table.add(records, 40)
+    names = [("a", "b", "d"), ("a", "d"), ("b", "d"), ("a", "c", "d")]
+    excess = Excess(relaxed, names)
+    excess.add(records, 40)
     position = DOMAIN.position(str(rng.choice(["a", "b", "d"])))
     one, other = (np.array([place]) for place in rng.choice(40, 2, replace=False))
     assume(records[position][one] != records[position][other])
-    before = float((table.excess.astype(float) ** 2).sum())
-    of_one, of_other = (dict(enumerate(column[which] for column in records)) for which in (one, other))
-    move = _Move.of(table, position, of_one, of_other)
-    gain = float(move.gain(table.excess)[0])
-    move.make(table.excess, np.array([0]))
-    after = float((table.excess.astype(float) ** 2).sum())
-    assert before - after == pytest.approx(2 * gain if move.moves[0] else 0.0, abs=1e-3)
+    before = float((excess.of_cells.astype(float) ** 2).sum())
+    of_one, of_other = (
+        {place: column[which].astype(np.int64) for place, column in enumerate(records)} for which in (one, other)
+    )
+    looks = [part for look in excess.looks()[position] for part in look.parts(1)]
+    gain = sum(float(look.gain(excess.of_cells, of_one, of_other)[0]) for look in looks)
+    for look in looks:
+        look.make(excess.of_cells, of_one, of_other)
+    after = float((excess.of_cells.astype(float) ** 2).sum())
+    assert before - after == pytest.approx(2 * gain, abs=1e-3)
     column = records[position]
     column[one], column[other] = column[other].copy(), column[one].copy()
-    counted = np.bincount(table.cells([records[each] for each in table.positions]), minlength=len(table.excess))
-    expected = 40 * cell_table(relaxed, ("a", "b", "d")).ravel()
-    np.testing.assert_allclose(table.excess, counted - expected, atol=1e-4)
+    expected = [counts_of(records, each) - 40 * cell_table(relaxed, each).ravel() for each in names]
+    np.testing.assert_allclose(excess.of_cells, np.concatenate(expected), atol=1e-4)

@@ -12,6 +12,7 @@ from dprap.queries import Marginal
 from dprap.relaxed import FitSettings, RelaxedDataset, Target, answers, fit
 from dprap.relaxed.gradient import Gradient
 from dprap.relaxed.marginals import Blocks
+from dprap.relaxed.shares import SharePlan
 
 DOMAIN = Domain.of({"a": 3, "b": 2, "c": 4, "d": 2})
 PLAIN = [Marginal(("a",)), Marginal(("a", "c")), Marginal(("b", "c", "d")), Marginal(("a", "b", "c", "d"))]
@@ -71,7 +72,9 @@ def test_gradient_agrees_with_finite_differences(marginals, small_cells, monkeyp
         for marginal, size in zip(marginals, sizes, strict=True)
     ]
     gradient = np.zeros_like(rows.probabilities)
-    loss = Gradient(Blocks(DOMAIN, rows.probabilities), targets).add(gradient)
+    of_codes = np.zeros(len(gradient), np.float32)
+    loss = Gradient(Blocks(DOMAIN, rows.probabilities), targets).add(gradient, of_codes)
+    gradient += of_codes[:, None]
 
     def loss_at(probabilities: np.ndarray) -> float:
         moved = Blocks(DOMAIN, probabilities)
@@ -91,8 +94,21 @@ def test_pairs_answered_together_are_those_answered_alone():
     rows = some_rows()
     blocks = Blocks(DOMAIN, rows.probabilities)
     marginals = [Marginal(("a", "b")), Marginal(("a", "c")), COARSE[1], Marginal(("a", "d")), PLAIN[2], PLAIN[0]]
-    for marginal, together in zip(marginals, blocks.all_shares(marginals), strict=True):
-        np.testing.assert_allclose(together, blocks.shares(marginal), rtol=1e-5)
+    together = list(SharePlan.of(DOMAIN, marginals).shares(blocks))
+    assert [len(each) for each in together] == [1, 1, 1, 1, 1, 1]
+    for marginal, (shares_of_cells,) in zip(marginals, together, strict=True):
+        np.testing.assert_allclose(shares_of_cells, blocks.shares(marginal), rtol=1e-5)
+
+
+def test_pairs_of_as_many_cells_are_rows_of_one_array():
+    domain = Domain.of({"a": 3, "b": 2, "c": 2, "d": 4, "e": 4})
+    rows = RelaxedDataset.from_logits(domain, np.random.default_rng(0).normal(size=(domain.onehot_size, 7)))
+    blocks = Blocks(domain, rows.probabilities)
+    pairs = [Marginal(each) for each in itertools.combinations("abcde", 2)]
+    together = list(SharePlan.of(domain, pairs).shares(blocks))
+    assert [each.shape for each in together] == [(2, 6), (2, 12), (1, 4), (2, 8), (2, 8), (1, 16)]
+    for pair, found in zip(pairs, (row for each in together for row in each), strict=True):
+        np.testing.assert_allclose(found, blocks.shares(pair), rtol=1e-5)
 
 
 @pytest.mark.parametrize("marginal", [PLAIN[1], COARSE[1]], ids=str)

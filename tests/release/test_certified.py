@@ -82,7 +82,7 @@ def largest_error_counts(release: Release, source: MemorySource, published: obje
 
 
 @pytest.mark.parametrize("relation", Relation)
-@pytest.mark.parametrize("method", SMALL)
+@pytest.mark.parametrize("method", [pytest.param(name, marks=[pytest.mark.slow] * (name == "rap")) for name in SMALL])
 def test_the_bound_is_the_larger_error_of_the_fit_and_of_the_saved_table(
     method: str, relation: Relation, tmp_path: Path
 ) -> None:

@@ -126,6 +126,7 @@ def _add_comparison(name: str, shows: str, seconds_per_cell: float) -> None:
 
 _add_comparison("peers", "Compare error, time and memory with AIM and MST, as ratios of one run.", 3600.0)
 _add_comparison("quick", "Run a subset of about two minutes, for every change.", 600.0)
+_add_comparison("numbers", "Compare prefixes, ranges and halfspaces of ADULT with HDMM, AIM and Gaussian noise.", 600.0)
 
 
 @app.command()

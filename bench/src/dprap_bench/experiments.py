@@ -222,7 +222,7 @@ PAPER = {
 }
 """The experiments by number."""
 
-COMPARISONS = (*(experiment.name for experiment in PAPER.values()), "peers", "quick")
+COMPARISONS = (*(experiment.name for experiment in PAPER.values()), "peers", "numbers", "quick")
 """All experiments whose cells run a method on a workload; their results go into one table."""
 
 
@@ -231,6 +231,19 @@ def peers(data: str) -> list[Cell]:
     methods = ("adaptive", "aim", "mst", "gaussian", "independent")
     same = [c for k in (3, 5) for c in _main_cells("peers", data, (0.1, 1.0), methods, workload=f"{k}way:64")]
     return _undrawn(same) + [replace(cell, relation="add-remove", extras=()) for cell in same]
+
+
+def numbers(data: str) -> list[Cell]:
+    """Prefixes, ranges and halfspaces of ADULT's numeric columns, with what answers them elsewhere."""
+    if data != "adult":
+        return []
+    beside = ("adaptive", "hdmm-lls", "gaussian", "aim")
+    ends = (0.1, 1.0)
+    return [
+        *cells_for("numbers", data, "hdmm15:prefix", EPSILONS, (*beside, "hdmm-pgm")),
+        *cells_for("numbers", data, "hdmm15:range", ends, beside),
+        *cells_for("numbers", data, "halfspaces", ends, ("adaptive", "rap++", "independent", "aim", "gaussian-query")),
+    ]
 
 
 def quick(data: str) -> list[Cell]:

@@ -15,6 +15,7 @@ from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.evaluate import evaluate, exact_answers, published_answers
 from dprap.mechanisms.result import MechanismResult
+from dprap.queries import Halfspace
 from dprap.relaxed import round_rows
 from dprap.sources import MemorySource
 from dprap.workload import Workload
@@ -22,7 +23,7 @@ from dprap_bench.cell import Cell
 from dprap_bench.methods import bench_method
 from dprap_bench.seeded import seeded_curator
 from dprap_bench.timing import timed
-from dprap_bench.workloads import named_workload, unseen_marginals
+from dprap_bench.workloads import named_workload, pairs_below, unseen_marginals
 
 Metrics = dict[str, float]
 
@@ -50,17 +51,20 @@ def measure_cell(cell: Cell, data_dir: Path) -> Metrics:
     private = _head(codes, _ADULT_TRAIN) if "downstream" in cell.extras else codes
     source = MemorySource(private)
     method = bench_method(cell.method)
-    draws = private.rows if {"downstream", "unseen", "rounding"} & set(cell.extras) else 0
+    # A graphical model takes marginals: of halfspaces it gets all pairs, and is judged by records drawn from it.
+    by_records = method.models and any(isinstance(family, Halfspace) for family in workload.families)
+    asked = pairs_below(workload) if by_records else workload
+    draws = private.rows if by_records or {"downstream", "unseen", "rounding"} & set(cell.extras) else 0
     settings = method.settings(cell.settings, synthetic_rows=draws)
     metrics: Metrics
     with timed() as metrics:
         curator = seeded_curator(source, epsilon=cell.epsilon, seed=cell.seed, relation=cell.relation)
-        result = method.run(curator, workload, settings, seed=cell.seed)
+        result = method.run(curator, asked, settings, seed=cell.seed)
     if "compilation" in cell.extras:
         metrics |= _without_compilation(cell, source, workload, settings, metrics)
     if result.steps:
         metrics |= {"steps": float(result.steps), "cpu_seconds_per_step": metrics["cpu_seconds"] / result.steps}
-    errors = evaluate(source, workload, result)
+    errors = evaluate(source, workload, result.relaxed if by_records and result.relaxed is not None else result)
     metrics |= {"queries": float(errors.queries), "max": errors.max, "mean": errors.mean, "rmse": errors.rmse}
     metrics |= {} if errors.tv is None else {"tv": errors.tv}
     outcome = Outcome(cell, codes, workload, result)

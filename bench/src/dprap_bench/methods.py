@@ -40,6 +40,7 @@ class Variant:
 BENCH_METHODS = {
     "adaptive": Variant("adaptive"),
     "rap": Variant("rap"),
+    "rap++": Variant("rap++"),
     "rp": Variant("rap", {"rounds": 1, "max_steps": 300}),
     "zero": Variant("zero"),
     "independent": Variant("independent"),

@@ -1,19 +1,21 @@
 """Workloads of the experiments, by short names.
 
 `3way:64` 64 random three-way marginals, the paper's choice; `3way:all` every eligible one; `1of3:64` thresholds over the same columns;
-`hdmm15` the marginals of the paper's HDMM comparison and `hdmm15:prefix` their prefix families over ordered columns;
+`hdmm15` the marginals of the paper's HDMM comparison, `hdmm15:prefix` their prefixes along ordered columns and
+`hdmm15:range` all intervals along one of these; `halfspaces` 100,000 random halfspaces of ADULT's numbers, by income;
 `2way` all pairs.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import combinations
 
 import numpy as np
 
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
-from dprap.queries import Marginal, Range, Threshold
+from dprap.queries import Halfspace, Marginal, Range, Threshold
 from dprap.workload import Workload, all_kway, eligible, random_kway
 
 ORDERED = ("age", "fnlwgt", "capital-gain", "capital-loss", "hours-per-week")
@@ -38,6 +40,11 @@ HDMM15 = (
 )
 """The 15 three-way marginals of ADULT, 62,876 cells, on which the paper compares with HDMM."""
 
+NUMERIC = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
+"""ADULT's numeric columns: halfspaces are drawn over all six, by income."""
+
+_LABEL = "income>50K"
+
 _RANDOM = re.compile(r"(?:(\d+)of)?(\d+)(?:way)?:(\d+|all)")
 
 
@@ -49,6 +56,10 @@ def named_workload(name: str, domain: Domain, *, rows: int) -> Workload:
         return Workload(
             domain, tuple(Range.prefixes(columns, tuple(c for c in columns if c in ORDERED)) for columns in HDMM15)
         )
+    if name == "hdmm15:range":
+        return Workload(domain, tuple(_ranges(columns) for columns in HDMM15))
+    if name == "halfspaces":
+        return Workload(domain, (Halfspace((*NUMERIC, _LABEL), by=(_LABEL,), count=100_000),))
     if name == "2way":
         return all_kway(domain, 2)
     found = _RANDOM.fullmatch(name)
@@ -60,6 +71,17 @@ def named_workload(name: str, domain: Domain, *, rows: int) -> Workload:
     if at_least is None:
         return drawn
     return Workload(domain, tuple(Threshold(family.columns, int(at_least)) for family in drawn.families))
+
+
+def _ranges(columns: tuple[str, ...]) -> Range:
+    """All intervals along the last ordered column: along two of them there would be 25 million for each other value."""
+    return Range(columns, dict.fromkeys([name for name in columns if name in ORDERED][-1:], "all"))
+
+
+def pairs_below(workload: Workload) -> Workload:
+    """All pairs of the columns that halfspaces speak of, for methods that take marginals alone."""
+    columns = dict.fromkeys(name for family in workload.families for name in family.columns)
+    return Workload(workload.domain, tuple(Marginal(pair) for pair in combinations(columns, 2)))
 
 
 def unseen_marginals(workload: Workload, *, rows: int, marginals: int = 64) -> Workload:

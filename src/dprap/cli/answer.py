@@ -29,7 +29,8 @@ def answer(
 
     A condition asks for count and share, each with an interval that says how far it may be off. A question about
     numbers begins with count, share, sum, mean, variance, stddev, median, quantile LEVEL,
-    correlation or histogram, and may go on with by COLUMNS and where CONDITION.
+    correlation or histogram, and may go on with by COLUMNS and where CONDITION. Two groups are compared by
+    "difference of mean income between sex = F versus sex = M", or ratio; "share of A among B" is a part of some records.
     """
     from dprap.cli.output import print_json, results
     from dprap.errors import one_line

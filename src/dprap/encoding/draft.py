@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from dprap.encoding.csv_dialect import recognise_csv
 from dprap.encoding.draft_columns import propose
 from dprap.encoding.draft_constraints import suggest_constraints
@@ -72,6 +74,19 @@ def draft(
     csv: Mapping[str, Any] | None = None,
 ) -> Draft:
     """`draft_schema` with suggestions of constraints."""
+    try:
+        return _drafted(table, known=known, csv=csv)
+    except (pa.ArrowException, OverflowError, UnicodeError):
+        # a message of Arrow may quote a value
+        raise DataError(
+            "the table has values that a draft cannot describe, such as times beyond the year 9999, texts that are not UTF-8, or "
+            "a type that few programs know. Leave such columns out, or write the schema by hand."
+        ) from None
+
+
+def _drafted(
+    table: Any, *, known: Mapping[str, Mapping[str, Any] | None] | None, csv: Mapping[str, Any] | None
+) -> Draft:
     source, form = _open(table, csv)
     twice = sorted(name for name, times in Counter(source.names).items() if times > 1)
     if twice:

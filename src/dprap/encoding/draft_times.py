@@ -102,5 +102,7 @@ def _wall(value: Any) -> datetime:
 
 
 def _month_end(day: date) -> date:
+    if (day.year, day.month) == (date.max.year, date.max.month):
+        return date.max
     following = (day.replace(day=1) + timedelta(days=32)).replace(day=1)
     return following - timedelta(days=1)

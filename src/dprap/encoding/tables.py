@@ -84,11 +84,11 @@ def is_stream(table: Any) -> bool:
 
     pandas and polars could stream as well, but would then infer types of columns of objects from the values.
     """
-    own = isinstance(table, pa.Table | pa.RecordBatch) or _library(table) is not None
+    own = isinstance(table, pa.Table | pa.RecordBatch) or library_of(table) is not None
     return not own and hasattr(table, "__arrow_c_stream__")
 
 
-def _library(table: Any) -> str | None:
+def library_of(table: Any) -> str | None:
     """`pandas` or `polars` for their frames, and for frames of classes made from theirs, such as GeoDataFrame."""
     names = (kind.__module__.partition(".")[0] for kind in type(table).__mro__)
     return next((name for name in names if name in ("pandas", "polars")), None)
@@ -129,7 +129,7 @@ def _in_memory(table: Any, schema: Schema | None, also: tuple[str, ...]) -> tupl
     """All column names of a table in memory, and an Arrow table of those that are wanted."""
     if isinstance(table, pa.RecordBatch):
         table = pa.Table.from_batches([table])
-    library = _library(table)
+    library = library_of(table)
     if isinstance(table, pa.Table):
         columns = list(zip(table.column_names, table.columns, strict=True))
         convert: Callable[[Any, Convert], Arrow] = lambda column, _: column  # noqa: E731

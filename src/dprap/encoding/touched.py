@@ -18,6 +18,7 @@ from dprap.encoding.column_codes import positions_of
 from dprap.encoding.encode import check_columns
 from dprap.encoding.tables import open_table
 from dprap.schema import Column, Schema
+from dprap.schema.arrays import decoded
 from dprap.schema.columns.numeric import Numeric
 from dprap.schema.values import Unplaced, is_text_type
 
@@ -61,7 +62,7 @@ class TouchedTable:
         """Count the values of a batch."""
         self.rows += batch.num_rows
         for name in self.schema.columns:
-            if name in batch.schema.names:
+            if batch.schema.names.count(name) == 1:  # else opening the table says what is wrong
                 array = batch.column(name)
                 for chunk in array.chunks if isinstance(array, pa.ChunkedArray) else [array]:
                     self.add_column(name, chunk, is_text=is_text)
@@ -80,9 +81,12 @@ class TouchedTable:
         unreadable = positions == Unplaced.UNREADABLE
         touched.unreadable += int(unreadable.sum())
         if unreadable.any() and is_text_type(array.type):
-            for value in array.filter(pa.array(unreadable)).slice(0, 5 * _KEPT_TEXTS).to_pylist():
-                if len(touched.texts) < _KEPT_TEXTS or value in touched.texts:
-                    touched.texts[value] = touched.texts.get(value, 0) + 1
+            if pa.types.is_string_view(array.type):
+                array = array.cast(pa.large_string())  # which few of Arrow's functions know
+            for value in decoded(array.filter(pa.array(unreadable)).slice(0, 5 * _KEPT_TEXTS)):
+                text = (value or "").encode("utf-8", "replace").decode()
+                if len(touched.texts) < _KEPT_TEXTS or text in touched.texts:
+                    touched.texts[text] = touched.texts.get(text, 0) + 1
 
     def count_lines(self) -> list[str]:
         """For each column how many values its policy touches, if any. NOT to be passed on."""

@@ -4,6 +4,7 @@ curator            the only door
 verbs/             what the curator can be asked: each verb computes, charges, draws and stores
 steps              the steps of a run in order, replayed or taken
 exact_counts       exact integers behind the verbs, counted once
+candidates         marginals that are chosen from again and again
 discovery          values above a noisy threshold
 discrete_gaussian  discrete Gaussian noise on integers
 selection          the exponential mechanism in integer arithmetic
@@ -26,7 +27,7 @@ from dprap.privacy.ledger import (
     read_ledger,
 )
 from dprap.privacy.person_bound import Excess, PersonColumn, bound_records, open_bounded
-from dprap.privacy.scores import Score
+from dprap.privacy.scores import Rows, Score
 from dprap.privacy.turns import Apart
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "Ledger",
     "LedgerState",
     "PersonColumn",
+    "Rows",
     "Score",
     "balance_lines",
     "bound_records",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from jaxtyping import Int64
 
 from dprap.array_types import CodeColumn, Counts
 from dprap.counting.cells import CellCounts
 from dprap.counting.sums import summed_out
-from dprap.errors import WorkloadError
+from dprap.errors import SettingsError, WorkloadError
 from dprap.queries import GRID, CellFamily, Custom, Family, Halfspace, Marginal, from_cells
 from dprap.sources import CountSource, RowSource
 
@@ -60,14 +61,29 @@ class ExactAnswers:
 
     def marginal(self, marginal: Marginal) -> Counts:
         """Counts of all cells of a marginal, with groups or without."""
-        self.prepare([marginal])
         if marginal.groups is None:
+            if marginal not in self._tables:
+                self.prepare([marginal])
             return self._table(marginal).dense()
         if marginal not in self._grouped:
+            self.prepare([marginal])
             checked = Marginal(marginal.columns, marginal.groups)  # once more: each code lies in one group
             checked.shape(self._domain)
             self._grouped[marginal] = self._of_cells(checked, keep=False)
         return self._grouped[marginal]
+
+    def rows(self, marginals: Sequence[Marginal]) -> Int64[np.ndarray, "some cells"]:
+        """Counts of marginals with as many cells, a row for each; from then on they are kept as these rows."""
+        counts = [self.marginal(marginal) for marginal in marginals]
+        if len({each.size for each in counts}) != 1:
+            raise SettingsError("marginals in rows of one array must have as many cells as each other.")
+        rows = np.stack(counts)
+        for marginal, row in zip(marginals, rows, strict=True):
+            if marginal.groups is None:
+                self._tables[marginal] = CellCounts(row.size, row)
+            else:
+                self._grouped[marginal] = row
+        return rows
 
     def family(self, family: Family) -> tuple[Counts, int]:
         """Answers of all queries of a family as integers, and the integer that stands for one record."""

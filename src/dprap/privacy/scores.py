@@ -14,34 +14,52 @@ whose candidates matter unequally, cannot be written without them: a weight scal
 module can account for it, and a threshold is no substitute for a penalty, which may be larger than the error.
 
 No 64-bit integer may wrap around: a wrapped difference would jump by 2^64 where its argument moves by 1. Hence the limits, on public
-numbers alone: with at most 2^32 records and estimates and penalties of at most 2^32 counts, errors add up to at most 2^41 grid steps and a
-score is below 2^12 · (2 · 2^8 · 2^41 + 2^48) < 2^63.
+numbers alone: with at most 2^40 records (10^12), and estimates and penalties of at most 2^40 counts, errors add up to at most
+2^45 grid steps and a score is below 2^10 · (2 · 2^6 · 2^45 + 2^50) < 2^63. A certificate compares counts of up to 2^40 records,
+each of at most 2^16 units (of a custom function), on a grid of 2^4: both sides are below 2^60 + 1 and their distance is below 2^62.
+The grids are as coarse as that asks for and the same for all tables, because the number of records may be private. A step
+of an estimate is a sixteenth of a record, where noise is of several records; rounding a public estimate or weight never touches
+the sensitivity.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 import numpy as np
-from jaxtyping import Int64
+from jaxtyping import Float, Int64
 
 from dprap.accounting.neighbors import Neighbors
 from dprap.array_types import Answers, Counts
 from dprap.errors import SettingsError
 
-ESTIMATE_GRID = 256
-"""Estimates are rounded to 1/256 of a count."""
+ESTIMATE_GRID = 16
+"""Estimates are rounded to 1/16 of a count."""
 
-MAX_COUNT = 2**32
+MAX_COUNT = 2**40
 """Largest table, estimate and penalty, in records, for which integer scores provably fit into 64 bits."""
 
 # Cells of the candidates that are scored together: a few arrays of 4 MB.
 _TOGETHER = 1 << 19
 
-_FACTOR_GRID = 256
-_WEIGHT_GRID = 4096
+_FACTOR_GRID = 64
+_WEIGHT_GRID = 1024
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Estimates, in counts, of several candidates that follow each other and have as many cells: a row for each."""
+
+    counts: Float[np.ndarray, "some cells"]
+
+
+Estimates: TypeAlias = Answers | Rows
+"""What is estimated of the next candidate, or of the next ones."""
+
+CountsOf: TypeAlias = Callable[[int, int], Int64[np.ndarray, "some cells"]]
+"""Exact counts of the candidates from one position on and before another, all of which have as many cells."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +146,7 @@ class GridScore:
         on_grid = grid_estimates(estimates_counts, counts.size, ESTIMATE_GRID)
         return int(self._of_rows(np.array([candidate]), counts[None], on_grid[None])[0])
 
-    def of_all(self, counts: Iterable[Counts], estimates_counts: Iterable[Answers]) -> Counts:
+    def of_all(self, counts_of: CountsOf, estimates_counts: Iterable[Estimates]) -> Counts:
         """The integer scores of all candidates, in their order.
 
         Candidates with as many cells are taken together, for speed. All of it is integer arithmetic
@@ -136,15 +154,39 @@ class GridScore:
         """
         scores = np.empty(len(self.weights), dtype=np.int64)
         waiting: dict[tuple[int, int], _Waiting] = {}
-        pairs = zip(counts, estimates_counts, strict=True)
-        for candidate, (of_candidate, estimates) in zip(range(len(scores)), pairs, strict=True):
-            key = (of_candidate.size, self._summed(candidate, of_candidate.size))
-            waiting.setdefault(key, _Waiting()).add(candidate, of_candidate, estimates)
-            if len(waiting[key].candidates) * of_candidate.size >= _TOGETHER:
-                self._settle(scores, waiting.pop(key))
+        place = 0
+        for estimates in estimates_counts:
+            some = len(estimates.counts) if isinstance(estimates, Rows) else 1
+            if not 0 < some <= len(scores) - place:
+                refuse_estimates()
+            counts = counts_of(place, place + some)
+            if isinstance(estimates, Rows) and some != 1:
+                self._settle_rows(scores, place, counts, estimates)
+            else:
+                alone = estimates.counts if isinstance(estimates, Rows) else estimates
+                key = (counts.size, self._summed(place, counts.size))
+                waiting.setdefault(key, _Waiting()).add(place, counts[0], alone)
+                if len(waiting[key].candidates) * counts.size >= _TOGETHER:
+                    self._settle(scores, waiting.pop(key))
+            place += some
+        if place < len(scores):
+            refuse_estimates()
         for rest in waiting.values():
             self._settle(scores, rest)
         return scores
+
+    def _settle_rows(
+        self, scores: Counts, place: int, counts: Int64[np.ndarray, "some cells"], estimates: Rows
+    ) -> None:
+        if counts.shape != estimates.counts.shape:
+            refuse_estimates()
+        on_grid = grid_estimates(estimates.counts, counts.size, ESTIMATE_GRID).reshape(counts.shape)
+        candidates = np.arange(place, place + len(counts))
+        summed = np.array([self._summed(int(candidate), counts.shape[1]) for candidate in candidates])
+        for number in np.unique(summed):
+            chosen = summed == number
+            part = slice(None) if chosen.all() else chosen
+            scores[candidates[part]] = self._of_rows(candidates[part], counts[part], on_grid[part])
 
     def _settle(self, scores: Counts, waiting: _Waiting) -> None:
         counts = np.stack(waiting.counts)

@@ -13,17 +13,26 @@ uniform candidate within the level.
 **Rounding.** A weight is 2^320·exp(−η·d), with d a whole number below 2^64. It is the product of one factor for each of
 the eight bytes of d. The factor of byte b at place j is the b-th power of exp(−η·256^j), by repeated multiplication; each
 multiplication of numbers up to 2^320 errs by one unit and hands on the errors of both arguments. So a factor is off by less than
-2·256 units, and a weight by less than 8·(2·256 + 1) < 2^13 units, 2^-307 of the weight of the top. A draw is made only
-while the best open candidate weighs at least 2^-32 of the top; else the weights are made anew from that candidate on. With at
-most 2^30 candidates the weights are off by less than 2^30·2^-307·2^32 = 2^-245 of their sum, that is a δ of 10^-73: it
-needs no mention.
+2·256 units, and a weight by less than 8·(2·256 + 1) < 2^13 units, 2^-307 of the weight of the top. The top is the best
+open candidate. With at most 2^30 candidates the weights are off by less than 2^30·2^-307 = 2^-277 of their sum, that is a
+δ of 10^-83: it needs no mention.
 
 **Picks in turn.** `pick_in_turn` makes k picks of which each may choose from other candidates than the one before. Which
 ones is a function of public data and of the picks before, so that the k picks are an adaptive composition of k
 exponential mechanisms, each with its own ρ. The scores are the same for all of them.
 
-**Not protected**: the time a selection takes depends on the number of distinct score levels (as OpenDP's rejection sampler
-depends on the scores). Someone who can time the steward's process learns something that was not paid for.
+**Bounds.** With very many levels most of the time would go into weights that hardly count. `pick_in_turn` therefore draws
+candidate i with probability proportional to a whole number u_i that bounds its weight w_i, and keeps it with probability
+w_i/(2^288·u_i), both exactly; else it draws again. What is kept has probability proportional to w_i whatever the bounds
+are, if only 2^288·u_i ≥ w_i. Let e = exp(−ηd), with η and d as they are, and u = ⌊2^32·(1 + 2^-20)·e'⌋ + 1 with e' computed in
+floating point. Up to ηd = 750, beyond which e' may be 0, conversion and product err by less than 2^-51 of ηd and the
+exponential by a few units in the last place, so that e' ≥ e·(1 − 2^-40) and 2^288·u > 2^320·e·(1 + 2^-21). For
+e ≥ 2^-286 the last term exceeds the 2^13 units by which w may be too large; for a smaller e, w < 2^35 < 2^288. ∎ The bounds of
+all candidates add up to less than 2^63, and the best open candidate has nearly its weight, so that at most every second
+draw is made again.
+
+**Not protected**: the time a selection takes depends on the scores (as that of OpenDP's rejection sampler does).
+Someone who can time the steward's process learns something that was not paid for.
 """
 
 from __future__ import annotations
@@ -35,15 +44,16 @@ from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
-from jaxtyping import Int64
+from jaxtyping import Int64, UInt64
 
 from dprap.accounting.zcdp import Rho
 from dprap.errors import BudgetError, SettingsError
 from dprap.privacy.entropy import Entropy
 
 _BITS = 320
-# Weights are made anew once the best open candidate weighs less than this share of the top's, in bits.
-_LEAST_BITS = 32
+# Of the whole numbers that bound weights, and by how much they are raised to bound them in spite of rounding.
+_BOUND_BITS = 32
+_RAISED = 1 + 2.0**-20
 # A digit of a distance, in bits, and how many of them a 64-bit distance has.
 _DIGIT_BITS = 8
 _DIGITS = 8
@@ -112,42 +122,59 @@ def pick_in_turn(
 
     `open_after` is public: a function of public data and of the picks that it is given.
     """
-    ascending, level_of = np.unique(scores, return_inverse=True)
-    levels: list[int] = ascending[::-1].tolist()
-    level_of = len(levels) - 1 - level_of
-    top, weights = 0, _level_weights(levels, eta)
+    factors = _factors(eta)
     picked: list[int] = []
     for _ in range(k):
         places = open_after(picked)
-        counts = np.bincount(level_of[places], minlength=len(levels))
-        best = int(np.flatnonzero(counts)[0])
-        # What was closed may be open again, so that the best may also stand above the level that has weight one.
-        if not 0 <= best - top < len(weights) or weights[best - top] < 1 << (_BITS - _LEAST_BITS):
-            top, weights = best, _level_weights(levels[best:], eta)
-        level = top + _draw_level(counts[top:].tolist(), weights, entropy)
-        members = places[level_of[places] == level]
-        picked.append(int(members[entropy.below(len(members))]))
+        picked.append(int(places[_pick(scores[places], eta, factors, entropy)]))
     return picked
+
+
+def _pick(scores: Int64[np.ndarray, " open"], eta: float, factors: list[_Powers], entropy: Entropy) -> int:
+    """The position of one candidate, drawn by bounds of the weights and then kept by the weight."""
+    # Differences of 64-bit numbers may need 64 bits without a sign; modulo 2^64 they are exact.
+    distances = scores.max().view(np.uint64) - scores.view(np.uint64)
+    bounds = _bounds(distances, eta)
+    ends = np.cumsum(bounds)
+    while True:
+        place = int(np.searchsorted(ends, np.uint64(entropy.below(int(ends[-1]))), side="right"))
+        bound = int(bounds[place]) << (_BITS - _BOUND_BITS)
+        if entropy.below(bound) < _weight(int(distances[place]), factors):
+            return place
+
+
+def _bounds(distances: UInt64[np.ndarray, " open"], eta: float) -> UInt64[np.ndarray, " open"]:
+    """Whole numbers that are no smaller than the weights, in units of 2^288: see "Bounds"."""
+    raised = np.exp(distances.astype(np.float64) * -eta) * (_RAISED * 2.0**_BOUND_BITS)
+    return raised.astype(np.uint64) + np.uint64(1)
 
 
 def _level_weights(levels: list[int], eta: float) -> list[int]:
     """exp(−η·(top − level)) in fixed point, for descending levels; stops (implicitly zero) once it underflows."""
-    factors = [_Powers(eta, place) for place in range(_DIGITS)]
-    top = levels[0]
+    factors = _factors(eta)
     weights = []
     for level in levels:
-        distance = top - level
-        weight = 1 << _BITS
-        for powers in factors:
-            if distance & 255:
-                weight = (weight * powers[distance & 255]) >> _BITS
-            distance >>= _DIGIT_BITS
-            if not distance:
-                break
+        weight = _weight(levels[0] - level, factors)
         if weight == 0:
             break
         weights.append(weight)
     return weights
+
+
+def _factors(eta: float) -> list[_Powers]:
+    return [_Powers(eta, place) for place in range(_DIGITS)]
+
+
+def _weight(distance: int, factors: list[_Powers]) -> int:
+    """exp(−η·distance) in fixed point."""
+    weight = 1 << _BITS
+    for powers in factors:
+        if distance & 255:
+            weight = (weight * powers[distance & 255]) >> _BITS
+        distance >>= _DIGIT_BITS
+        if not distance:
+            break
+    return weight
 
 
 class _Powers:

@@ -2,12 +2,14 @@
 
 rows       the noun: probabilities of all codes in all rows, and the rows' weights
 marginals  answers of any query family on rows
+shares     shares of many marginals on changing rows
 gradient   the gradient of rows' distance from marginals
 adam       one step of a fit, given the gradient
 fit        rows fitted to noisy marginals; what every fit takes and returns
 simplex    the nearest distribution to noisy shares
 rounding   records drawn from rows, column by column
 drawn      answers on drawn records, for functions with too many cells for a table
+excess     records too many in each cell, and what exchanges do to that
 exchange   records whose joint counts too are near what the rows say
 jax        the compiled fits of the method rap; imported when used
 

@@ -6,12 +6,13 @@ over the coordinates in chunks that stay in the cache, in memory that is used ag
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
-from jaxtyping import Float32, Int64
+from jaxtyping import Float32
 
 from dprap.array_types import Relaxed
 from dprap.domain import Domain
@@ -61,17 +62,31 @@ class Adam:
 
     def __init__(self, domain: Domain, logits: Relaxed, probabilities: Relaxed, settings: FitSettings) -> None:
         self._logits, self._probabilities, self._settings = logits, probabilities, settings
-        self._prior = settings.prior
+        # Sums that fade from step to step: the moving averages over the share that is new in a step.
         self._first, self._second = np.zeros_like(logits), np.zeros_like(logits)
         self._chunks = list(_chunks(domain, logits.shape[1]))
         most = max(chunk.place.stop - chunk.place.start for chunk in self._chunks)
         self._scratch = np.empty((most, logits.shape[1]), np.float32)
 
-    def step(self, gradient: Relaxed, number: int) -> None:
+    def begin(self, gradient: Relaxed) -> Float32[np.ndarray, " onehot"]:
+        """Put the prior's pull into `gradient`; what it has for a code in all rows alike is returned.
+
+        The pull of KL(row ‖ prior), by probabilities, is the logit minus the prior's.
+        """
+        kl_weight, prior = np.float32(self._settings.kl_weight), self._settings.prior
+        if prior.shape[1] == 1:
+            np.multiply(self._logits, kl_weight, out=gradient)
+            return np.asarray(prior[:, 0] * -kl_weight, np.float32)
+        np.subtract(self._logits, prior, out=gradient)
+        gradient *= kl_weight
+        return np.zeros(len(gradient), np.float32)
+
+    def step(self, gradient: Relaxed, of_codes: Float32[np.ndarray, " onehot"], number: int) -> None:
         """Make the step of this number, from 1 on; `gradient` is lost.
 
         Args:
-            gradient: Of the distance from the targets, by probabilities.
+            gradient: Of pull and distance from the targets, by probabilities.
+            of_codes: What is to be added to the gradient of each code, in every row.
             number: Of the step.
 
         """
@@ -79,46 +94,47 @@ class Adam:
         rate = settings.learning_rate
         if settings.cool_down:
             rate *= min(1.0, (1 - number / (settings.steps + 1)) / settings.cool_down)
-        rate /= 1 - (1 - _NEW_GRADIENT) ** number
-        unbiased = np.float32(1 / (1 - (1 - _NEW_SQUARE) ** number))
+        # From the faded sums to unbiased averages.
+        of_first = _NEW_GRADIENT / (1 - (1 - _NEW_GRADIENT) ** number)
+        of_second = math.sqrt(_NEW_SQUARE / (1 - (1 - _NEW_SQUARE) ** number))
+        factor, smallest = np.float32(rate * of_first / of_second), np.float32(_SMALLEST_STEP_SIZE / of_second)
         for chunk in self._chunks:
-            self._to_logits(chunk, gradient[chunk.place])
-            self._move(chunk, gradient[chunk.place], np.float32(rate), unbiased)
+            part = gradient[chunk.place]
+            part += of_codes[chunk.place, None]
+            self._to_logits(chunk, part)
+            self._move(chunk, part, factor, smallest)
             self._normalise(chunk)
 
     def _to_logits(self, chunk: _Chunk, gradient: Relaxed) -> None:
-        """Add the prior's pull, and turn the gradient into one by logits."""
-        probabilities, scratch = self._probabilities[chunk.place], self._scratch[: len(gradient)]
-        # The pull of KL(row ‖ prior), by probabilities, is the logit minus the prior's.
-        np.subtract(self._logits[chunk.place], self._prior[chunk.place], out=scratch)
-        scratch *= np.float32(self._settings.kl_weight)
-        gradient += scratch
+        """Turn the gradient into one by logits: p · (g − Σ p·g)."""
+        probabilities = self._probabilities[chunk.place]
+        for run, size in chunk.runs:
+            of_run = gradient[run].reshape(-1, size, gradient.shape[1])
+            of_run -= np.einsum("csr,csr->cr", of_run, probabilities[run].reshape(of_run.shape))[:, None]
         gradient *= probabilities
-        gradient -= np.multiply(probabilities, chunk.spread(chunk.sums(gradient)), out=scratch)
 
-    def _move(self, chunk: _Chunk, gradient: Relaxed, rate: np.float32, unbiased: np.float32) -> None:
+    def _move(self, chunk: _Chunk, gradient: Relaxed, factor: np.float32, smallest: np.float32) -> None:
         first, second = self._first[chunk.place], self._second[chunk.place]
-        scratch = np.subtract(gradient, first, out=self._scratch[: len(gradient)])
-        scratch *= np.float32(_NEW_GRADIENT)
-        first += scratch
+        first *= np.float32(1 - _NEW_GRADIENT)
+        first += gradient
         gradient *= gradient
-        gradient -= second
-        gradient *= np.float32(_NEW_SQUARE)
+        second *= np.float32(1 - _NEW_SQUARE)
         second += gradient
-        np.multiply(second, unbiased, out=scratch)
-        np.sqrt(scratch, out=scratch)
-        scratch += np.float32(_SMALLEST_STEP_SIZE)
+        scratch = np.sqrt(second, out=self._scratch[: len(gradient)])
+        scratch += smallest
         np.divide(first, scratch, out=scratch)
-        scratch *= rate
+        scratch *= factor
         self._logits[chunk.place] -= scratch
 
     def _normalise(self, chunk: _Chunk) -> None:
         """Make the logits logarithms of probabilities again."""
         logits, probabilities = self._logits[chunk.place], self._probabilities[chunk.place]
         np.exp(logits, out=probabilities)
-        totals = chunk.sums(probabilities)
-        probabilities *= chunk.spread(1 / totals)
-        logits -= chunk.spread(np.log(totals))
+        for run, size in chunk.runs:
+            of_run = probabilities[run].reshape(-1, size, logits.shape[1])
+            totals = of_run.sum(axis=1, keepdims=True)
+            of_run /= totals
+            logits[run].reshape(of_run.shape)[...] -= np.log(totals)
         np.maximum(logits, np.float32(LOWEST_LOGIT), out=logits)
 
 
@@ -127,17 +143,7 @@ class _Chunk:
     """Coordinates of consecutive columns; `runs` are stretches of columns with as many codes."""
 
     place: slice
-    sizes: Int64[np.ndarray, " columns"]
     runs: tuple[tuple[slice, int], ...]
-
-    def sums(self, numbers: Relaxed) -> Float32[np.ndarray, "columns rows"]:
-        """For every column, the sum over its codes."""
-        parts = [numbers[run].reshape(-1, size, numbers.shape[1]).sum(axis=1) for run, size in self.runs]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-    def spread(self, of_columns: Float32[np.ndarray, "columns rows"]) -> Relaxed:
-        """The number of every column, once for each of its codes."""
-        return np.repeat(of_columns, self.sizes, axis=0)
 
 
 def _chunks(domain: Domain, rows: int) -> Iterator[_Chunk]:
@@ -147,7 +153,7 @@ def _chunks(domain: Domain, rows: int) -> Iterator[_Chunk]:
         sizes.append(size)
         if sum(sizes) * rows >= _CHUNK or position == len(domain) - 1:
             stop = start + sum(sizes)
-            yield _Chunk(slice(start, stop), np.array(sizes), tuple(_runs(sizes)))
+            yield _Chunk(slice(start, stop), tuple(_runs(sizes)))
             start, sizes = stop, []
 
 

@@ -17,7 +17,7 @@ Everything here is post-processing of public rows by public randomness.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
@@ -26,12 +26,10 @@ from jaxtyping import Bool, Float32, Int64
 
 from dprap.array_types import CodeColumn
 from dprap.domain import Domain
-from dprap.relaxed.marginals import cell_table
+from dprap.relaxed.excess import Excess
+from dprap.relaxed.fit import StepCallback, unwatched
 from dprap.relaxed.rounding import Owners, share_out, systematic_columns
 from dprap.relaxed.rows import RelaxedDataset
-
-# Records whose cells are computed at once, so that intermediate numbers stay in the cache.
-_BLOCK = 1 << 14
 
 Records = list[CodeColumn]
 Broken = Callable[[Records], Bool[np.ndarray, " records"]]
@@ -54,7 +52,7 @@ class ExchangeSettings:
         least_passes: Passes over all columns for very large workloads. The first passes gain
             most.
         usual_looks: A pass looks at each marginal once for each of its columns. Where that is
-            more often than this (64 marginals of three columns), there are fewer passes, so that
+            more often than this (24 pairs of columns), there are fewer passes, so that
             the cost does not grow with the workload.
         most_looks: Beyond this (2,048 marginals of three columns) only some marginals are matched,
             the last ones that are given, so that a table of very many columns is drawn in time.
@@ -74,9 +72,9 @@ class ExchangeSettings:
 
     sample: float = 1 / 8
     accept: float = 1 / 4
-    passes: int = 48
+    passes: int = 192
     least_passes: int = 12
-    usual_looks: int = 192
+    usual_looks: int = 48
     most_looks: int = 6144
     block_records: int = 32
     exchange_records: int = 1 << 17
@@ -96,6 +94,7 @@ def draw_jointly(
     amend: Amend | None = None,
     broken: Broken | None = None,
     settings: ExchangeSettings = DEFAULT,
+    watch: StepCallback = unwatched,
 ) -> Iterator[Records]:
     """Draw records chunk by chunk so that counts of the marginals are near their expectation.
 
@@ -107,6 +106,7 @@ def draw_jointly(
         amend: Replaces records that break a constraint; applied before exchanges.
         broken: Tells which records break a constraint; exchanges that would are not made.
         settings: How much work to do.
+        watch: Is told how many chunks and passes are done, of how many.
 
     Yields:
         Chunks of records in random order, one array of codes for each column.
@@ -116,16 +116,21 @@ def draw_jointly(
     sizes = _chunk_sizes(rows, settings)
     # In double precision, so that a table hardly depends on the order in which a machine adds up.
     precise = replace(relaxed, probabilities=relaxed.probabilities.astype(np.float64))
-    matched = _matched(precise, marginals, sizes[-1], settings)
+    matched = _matched(relaxed.domain, marginals, sizes[-1], settings)
+    excess, passes = Excess(precise, matched), _passes(matched, settings)
     for number, count in enumerate(sizes, start=1):
         owners = share_out(relaxed, count, rng)
         records = list(systematic_columns(relaxed, owners, rng))
         if amend is not None:
             records, owners = _by_owner(*amend(records, owners.of_records(), rng), relaxed.rows)
-        for table in matched:
-            table.add(records, count)
+        excess.add(records, count)
         if number == len(sizes):
-            _Exchange(relaxed, records, owners, matched, broken, settings, rng).run()
+            exchange = _Exchange(relaxed, records, owners, excess, broken, settings, rng)
+            for made in range(passes):
+                exchange.run(made, passes)
+                watch(len(sizes) + made, len(sizes) + passes)
+        else:
+            watch(number, len(sizes) + passes)
         order = rng.permutation(count)
         yield [column[order] for column in records]
 
@@ -144,43 +149,13 @@ def _chunk_sizes(rows: int, settings: ExchangeSettings) -> list[int]:
     return [end - start for start, end in pairwise([0, *ends])] + [last]
 
 
-class _Counts:
-    """Excess of the counts of one marginal over their expectation."""
-
-    def __init__(self, domain: Domain, columns: tuple[str, ...], relaxed: RelaxedDataset) -> None:
-        shape = domain.shape_of(columns)
-        self.positions = tuple(domain.position(name) for name in columns)
-        self.strides = tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
-        self._shares = cell_table(relaxed, columns).reshape(-1)
-        self.excess: Float32[np.ndarray, " cells"] = np.zeros(len(self._shares), np.float32)
-
-    def add(self, records: Records, count: int) -> None:
-        """Count more records, of which `count · share` were expected in each cell."""
-        cells = np.empty(count, np.int64)
-        for start in range(0, count, _BLOCK):
-            block = slice(start, start + _BLOCK)
-            cells[block] = self.cells([records[position][block] for position in self.positions])
-        found = np.bincount(cells, minlength=len(self.excess))
-        self.excess += (found - count * self._shares.astype(np.float64)).astype(np.float32)
-
-    def cells(self, codes: Sequence[CodeColumn], *, without: int = -1) -> Int64[np.ndarray, " chosen"]:
-        """Cells of records with these codes of the marginal's columns; `without`, as if that one had code 0."""
-        found: Int64[np.ndarray, " chosen"] = np.zeros(len(codes[0]), np.int64)
-        scratch = np.empty_like(found)
-        for position, stride, column in zip(self.positions, self.strides, codes, strict=True):
-            if position != without:
-                found += np.multiply(column, stride, out=scratch, dtype=np.int64)
-        return found
-
-
 def _matched(
-    relaxed: RelaxedDataset,
+    domain: Domain,
     marginals: Sequence[tuple[str, ...]],
     count: int,
     settings: ExchangeSettings,
-) -> list[_Counts]:
+) -> list[tuple[str, ...]]:
     """The marginals that exchanges look at: none that is part of another, and none too large."""
-    domain = relaxed.domain
     room = max(settings.cells_per_record * count, 1 << 16)
     kept: list[frozenset[str]] = []
     with_column: dict[str, set[int]] = {name: set() for name in domain}
@@ -196,8 +171,14 @@ def _matched(
         kept.sort(key=lambda columns: -last[columns])
         looks = accumulate(map(len, kept))
         kept = [columns for columns, so_far in zip(kept, looks, strict=True) if so_far <= settings.most_looks]
-    ordered = [tuple(sorted(columns, key=domain.position)) for columns in kept]
-    return [_Counts(domain, columns, relaxed) for columns in ordered]
+    return [tuple(sorted(columns, key=domain.position)) for columns in kept]
+
+
+def _passes(matched: Sequence[tuple[str, ...]], settings: ExchangeSettings) -> int:
+    """How many passes over all columns are made: none where nothing is matched."""
+    looks = sum(map(len, matched))
+    fewer = settings.passes * settings.usual_looks // max(1, looks)
+    return min(settings.passes, max(settings.least_passes, fewer)) if looks else 0
 
 
 def _block_starts(owners: Owners, block_records: int) -> tuple[Int64[np.ndarray, " blocks"], bool]:
@@ -219,7 +200,7 @@ class _Exchange:
         relaxed: RelaxedDataset,
         records: Records,
         owners: Owners,
-        matched: Sequence[_Counts],
+        excess: Excess,
         broken: Broken | None,
         settings: ExchangeSettings,
         rng: np.random.Generator,
@@ -229,21 +210,14 @@ class _Exchange:
         starts, merged = _block_starts(owners, settings.block_records)
         self._starts, self._sizes = starts, np.diff(starts, append=len(records[0]))
         self._owner_of = owners.of_records() if merged else None
-        self._of_column: dict[int, list[_Counts]] = {}
-        for table in matched:
-            for position in table.positions:
-                self._of_column.setdefault(position, []).append(table)
+        self._excess = excess.of_cells
+        self._looks = excess.looks()
 
-    def run(self) -> None:
-        """Make all passes."""
-        settings = self._settings
-        looks = max(1, sum(len(tables) for tables in self._of_column.values()))
-        fewer = settings.passes * settings.usual_looks // looks
-        passes = min(settings.passes, max(settings.least_passes, fewer))
-        for number in range(passes):
-            accept = self._settings.accept * (1.0 if 2 * number < passes else 0.25)
-            for position in self._rng.permutation(sorted(self._of_column)):
-                self._pass(int(position), accept)
+    def run(self, number: int, passes: int) -> None:
+        """Make the pass of this number, from 0 on, of so many."""
+        accept = self._settings.accept * (1.0 if 2 * number < passes else 0.25)
+        for position in self._rng.permutation(sorted(self._looks)):
+            self._pass(int(position), accept)
 
     def _pass(self, position: int, accept: float) -> None:
         """Exchange codes of one column between sampled pairs of records."""
@@ -251,19 +225,22 @@ class _Exchange:
         one, other = self._pairs()
         differ = column[one] != column[other]
         one, other = one[differ], other[differ]
-        tables = self._of_column[position]
-        needed = sorted({each for table in tables for each in table.positions})
-        codes_one = {each: self._records[each][one].astype(np.int64) for each in needed}
-        codes_other = {each: self._records[each][other].astype(np.int64) for each in needed}
-        moves = [_Move.of(table, position, codes_one, codes_other) for table in tables]
+        looks = self._looks[position]
+        needed = sorted({position, *(int(each) for look in looks for each in look.others.ravel())})
+        codes_one, codes_other = (
+            {each: self._records[each][places].astype(np.int64) for each in needed} for places in (one, other)
+        )
         gain = np.zeros(len(one), np.float32)
-        for table, move in zip(tables, moves, strict=True):
-            gain += move.gain(table.excess)
+        for part in (part for look in looks for part in look.parts(len(one))):
+            gain += part.gain(self._excess, codes_one, codes_other)
         chance = accept * self._likelihood_ratio(position, one, other)
         made = np.flatnonzero((gain > 0) & (self._rng.random(len(one)) < chance))
         made = made[self._allowed(position, one[made], other[made])]
-        for table, move in zip(tables, moves, strict=True):
-            move.make(table.excess, made)
+        made_one, made_other = (
+            {each: codes[made] for each, codes in of_all.items()} for of_all in (codes_one, codes_other)
+        )
+        for part in (part for look in looks for part in look.parts(len(made))):
+            part.make(self._excess, made_one, made_other)
         one, other = one[made], other[made]
         column[one], column[other] = column[other], column[one]
 
@@ -304,45 +281,3 @@ class _Exchange:
         after_other = [column[other] for column in self._records]
         after_one[position], after_other[position] = after_other[position], after_one[position]
         return ~self._broken(after_one) & ~self._broken(after_other)
-
-
-@dataclass(frozen=True)
-class _Move:
-    """What exchanges do to one marginal: each record leaves a cell and enters another."""
-
-    left: tuple[Int64[np.ndarray, " pairs"], Int64[np.ndarray, " pairs"]]
-    entered: tuple[Int64[np.ndarray, " pairs"], Int64[np.ndarray, " pairs"]]
-    moves: Bool[np.ndarray, " pairs"]
-
-    @classmethod
-    def of(
-        cls,
-        table: _Counts,
-        position: int,
-        codes_one: Mapping[int, Int64[np.ndarray, " pairs"]],
-        codes_other: Mapping[int, Int64[np.ndarray, " pairs"]],
-    ) -> _Move:
-        """The cells that the pairs would leave and enter by exchanging codes of a column."""
-        stride = table.strides[table.positions.index(position)]
-        rest_one = table.cells([codes_one[each] for each in table.positions], without=position)
-        rest_other = table.cells([codes_other[each] for each in table.positions], without=position)
-        code_one, code_other = codes_one[position] * stride, codes_other[position] * stride
-        return cls(
-            (rest_one + code_one, rest_other + code_other),
-            (rest_one + code_other, rest_other + code_one),
-            rest_one != rest_other,
-        )
-
-    def gain(self, excess: Float32[np.ndarray, " cells"]) -> Float32[np.ndarray, " pairs"]:
-        """Half of what the sum of squares loses: two cells give a record, two others take one."""
-        change = excess[self.left[0]] + excess[self.left[1]]
-        change -= excess[self.entered[0]]
-        change -= excess[self.entered[1]]
-        return np.where(self.moves, change - np.float32(2), np.float32(0))
-
-    def make(self, excess: Float32[np.ndarray, " cells"], made: Int64[np.ndarray, " made"]) -> None:
-        """Count the exchanges that were made."""
-        for cells in self.left:
-            np.subtract.at(excess, cells[made], np.float32(1))
-        for cells in self.entered:
-            np.add.at(excess, cells[made], np.float32(1))

@@ -81,9 +81,9 @@ def fit(
     gradient = np.empty_like(logits)
     chi_square = 0.0
     for step in range(1, settings.steps + 1):
-        gradient.fill(0)
-        chi_square = of_targets.add(gradient)
-        moving.step(gradient, step)
+        of_codes = moving.begin(gradient)
+        chi_square = of_targets.add(gradient, of_codes)
+        moving.step(gradient, of_codes, step)
         blocks.forget()
         after_step(step, settings.steps)
     rows = RelaxedDataset(start.domain, probabilities, start.weights, logits)

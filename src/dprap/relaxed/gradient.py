@@ -50,11 +50,14 @@ class Target:
 class _Together:
     """Marginals that share a half, side by side.
 
-    `wanted` are the shares times the number of rows, `weights` those of the cells over it.
+    `wanted` are the shares times the number of rows, `weights` those of the cells over it. `places`
+    has, where the other halves are single columns by code, the coordinates of all of them.
     """
 
     shared: Half
     others: tuple[Half, ...]
+    cells: tuple[int, ...]
+    places: Int64[np.ndarray, " others"] | None
     wanted: Float32[np.ndarray, "shared others"]
     weights: Float32[np.ndarray, "shared others"]
 
@@ -85,14 +88,18 @@ class Gradient:
         self._scratch: dict[str, Float32[np.ndarray, " numbers"]] = {}
         self._of_groups: dict[Axis, Relaxed] = {}
 
-    def add(self, gradient: Relaxed) -> float:
+    def add(self, gradient: Relaxed, of_codes: Float32[np.ndarray, " onehot"]) -> float:
         """Add the gradient with respect to the probabilities, times the number of rows.
+
+        Args:
+            gradient: To which is added what differs from row to row.
+            of_codes: To which is added what a code has in all rows alike.
 
         Returns:
             The chi-square Σ weight · (marginal − share)².
 
         """
-        chi_square = self._add_columns(gradient)
+        chi_square = self._add_columns(of_codes)
         chi_square += sum(self._add_together(batch, gradient) for batch in self._together)
         for (name, starts), of_groups in self._of_groups.items():
             widths = np.diff((*(starts or ()), self._blocks.domain.size(name)))
@@ -145,28 +152,37 @@ class Gradient:
             ]
             return np.ascontiguousarray(np.concatenate(tables, axis=1))
 
+        others = tuple(other for other, _, _ in members)
         return _Together(
             shared,
-            tuple(other for other, _, _ in members),
+            others,
+            tuple(map(self._blocks.cells, others)),
+            self._places(others),
             side_by_side([target.shares for _, target, _ in members]) * np.float32(self._rows),
             side_by_side([target.weights for _, target, _ in members]) / np.float32(self._rows),
         )
 
-    def _add_columns(self, gradient: Relaxed) -> float:
+    def _places(self, halves: Sequence[Half]) -> Int64[np.ndarray, " others"] | None:
+        """The coordinates of several halves, if they are different columns by code; None for a half alone."""
+        plain = {half[0][0] for half in halves if len(half) == 1 and half[0][1] is None}
+        if len(halves) == 1 or len(plain) < len(halves):
+            return None
+        slices = [self._blocks.slices[half[0][0]] for half in halves]
+        return np.concatenate([np.arange(each.start, each.stop) for each in slices])
+
+    def _add_columns(self, of_codes: Float32[np.ndarray, " onehot"]) -> float:
         columns = self._columns
         if not len(columns.places):
             return 0.0
         residual = (self._blocks.probabilities @ self._ones)[columns.places] - columns.wanted
         weighted = residual * columns.weights
-        of_codes = np.zeros(len(gradient), np.float32)
         np.add.at(of_codes, columns.places, weighted)
-        gradient += of_codes[:, None]
         chi_square = float(weighted @ residual)
         return chi_square / self._rows
 
     def _add_together(self, batch: _Together, gradient: Relaxed) -> float:
         shared = self._product(batch.shared, "shared")
-        others = self._products(batch.others)
+        others = self._products(batch)
         residual = self._array("residual", batch.wanted.shape)
         np.matmul(shared, others.T, out=residual)
         residual -= batch.wanted
@@ -174,22 +190,25 @@ class Gradient:
         by_shared = np.matmul(weighted, others, out=self._array("by shared", shared.shape))
         self._backward(batch.shared, by_shared, gradient)
         by_others = np.matmul(weighted.T, shared, out=self._array("by others", others.shape))
-        start = 0
-        for half in batch.others:
-            end = start + self._blocks.cells(half)
-            self._backward(half, by_others[start:end], gradient)
-            start = end
+        if batch.places is not None:
+            gradient[batch.places] += by_others
+        else:
+            start = 0
+            for half, cells in zip(batch.others, batch.cells, strict=True):
+                self._backward(half, by_others[start : start + cells], gradient)
+                start += cells
         chi_square = float(np.vdot(weighted, residual))
         return chi_square / self._rows
 
-    def _products(self, halves: Sequence[Half]) -> Float32[np.ndarray, "cells rows"]:
-        """The products of several halves, one below the other."""
-        if len(halves) == 1:
-            return self._product(halves[0], "others")
-        cells = [self._blocks.cells(half) for half in halves]
-        products = self._array("others", (sum(cells), self._rows))
+    def _products(self, batch: _Together) -> Float32[np.ndarray, "cells rows"]:
+        """The products of the other halves, one below the other."""
+        if len(batch.others) == 1:
+            return self._product(batch.others[0], "others")
+        products = self._array("others", (sum(batch.cells), self._rows))
+        if batch.places is not None:
+            return np.take(self._blocks.probabilities, batch.places, axis=0, out=products, mode="clip")
         start = 0
-        for half, size in zip(halves, cells, strict=True):
+        for half, size in zip(batch.others, batch.cells, strict=True):
             self._blocks.product(half, out=products[start : start + size])
             start += size
         return products

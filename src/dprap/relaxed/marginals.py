@@ -18,7 +18,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import TypeAlias
 
 import numpy as np
@@ -33,9 +32,6 @@ from dprap.relaxed.rows import RelaxedDataset, column_slices
 
 MEMORY_BYTES = 2**30
 """Default memory budget of a streamed evaluation."""
-
-# Pairs that are answered by one matrix product: with 1,000 columns of ten codes, 4 MB of factors.
-_PAIRS_TOGETHER = 256
 
 Axis: TypeAlias = tuple[str, Starts]
 """A column, by code or by group of codes."""
@@ -185,21 +181,6 @@ class Blocks:
         cuts = range(1, max(len(axes), 2))
         cut = min(cuts, key=lambda cut: self.cells(axes[:cut]) + self.cells(axes[cut:]))
         return tuple(axes[:cut]), tuple(axes[cut:])
-
-    def all_shares(self, marginals: Iterable[Marginal]) -> Iterator[Float32[np.ndarray, " cells"]]:
-        """Shares of all cells of each marginal; pairs that follow on each other with one column in common, at once."""
-        axes = ((marginal, axes_of(marginal)) for marginal in marginals)
-        for first, run in groupby(axes, key=lambda each: each[1][0] if len(each[1]) == 2 else None):
-            together = list(run)
-            if first is None:
-                yield from (self.shares(marginal) for marginal, _ in together)
-                continue
-            for start in range(0, len(together), _PAIRS_TOGETHER):
-                others = [self.of(pair[1]) for _, pair in together[start : start + _PAIRS_TOGETHER]]
-                table = np.concatenate(others) @ self.of(first).T
-                table /= np.float32(self.probabilities.shape[1])
-                ends = np.cumsum([len(other) for other in others])
-                yield from (np.ravel(part.T) for part in np.split(table, ends[:-1]))
 
     def shares(self, marginal: Marginal) -> Float32[np.ndarray, " cells"]:
         """Shares of all cells of a marginal, as a fit sees them."""

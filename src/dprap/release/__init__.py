@@ -17,7 +17,10 @@ answer_question    the answer to a question, and how sure it is
 marginal_frame     a marginal as a labelled table
 shown              results that show themselves as lines
 statistics_language  questions about numbers: mean, quantile, correlation and the like
-statistics_answers   their answers
+comparisons          shares of a group, differences and ratios between two
+statistics_answers   the answers to both
+statistics_intervals how far these may be off
+figures              such an answer as lines, table and data
 value_pieces         where values lie inside a code
 intervals/         how far an answer may be off
 """

@@ -18,7 +18,7 @@ import numpy as np
 from dprap.errors import WorkloadError
 from dprap.release import breakdown
 from dprap.release.certified import TableBound, published_table, rounded_up
-from dprap.release.intervals import Interval, Kind
+from dprap.release.intervals import Basis, Interval, Kind
 from dprap.release.intervals.interval import DEFAULT_LEVEL, count_intervals
 from dprap.release.question_language import parse
 from dprap.release.release import Release
@@ -71,20 +71,20 @@ class Answered(ShownAsLines):
         """The answer as lines for people."""
         some_measured = any(group.measured for group in self.groups)
         level = next((each.level for each in self._intervals if each.known), None)
-        between = [] if level is None else [f"{level:.0%} interval"]
+        between = [] if level is None else ["std. error", f"{level:.0%} interval"]
         header = [*self.by, "count", *between, "share", *(["measured", "± s.e."] if some_measured else [])]
         body = [
             [
                 *group.values,
                 f"{group.count:,.1f}",
-                *(_interval_text(group.interval) for _ in between),
+                *(_interval_texts(group.interval) if between else []),
                 f"{group.share:.3%}",
                 *(_measured_texts(group) if some_measured else []),
             ]
             for group in self.groups
         ]
         if self.by:
-            whole = [f"{self.count:,.1f}", *(_interval_text(self.interval) for _ in between), f"{self.share:.3%}"]
+            whole = [f"{self.count:,.1f}", *(_interval_texts(self.interval) if between else []), f"{self.share:.3%}"]
             body.append(["all", *[""] * (len(self.by) - 1), *whole])
         return [*aligned(header, body, left=len(self.by)), *self._remarks()]
 
@@ -93,7 +93,7 @@ class Answered(ShownAsLines):
         return [each for each in (self.interval, *(group.interval for group in self.groups)) if each is not None]
 
     def _remarks(self) -> list[str]:
-        found = self._of_intervals()
+        found = interval_remarks([group.interval for group in self.groups if group.interval is not None])
         bounds = [group.certified_error for group in self.groups if group.certified_error is not None]
         if bounds and self.confidence is not None:
             which = "each line" if self.by else "the count"
@@ -110,20 +110,11 @@ class Answered(ShownAsLines):
             found.append(
                 "the count comes from the fit; no measurement covers these columns code by code, so its error is not known"
             )
-        found.extend(f"{name}: the question cuts a bin; its records are taken as evenly spread" for name in self.cut)
+        found.extend(
+            f"{name}: the question cuts a bin; its records are interpolated, by its fine shape if known"
+            for name in self.cut
+        )
         return found
-
-    def _of_intervals(self) -> list[str]:
-        """What the intervals rest on, and what is in them."""
-        shown = [group.interval for group in self.groups if group.interval is not None]
-        if not shown:
-            return []
-        first = shown[0]
-        if not first.known:
-            return [f"{first.basis}, no interval: the release does not tell how far such a count may be off"]
-        holds = "noise, what was not measured, and fit"
-        beyond = ", and sampling from a population" if first.population else "; sampling is not in it (--population)"
-        return [f"interval: {first.basis}; it holds {holds}{beyond}"]
 
     def _same_in_table(self, bound_counts: float) -> str:
         """What the certificate says of the same count in the synthetic table."""
@@ -203,7 +194,7 @@ def ask(
     shares = breakdown.shares(release, asked)
     groups = _groups(release, asked, shares, level=level, population=population)
     share = float(shares.sum())
-    pinned = tuple(name for name in asked.columns if any(name in box for box in asked.boxes))
+    pinned = asked.pinned_columns
     (whole,) = count_intervals(
         release,
         pinned,
@@ -248,10 +239,10 @@ def interval_cells(interval: Interval | None) -> dict[str, Any]:
     }
 
 
-def _interval_text(interval: Interval | None) -> str:
-    if interval is None or interval.low is None or interval.high is None:
-        return "none"
-    return f"{interval.low:,.0f} to {interval.high:,.0f}"
+def _interval_texts(interval: Interval | None) -> tuple[str, str]:
+    if interval is None or interval.low is None or interval.high is None or interval.standard_error is None:
+        return "", "none"
+    return f"{interval.standard_error:,.1f}", f"{interval.low:,.0f} to {interval.high:,.0f}"
 
 
 def _groups(
@@ -261,10 +252,10 @@ def _groups(
     certified = breakdown.certified(release, asked)
     wanted = asked.part_of_cells(asked.by) > 0
     bound = None if release.certificate is None else release.certificate.upper_bound_counts
-    free = [name for name in asked.columns if name not in asked.by]
+    free = [name for name in asked.pinned_columns if name not in asked.by]
     intervals = count_intervals(
         release,
-        asked.columns,
+        (*asked.by, *free),
         shares.ravel() * release.rows,
         kind=Kind.CELL if _is_cell(asked, free) else Kind.RANGE,
         level=level,
@@ -295,6 +286,19 @@ def _groups(
 def _measured_texts(group: Group) -> tuple[str, str]:
     measured = group.measured
     return ("", "") if measured is None else (f"{measured.count:,.1f}", f"{measured.standard_error:,.1f}")
+
+
+def interval_remarks(intervals: Sequence[Interval]) -> list[str]:
+    """What intervals rest on, and what is in them, in words."""
+    if not intervals:
+        return []
+    known = [each for each in intervals if each.known]
+    if not known:
+        return [f"{intervals[0].basis}, no interval: the release does not tell how far such an answer may be off"]
+    bases = sorted({each.basis for each in known}, key=list(Basis).index)
+    holds = "noise, what was not measured, and fit"
+    beyond = ", and sampling from a population" if known[0].population else "; sampling is not in it (--population)"
+    return [f"interval: {', '.join(bases)}; it holds {holds}{beyond}"]
 
 
 def aligned(header: list[str], body: list[list[str]], *, left: int) -> list[str]:

@@ -55,6 +55,12 @@ class Asked:
         cut = {name for box in self.weights for name, asked in box.items() if ((asked > 0) & (asked < 1)).any()}
         return tuple(name for name in self.columns if name in cut)
 
+    @cached_property
+    def pinned_columns(self) -> tuple[str, ...]:
+        """Columns of which some box leaves a code out, in part at least."""
+        pinned = {name for box in self.weights for name, asked in box.items() if (asked < 1).any()}
+        return tuple(name for name in self.columns if name in pinned)
+
     def part_of_cells(self, columns: Sequence[str]) -> Table:
         """Part of each cell over some columns (all that matter among them) that is asked for."""
         whole = np.zeros(self.schema.domain.shape_of(columns))

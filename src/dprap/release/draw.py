@@ -14,6 +14,7 @@ from dprap.errors import SettingsError
 from dprap.queries import Halfspace
 from dprap.relaxed import RelaxedDataset
 from dprap.relaxed.exchange import OwnerOf, Records, draw_jointly
+from dprap.relaxed.fit import StepCallback, unwatched
 from dprap.relaxed.rounding import independent_columns, share_out
 from dprap.schema import Schema
 from dprap.schema.code_constraints import DeterminedCodes, RelatedCodes
@@ -51,9 +52,10 @@ def draw_table(
     rows: int,
     seed: int,
     conditioned_on: Collection[str] = (),
+    watch: StepCallback = unwatched,
 ) -> Codes:
     """A whole table of the records that `draw_records` draws."""
-    chunks = draw_records(relaxed, schema, marginals, rows=rows, seed=seed, conditioned_on=conditioned_on)
+    chunks = draw_records(relaxed, schema, marginals, rows=rows, seed=seed, conditioned_on=conditioned_on, watch=watch)
     columns = zip(*(chunk.columns for chunk in chunks), strict=True)
     return Codes(relaxed.domain, tuple(np.concatenate(parts) for parts in columns))
 
@@ -72,6 +74,7 @@ def draw_records(
     rows: int,
     seed: int,
     conditioned_on: Collection[str] = (),
+    watch: StepCallback = unwatched,
 ) -> Iterator[Codes]:
     """Draw records that break no constraint, chunk by chunk.
 
@@ -86,6 +89,7 @@ def draw_records(
         rows: Number of records in all.
         seed: Seed of public randomness.
         conditioned_on: Columns that a condition has fixed; they are never set by another.
+        watch: Is told how much of the work is done.
 
     Yields:
         Chunks of records; together they are the table.
@@ -95,10 +99,10 @@ def draw_records(
 
     """
     if not schema.code_constraints:
-        chunks = draw_jointly(relaxed, marginals, rows, seed)
+        chunks = draw_jointly(relaxed, marginals, rows, seed, watch=watch)
     else:
         drawing = _Possible(relaxed, schema, conditioned_on)
-        chunks = draw_jointly(relaxed, marginals, rows, seed, amend=drawing.amend, broken=drawing.broken)
+        chunks = draw_jointly(relaxed, marginals, rows, seed, amend=drawing.amend, broken=drawing.broken, watch=watch)
     for records in chunks:
         yield Codes(relaxed.domain, tuple(records))
 

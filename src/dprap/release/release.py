@@ -27,6 +27,7 @@ from dprap.release.certified import TableBound, accuracy, table_bound
 from dprap.release.conditions import as_conditions, conditioned, decoded_where
 from dprap.release.draw import draw_records, draw_table, matched_marginals, sliced
 from dprap.release.expected import expected_stddev
+from dprap.release.intervals.basis import Grounds
 from dprap.release.intervals.error_table import ErrorTable
 from dprap.release.intervals.interval import Interval, count_intervals, statistic_interval
 from dprap.release.intervals.posterior import draw_rows
@@ -40,9 +41,12 @@ if TYPE_CHECKING:
 
     from dprap.evaluate import Evaluation
     from dprap.release.answer_question import Answered
-    from dprap.release.statistics_answers import Figures
+    from dprap.release.figures import Figures
 
 _log = logging.getLogger("dprap")
+
+# Relations that a warning names.
+_LISTED = 5
 
 TableFormat = Literal["pandas", "polars", "arrow"]
 
@@ -182,21 +186,24 @@ class Release:
         m: int = 20,
         rows: int | None = None,
         *,
+        columns: Sequence[str] = (),
         format: TableFormat = "pandas",  # noqa: A002
         seed: int | None = None,
     ) -> Iterator[Any]:
         """Yield m synthetic tables that differ by what the release leaves open: noise, and what was not measured.
 
         Analyse each table by itself and put the results together with `dprap.combine`. One table
-        alone, analysed as if its rows were people, has standard errors that are too small. The draws
-        show noise; the bias of relations that were not measured together they show in part, so that
-        combined standard errors are a lower limit there.
+        alone, analysed as if its rows were people, has standard errors that are too small. Combined
+        standard errors are right where all columns of the analysis were measured together; name
+        these, and a warning in the log says which of their relations were not. Those are too weak
+        in every table, which no difference between tables shows.
         Each table is a draw around the fit, so each is a little farther from the truth than the
         table of `table()`, which is the one that the certificate covers.
 
         Args:
             m: How many tables; twenty are enough for most analyses.
             rows: Rows of each; `table_rows`, unless given.
+            columns: The columns that the analysis uses.
             format: pandas, polars or arrow.
             seed: Of public randomness; the run's, unless given.
 
@@ -213,6 +220,13 @@ class Release:
         if rows < 1:
             raise SettingsError(f"a table needs at least one row; {rows} asked for.")
         relaxed = self._relaxed_or_refuse()
+        self.schema.domain.shape_of(tuple(columns))  # refuses unknown columns
+        lacking = self.grounds.lacking(columns)
+        if lacking:
+            _log.warning(
+                "the relation of %s was not measured, so that intervals of analyses with these columns may be wrong.",
+                "; of ".join(" with ".join(each) for each in lacking[:_LISTED]),
+            )
         seed = self.facts.seed if seed is None else seed
         marginals = matched_marginals(self.workload, self.measurements)
         for number, drawn in enumerate(draw_rows(self, relaxed, draws=m, seed=seed)):
@@ -295,6 +309,11 @@ class Release:
 
         """
         return statistic_interval(self, statistic, columns=columns, level=level)
+
+    @cached_property
+    def grounds(self) -> Grounds:
+        """What was measured and asked for, by which answers are measured, implied or modelled."""
+        return Grounds.of(self.measurements, self.workload)
 
     @cached_property
     def draws(self) -> tuple[RelaxedDataset, ...]:

@@ -8,111 +8,28 @@ lie inside a code is what the schema of the release says of it (`value_pieces`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from dprap.errors import WorkloadError
-from dprap.release.answer_question import MAX_GROUPS, Answered, aligned, ask, interval_cells
+from dprap.release.answer_question import MAX_GROUPS, Answered, ask
 from dprap.release.breakdown import Asked, Table, joint_shares
-from dprap.release.intervals import Interval, Kind
-from dprap.release.intervals.interval import DEFAULT_LEVEL, count_intervals, mean_interval, product
+from dprap.release.comparisons import Comparison, Proportion, compared, parse_comparison, proportion
+from dprap.release.figures import Figure, Figures
+from dprap.release.intervals.interval import DEFAULT_LEVEL
 from dprap.release.release import Release
-from dprap.release.shown import ShownAsLines
+from dprap.release.statistics_intervals import Sureness
 from dprap.release.statistics_language import COUNTS, Statistic, parse_statistic
 from dprap.release.value_pieces import Pieces, pieces_of
 from dprap.schema.columns.binned import BinnedColumn
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Cells of groups and codes together that an answer may rest on.
 _MOST_CELLS = 20_000_000
 
 # A column with more codes is shown as about so many bars.
 _BARS = 12
-
-
-@dataclass(frozen=True)
-class Figure:
-    """The answer for one group: a number, its text, and the records that it is about.
-
-    Of means and sums it has the mean and the standard deviation within the group too.
-    """
-
-    values: tuple[str, ...]
-    value: float | None
-    text: str
-    count: float
-    mean: float | None = None
-    spread: float | None = None
-    interval: Interval | None = None
-
-
-@dataclass(frozen=True, repr=False)
-class Figures(ShownAsLines):
-    """The answer to a question about numbers; `all` is over all groups, None for histograms."""
-
-    question: str
-    statistic: str
-    columns: tuple[str, ...]
-    by: tuple[str, ...]
-    figures: tuple[Figure, ...]
-    all: Figure | None
-    cut: tuple[str, ...]
-
-    def lines(self) -> list[str]:
-        """The answer as lines for people."""
-        heading = f"{self.statistic} of {' and '.join(self.columns)}"
-        first = self._labelled
-        shown = "share" if self.statistic == "histogram" else heading
-        known = [each.interval for each in self.figures if each.interval is not None and each.interval.known]
-        between = [f"{known[0].level:.0%} interval"] if known else []
-        rows = [
-            [*each.values, each.text, *(_ends(each) for _ in between), f"{each.count:,.1f}"] for each in self.figures
-        ]
-        if self.all is not None and self.by:
-            whole = [self.all.text, *(_ends(self.all) for _ in between), f"{self.all.count:,.1f}"]
-            rows.append(["all", *[""] * (len(self.by) - 1), *whole])
-        remarks = [
-            f"{name}: the condition cuts an interval; its records are interpolated by the fine shape of the release"
-            for name in self.cut
-        ]
-        return [*aligned([*first, shown, *between, "records"], rows, left=len(first)), *remarks]
-
-    def frame(self) -> pd.DataFrame:
-        """The answer as a pandas table: a line a group."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            [
-                {
-                    **dict(zip(self._labelled, each.values, strict=True)),
-                    self.statistic: each.value,
-                    "records": each.count,
-                    **interval_cells(each.interval),
-                }
-                for each in self.figures
-            ]
-        )
-
-    @property
-    def _labelled(self) -> list[str]:
-        """The columns whose values tell the groups apart; a histogram's own is the last."""
-        return [*self.by, *([self.columns[0]] if self.statistic == "histogram" else [])]
-
-    def as_data(self) -> dict[str, Any]:
-        """The answer as plain data."""
-        return asdict(self)
-
-
-def _ends(figure: Figure) -> str:
-    """The interval of a figure as text."""
-    interval = figure.interval
-    if interval is None or interval.low is None or interval.high is None:
-        return "none"
-    return f"{interval.low:,.6g} to {interval.high:,.6g}"
 
 
 def answer(
@@ -136,50 +53,53 @@ def answer(
         WorkloadError: The question cannot be read, or the release cannot answer it.
 
     """
+    comparison = parse_comparison(question, release.schema)
+    if comparison is not None:
+        if by:
+            raise WorkloadError("a comparison is of two groups and has no breakdown. Ask for each group by itself.")
+        return _comparison(release, question, comparison, level=level, population=population)
     asked = parse_statistic(question, release.schema)
     if asked is None:
         return ask(release, question, by, level=level, population=population)
     groups = tuple(dict.fromkeys((*asked.by, *by)))
     if asked.name in COUNTS:
         return ask(release, asked.where, groups, level=level, population=population)
-    found = _figures(release, question, asked, groups)
-    return replace(found, **_with_intervals(release, asked, found, level=level, population=population))
+    return _figures(release, question, asked, groups, Sureness(release, asked, level, population))
 
 
-def _with_intervals(
-    release: Release, asked: Statistic, found: Figures, *, level: float, population: bool
-) -> dict[str, Any]:
-    """The figures with intervals: of means and sums, for which errors are calibrated."""
-    conditions = [name for name in release.schema.columns if any(name in box for box in asked.boxes)]
-
-    def of(figure: Figure, by: tuple[str, ...]) -> Figure:
-        if figure.spread is None or figure.mean is None:
-            return figure
-        columns = tuple(dict.fromkeys((*asked.columns, *by, *conditions)))
-        interval = mean_interval(
-            release,
-            columns,
-            figure.mean,
-            group_count=figure.count,
-            spread=figure.spread,
-            level=level,
-            population=population,
-        )
-        if asked.name == "sum":
-            group = tuple(name for name in columns if name not in asked.columns)
-            (count,) = count_intervals(
-                release, group, np.array([figure.count]), kind=Kind.RANGE, level=level, population=population
-            )
-            interval = product(count, interval)
-        return replace(figure, interval=interval)
-
-    return {
-        "figures": tuple(of(each, found.by) for each in found.figures),
-        "all": None if found.all is None else of(found.all, ()),
-    }
+def _comparison(
+    release: Release, question: str, asked: Comparison | Proportion, *, level: float, population: bool
+) -> Figures:
+    """A share among some records, or a difference or ratio between two groups."""
+    if isinstance(asked, Proportion):
+        found, count = proportion(release, asked, level=level, population=population)
+        ends = None if found.low is None or found.high is None else (f"{found.low:.3%}", f"{found.high:.3%}")
+        figure = Figure((), found.estimate, f"{found.estimate:.3%}", count, found, ends)
+        return Figures(question, f"share of {asked.of}", (), (), (figure,), figure, ())
+    rows = [
+        _of_group(release, group, answer(release, each, level=level, population=population))
+        for group, each in zip(asked.groups, asked.questions(), strict=True)
+    ]
+    first, second = (row.interval for row in rows)
+    if first is None or second is None:
+        raise WorkloadError(f"a {asked.name} of these groups is not known.")
+    both = compared(asked.name, first, second)
+    rows.append(Figure((asked.name,), both.estimate, f"{both.estimate:,.6g}", sum(row.count for row in rows), both))
+    return Figures(question, asked.what, (), ("group",), tuple(rows), None, ())
 
 
-def _figures(release: Release, question: str, asked: Statistic, by: tuple[str, ...]) -> Figures:
+def _of_group(release: Release, group: str, answered: Answered | Figures) -> Figure:
+    """The answer for one of two groups."""
+    if isinstance(answered, Answered):
+        return Figure((group,), answered.count, f"{answered.count:,.1f}", answered.count, answered.interval)
+    if any(release.schema.columns[name].type in ("date", "datetime") for name in answered.columns):
+        raise WorkloadError("dates are not compared. Ask for each group by itself.")
+    if answered.all is None or answered.all.value is None:
+        raise WorkloadError(f"there are no records with {group}.")
+    return replace(answered.all, values=(group,))
+
+
+def _figures(release: Release, question: str, asked: Statistic, by: tuple[str, ...], sureness: Sureness) -> Figures:
     domain = release.schema.domain
     if domain.size_of(by) > MAX_GROUPS:
         raise WorkloadError(f"a breakdown by {'×'.join(by)} has more than {MAX_GROUPS:,} lines. Use fewer columns.")
@@ -187,8 +107,14 @@ def _figures(release: Release, question: str, asked: Statistic, by: tuple[str, .
         raise WorkloadError("the question asks about more than 20 million cells. Use fewer groups.")
     if set(by) & set(asked.columns):
         raise WorkloadError(f"{asked.name} names a column twice. Name each column once.")
-    evaluate = _histogram if asked.name == "histogram" else _correlation if asked.name == "correlation" else _single
-    found, overall = evaluate(release, asked, by)
+    found: list[Figure]
+    overall: Figure | None
+    if asked.name == "histogram":
+        found, overall = _histogram(release, asked, by)
+    elif asked.name == "correlation":
+        found, overall = _correlation(release, asked, by)
+    else:
+        found, overall = _single(release, asked, by, sureness)
     cut = Asked(release.schema, asked.boxes, by).cut_columns
     return Figures(question, asked.name, asked.columns, by, tuple(found), overall, cut)
 
@@ -214,14 +140,18 @@ def _spread(release: Release, asked: Statistic, by: tuple[str, ...]) -> list[tup
     return found
 
 
-def _single(release: Release, asked: Statistic, by: tuple[str, ...]) -> tuple[list[Figure], Figure]:
+def _single(release: Release, asked: Statistic, by: tuple[str, ...], sureness: Sureness) -> tuple[list[Figure], Figure]:
     spread = _spread(release, asked, by)
     column = release.schema.columns[asked.columns[0]]
     assert isinstance(column, BinnedColumn)  # noqa: S101
     pieces, mass = _joined(spread)
     labels = _labels(release, by)
-    rows = [_figure(release, asked, column, pieces, mass[at], labels[at]) for at in range(len(labels))]
-    return [row for row in rows if row.count > 0], _figure(release, asked, column, pieces, mass.sum(axis=0), ())
+    rows = [
+        _figure(release, asked, column, pieces, mass[at], labels[at], sureness.of_groups(by))
+        for at in range(len(labels))
+    ]
+    whole = _figure(release, asked, column, pieces, mass.sum(axis=0), (), sureness)
+    return [row for row in rows if row.count > 0], whole
 
 
 def _joined(spread: list[tuple[Pieces, Table]]) -> tuple[Pieces, Table]:
@@ -234,7 +164,13 @@ def _joined(spread: list[tuple[Pieces, Table]]) -> tuple[Pieces, Table]:
 
 
 def _figure(
-    release: Release, asked: Statistic, column: BinnedColumn, pieces: Pieces, mass: Table, values: tuple[str, ...]
+    release: Release,
+    asked: Statistic,
+    column: BinnedColumn,
+    pieces: Pieces,
+    mass: Table,
+    values: tuple[str, ...],
+    sureness: Sureness,
 ) -> Figure:
     share = float(mass.sum())
     count = share * release.rows
@@ -242,15 +178,25 @@ def _figure(
         return Figure(values, None, "-", 0.0)
     mean = float(mass @ pieces.mean) / share
     variance = max(float(mass @ pieces.mean_square) / share - mean**2, 0.0)
+    plain = asked.name in ("sum", "variance", "stddev")
+    interval = None
     if asked.level is not None:
         value = pieces.quantile(mass, asked.level)
+        interval = sureness.quantile(count, lambda level: pieces.quantile(mass, level), asked.level)
     else:
         value = {"sum": mean * count, "mean": mean, "variance": variance, "stddev": variance**0.5}[asked.name]
-    plain = asked.name in ("sum", "variance", "stddev")
-    text = f"{value:,.6g}" if plain else column.value_text(value)
-    if asked.name in ("mean", "sum"):
-        return Figure(values, value, text, count, mean, variance**0.5)
-    return Figure(values, value, text, count)
+        if asked.name in ("mean", "sum"):
+            interval = sureness.mean(count, mean, variance**0.5)
+        if asked.name == "sum" and interval is not None:
+            interval = sureness.sum(count, interval)
+
+    def text(number: float) -> str:
+        return f"{number:,.6g}" if plain else column.value_text(number)
+
+    ends = None
+    if interval is not None and interval.low is not None and interval.high is not None:
+        ends = (text(interval.low), text(interval.high))
+    return Figure(values, value, text(value), count, interval, ends)
 
 
 def _correlation(release: Release, asked: Statistic, by: tuple[str, ...]) -> tuple[list[Figure], Figure]:

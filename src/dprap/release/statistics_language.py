@@ -37,13 +37,16 @@ class Statistic:
 
 
 @dataclass(frozen=True)
-class _Word:
+class Word:
+    """A word or sign of a question, and where it stands."""
+
     text: str
     is_plain: bool  # neither quoted nor a sign
     start: int
     stop: int
 
     def is_one_of(self, *words: str) -> bool:
+        """Whether it is one of these words, not quoted, in capitals or not."""
         return self.is_plain and self.text.lower() in words
 
 
@@ -60,7 +63,7 @@ def parse_statistic(question: str, schema: Schema) -> Statistic | None:
     >>> parse_statistic("age >= 65", example_schema()) is None
     True
     """
-    words = _words(question)
+    words = words_of(question)
     if not words or not words[0].is_plain:
         return None
     name = _WORDS.get(words[0].text.lower(), words[0].text.lower())
@@ -81,24 +84,25 @@ def parse_statistic(question: str, schema: Schema) -> Statistic | None:
     return Statistic(name, columns, level, groups, condition, tuple(parse(condition, schema)))
 
 
-def _words(question: str) -> list[_Word]:
-    found: list[_Word] = []
+def words_of(question: str) -> list[Word]:
+    """The words and signs of a question."""
+    found: list[Word] = []
     at = 0
     while (match := TOKEN.match(question, at)) is not None and match.end() > at:
         text = match["quoted"][1:-1] if match["quoted"] is not None else match["sign"] or match["word"]
-        found.append(_Word(text, match["word"] is not None, match.start(), match.end()))
+        found.append(Word(text, match["word"] is not None, match.start(), match.end()))
         at = match.end()
     return found
 
 
-def _goes_on(words: list[_Word], schema: Schema) -> bool:
+def _goes_on(words: list[Word], schema: Schema) -> bool:
     """Whether the second word makes the first a statistic, rather than a column with that name."""
     if len(words) == 1:
         return words[0].text not in schema.columns
     return words[0].text not in schema.columns or words[1].text in schema.columns or words[1].is_one_of("of", "by")
 
 
-def _level(of: list[_Word], name: str) -> float | None:
+def _level(of: list[Word], name: str) -> float | None:
     """Take the level of a quantile out of the words."""
     if name == "median":
         return 0.5

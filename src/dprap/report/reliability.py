@@ -79,7 +79,7 @@ def _grid(release: Release, judged: Sequence[Fidelity], *, private: bool) -> Htm
     """All pairs as squares, the columns on the diagonal."""
     names = release.schema.domain.names
     place = {name: at for at, name in enumerate(names)}
-    side, left = 16, 120
+    side, left, right = 16, 120, 110
     shapes = []
     for each in judged:
         a, b = sorted((place[each.columns[0]], place[each.columns[-1]]))
@@ -104,9 +104,20 @@ def _grid(release: Release, judged: Sequence[Fidelity], *, private: bool) -> Htm
         )
         for at, name in enumerate(names)
     ]
+    # the same names stand behind the diagonal, where a column of squares begins
+    labels += [
+        el(
+            "text",
+            name if len(name) <= 18 else name[:17] + "…",
+            x=left + (at + 1) * side + 2,
+            y=at * side + 11,
+            class_="label",
+        )
+        for at, name in enumerate(names)
+    ]
     counted = Counter(each.verdict for each in judged if len(each.columns) == 2)
     said = ", ".join(f"{counted[verdict]:,} {verdict}" for verdict in Verdict if counted[verdict])
-    width = left + len(names) * side
+    width = left + len(names) * side + right
     return plots.figure(
         "reliability",
         "Reliability of every column and pair of columns",

@@ -1,6 +1,7 @@
 """A run from its options to its release: what every front end (command line, Python, studio) calls.
 
 options      everything a user may say about a run, declared once
+option_values  what one option may be: kinds, checks, and paths as job files keep them
 wording      messages in the words of Python
 plan         what follows from options and schema, before private data are touched
 discover     paid discovery of domains that nobody knows
@@ -9,6 +10,7 @@ forecast     what a plan will cost and give
 execute      a plan carried out on a private table
 calibrate    how far answers may be off: the run repeated on its own synthetic table
 error_samples  errors of a repetition, for many answers of every class
+hold_out     what a repetition leaves out of the workload, to show what a workload leaves out
 target       planning backwards: the ε or the records that a wanted precision needs
 loading      query families from code that the steward names
 job          a run kept on disk, so that it can be resumed

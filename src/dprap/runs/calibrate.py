@@ -1,14 +1,16 @@
 """How far the answers of a release may be off: a parametric bootstrap of the whole run.
 
-The run is repeated on the release's own synthetic table as if that were the truth. There the truth
-is known, so the errors of the repetition can be seen: noise, choices, fit and rounding together.
-They are pooled by class and size into an `ErrorTable`.
+The run is repeated on a table drawn from the release as if that were the truth. There the truth is
+known, so the errors of the repetition can be seen: noise, choices and fit together. They are pooled
+by class and size into an `ErrorTable`.
 
-The synthetic table follows from the model and the truth does not, so repetitions make too little of
-what was not measured. Every round of a run measures marginals that the rows had predicted before.
-The excess of those surprises over noise is compared between the run and its repetitions, and the
-errors of modelled answers are widened by their ratio. Where every pair of an answer's columns is
-known, what is left out is their interaction; how large that is, the measured triples tell.
+Such a table follows from the model and the truth does not, so this repetition makes too little of
+relations that the workload lacks. A second one is therefore run for a part of the workload
+(`hold_out`): relations that the release knows and the repetition does not are in the table as they
+are in the truth, and how far the repetition is off there is how far the release is off where nobody
+looked. Of what the run might have measured and did not, surprises tell: every round measures
+marginals that the rows had predicted before, and where the run was more surprised than its
+repetition, errors are widened by the ratio.
 
 Privacy: `calibrate` takes a `Release`, draws the table itself and hands it to a curator of its own,
 with seeded noise and no ledger. There is no parameter through which a private table could come in,
@@ -17,7 +19,7 @@ so all of it is post-processing of what is published anyway.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -32,36 +34,28 @@ from dprap.mechanisms.records import estimate_records
 from dprap.mechanisms.result import Prediction, Progress, ProgressCallback, silent
 from dprap.privacy import Curator
 from dprap.relaxed import RelaxedDataset
-from dprap.relaxed.marginals import cell_table
+from dprap.relaxed.rounding import round_rows
 from dprap.release import Release
-from dprap.release.draw import draw_table, matched_marginals
-from dprap.release.intervals.basis import Basis, measured_columns
-from dprap.release.intervals.error_table import ErrorClass, ErrorTable, Kind, Samples, octaves, table_of_samples
-from dprap.runs.error_samples import Replicate, sample_errors
+from dprap.release.intervals.basis import Basis, Grounds
+from dprap.release.intervals.error_table import MOST_MODELLED, ErrorClass, ErrorTable, Kind, octaves, table_of_samples
+from dprap.runs.error_samples import Replicate, Wanted, sample_errors
+from dprap.runs.forecast import REPLICATES
+from dprap.runs.hold_out import held_out
 from dprap.runs.plan import Plan
 from dprap.sources import MemorySource
-
-REPLICATES = 2
-"""Repetitions of a run. Each has a third of its relaxed rows and of its steps, but for the last fit's, so that both
-together take about as long as the run."""
+from dprap.workload import Workload
 
 # What a repetition has a third of, and the least of it: with less, rows cannot hold what a table of many columns has in
 # it, or do not reach what was measured. Errors are then larger, so that intervals are too wide rather than too narrow.
 _THINNED = {"synthetic_rows": 50, "steps": 20}
 _PART = 3
-# A longer synthetic table is not drawn for this alone.
+# A longer table is not drawn for this alone.
 _MOST_ROWS = 10_000_000
 # Seeds of the repetitions, apart from those that people choose.
 _FIRST_SEED = 7_000_001
 _OCTAVES = 24
 # The largest factor by which surprises widen an error.
 _MOST_WIDENING = 4.0
-# Measured triples that are compared with what their pairs say, and the most cells of one.
-_TRIPLES_COMPARED = 40
-_MOST_TRIPLE_CELLS = 100_000
-# Rounds of proportional fitting: the pairs are then met to a few parts in a thousand.
-_FITTINGS = 12
-_TRIPLES = ErrorClass(Kind.CELL, 3, Basis.PAIRS)
 
 
 def calibrate(
@@ -69,7 +63,6 @@ def calibrate(
     release: Release,
     predictions: Sequence[Prediction] | None,
     *,
-    replicates: int = REPLICATES,
     progress: ProgressCallback = silent,
 ) -> ErrorTable | None:
     """The error table of a release; None where the method's errors cannot be found by repeating it.
@@ -78,59 +71,80 @@ def calibrate(
         plan: The plan of the run that made the release.
         release: What the run published.
         predictions: What the run had predicted of marginals before it measured them.
-        replicates: Repetitions of the run.
         progress: Is told before each repetition.
 
     """
-    if release.relaxed is None or predictions is None or replicates < 1 or release.rows > _MOST_ROWS:
+    if release.relaxed is None or predictions is None or release.rows > _MOST_ROWS:
         return None
-    truth = _synthetic_table(release)
-    if truth is None:
-        return None
-    repeated = []
-    samples = []
-    for number in range(replicates):
-        progress(Progress("intervals", number, replicates, "the run repeated on its own synthetic table"))
-        replicate, predicted = _repeat(plan, truth, number)
-        repeated.append(predicted)
-        samples.append(sample_errors(replicate, truth, plan.workload, np.random.default_rng(number)))
-    progress(Progress("intervals", replicates, replicates))
+    truth = _possible_truth(release, release.relaxed)
+    rng = np.random.default_rng(0)
+    progress(Progress("intervals", 0, REPLICATES, "the run repeated on its own synthetic table"))
+    replicate, repeated = _repeat(plan, plan.workload, truth, 0, _within(progress, 0))
+    samples = [sample_errors(replicate, truth, _as_it_was, rng)]
+    progress(Progress("intervals", 1, REPLICATES, "repeated for a part of the workload"))
     if not predictions:
         # Nothing that was modelled was ever tested: then of what is modelled nothing can be said.
-        samples = [_without(each, Basis.PAIRS, Basis.MODEL) for each in samples]
-    interactions = interactions_by_octave(release)
-    if interactions is None:
-        # No triple was measured, so nobody knows what pairs leave out: such answers take the errors of the weaker basis.
-        samples = [_without(each, Basis.PAIRS) for each in samples]
-        of_pairs = np.ones(_OCTAVES)
-    else:
-        of_pairs = _to_reach(interactions, [each.get(_TRIPLES) for each in samples])
-    of_model = widening_by_octave(predictions, [each for predicted in repeated for each in predicted])
-    return table_of_samples(samples, {Basis.PAIRS: of_pairs, Basis.MODEL: of_model})
+        samples = [{name: found for name, found in samples[0].items() if not name.basis.modelled}]
+    elif (part := held_out(plan.workload, rng)) is not None:
+        replicate, _ = _repeat(plan, part, truth, 1, _within(progress, 1))
+        unseen = sample_errors(replicate, truth, _held_out(release), rng)
+        samples.append({name: found for name, found in unseen.items() if not _hopeless(name)})
+    progress(Progress("intervals", REPLICATES, REPLICATES))
+    return table_of_samples(samples, {Basis.MODEL: widening_by_octave(predictions, repeated)})
 
 
-def _without(samples: Mapping[ErrorClass, Samples], *bases: Basis) -> dict[ErrorClass, Samples]:
-    return {name: found for name, found in samples.items() if name.basis not in bases}
+def _as_it_was(basis: Basis, columns: tuple[str, ...]) -> bool:
+    """What the repetition of the whole run speaks for: what the run measured, or could have measured."""
+    return not basis.modelled or (basis is Basis.MODEL and len(columns) <= MOST_MODELLED)
 
 
-def _synthetic_table(release: Release) -> Codes | None:
-    """As many synthetic records as there are private ones: those that were certified, or fresh ones."""
-    if release.drawn is not None and release.drawn.rows == release.rows:
-        return release.drawn
-    try:
-        marginals = matched_marginals(release.workload, release.measurements)
-        relaxed = release.relaxed
-        return (
-            None
-            if relaxed is None
-            else draw_table(relaxed, release.schema, marginals, rows=release.rows, seed=release.facts.seed)
-        )
-    except SettingsError:  # the constraints leave no record to draw
-        return None
+def _held_out(release: Release) -> Wanted:
+    """What a repetition with a smaller workload speaks for: relations that it lacks and the release knows."""
+
+    def wanted(basis: Basis, columns: tuple[str, ...]) -> bool:
+        if len(columns) > MOST_MODELLED:
+            return False
+        if basis is Basis.PAIRS:
+            return not release.grounds.basis_of(columns).modelled
+        return basis is Basis.OUTSIDE and release.grounds.shows(columns)
+
+    return wanted
 
 
-def _repeat(plan: Plan, truth: Codes, number: int) -> tuple[Replicate, Sequence[Prediction]]:
-    """Run the plan on a synthetic table."""
+def _hopeless(name: ErrorClass) -> bool:
+    """Whether errors of a class cannot be told: means in groups that nobody looked at.
+
+    A few large values decide about a mean. Where they belong, the release does not know, and other
+    columns do not tell: on one table intervals of such means held the truth 84% of the time.
+    """
+    return name.kind is Kind.MEAN and name.basis is Basis.OUTSIDE
+
+
+def _possible_truth(release: Release, relaxed: RelaxedDataset) -> Codes:
+    """A table that the release might be of: as many independent records as there are private ones.
+
+    Independent, because a real table departs from any model by chance in each of its small cells.
+    The published table would not do: it is drawn as near to the rows as whole records can be, so that
+    a repetition would find it smoother than any truth is.
+    """
+    columns = round_rows(relaxed, _FIRST_SEED, rows=release.rows, method="independent")
+    return Codes.of(release.schema.domain, dict(zip(release.schema.domain.names, columns, strict=True)))
+
+
+def _within(progress: ProgressCallback, number: int) -> ProgressCallback:
+    """Progress of one repetition, told as progress of all."""
+
+    def told(each: Progress) -> None:
+        detail = f"repetition {number + 1}: {each.stage} {each.done} of {each.total}"
+        progress(Progress("intervals", number, REPLICATES, detail))
+
+    return told
+
+
+def _repeat(
+    plan: Plan, workload: Workload, truth: Codes, number: int, progress: ProgressCallback
+) -> tuple[Replicate, Sequence[Prediction]]:
+    """Run the plan on a synthetic table, for a workload."""
     seed = _FIRST_SEED + number
     curator = Curator(
         MemorySource(truth),
@@ -143,8 +157,8 @@ def _repeat(plan: Plan, truth: Codes, number: int) -> tuple[Replicate, Sequence[
     # What the run spent on a certificate and on finding intervals of columns, its mechanism did not have.
     before = Fraction(0) if plan.refinement is None else plan.refinement.rho
     curator.set_aside(curator.budget.rho * Fraction(plan.certificate_share) + before)
-    curator.prepare(plan.workload.families)
-    result = plan.method.run(curator, plan.workload, _thinned(plan.settings), seed=seed, progress=silent, **plan.known)
+    curator.prepare(workload.families)
+    result = plan.method.run(curator, workload, _thinned(plan.settings), seed=seed, progress=progress, **plan.known)
     measured = [item for item in result.measurements if isinstance(item, Measurement)]
     if plan.neighbors.rows_are_public:
         records = float(truth.rows)
@@ -152,7 +166,7 @@ def _repeat(plan: Plan, truth: Codes, number: int) -> tuple[Replicate, Sequence[
         records = estimate_records(measured) if result.records is None else result.records
     if result.relaxed is None:
         raise SettingsError(f"method {plan.method.name} predicts without rows, so it cannot be calibrated.")
-    replicate = Replicate(result.relaxed, records, measured_columns(measured))
+    replicate = Replicate(result.relaxed, records, Grounds.of(measured, workload))
     return replicate, result.predictions or ()
 
 
@@ -199,53 +213,3 @@ def _excess(predictions: Iterable[Prediction]) -> Float64[np.ndarray, " octaves"
     with np.errstate(divide="ignore", invalid="ignore"):
         mean: Float64[np.ndarray, " octaves"] = np.maximum(total, 0) / cells + np.sqrt(noise) / cells
     return mean
-
-
-def interactions_by_octave(release: Release) -> Float64[np.ndarray, " octaves"] | None:
-    """How strongly three columns interact beyond their pairs: mean squares by octave of count; None where none was measured.
-
-    A measured triple is compared with the table that has the same pairs and no more (iterative
-    proportional fitting to the pairs of the release). Triples that were not measured are taken to
-    interact as strongly, in ways that the model does not know.
-    """
-    triples = [
-        item
-        for item in release.measurements
-        if isinstance(item, Measurement)
-        and len(item.marginal.columns) == 3
-        and item.marginal.groups is None
-        and len(item.counts) <= _MOST_TRIPLE_CELLS
-    ]
-    if not triples or release.relaxed is None:
-        return None
-    chosen = np.random.default_rng(0).permutation(len(triples))[:_TRIPLES_COMPARED]
-    return _excess(
-        Prediction(_from_pairs(release.relaxed, triples[place].marginal.columns) * release.rows, triples[place])
-        for place in chosen
-    )
-
-
-def _from_pairs(relaxed: RelaxedDataset, columns: tuple[str, ...]) -> Float64[np.ndarray, " cells"]:
-    """Shares of the cells of three columns that have the pairs of the rows, and no interaction of all three."""
-    whole = cell_table(relaxed, columns).astype(np.float64)
-    found = np.full(whole.shape, 1 / whole.size)
-    for _ in range(_FITTINGS):
-        for axis in range(3):
-            wanted, has = whole.sum(axis=axis, keepdims=True), found.sum(axis=axis, keepdims=True)
-            found = found * np.divide(wanted, has, out=np.zeros_like(wanted), where=has > 0)
-    return np.asarray(found.ravel())
-
-
-def _to_reach(
-    wanted: Float64[np.ndarray, " octaves"], sampled: Iterable[Samples | None]
-) -> Float64[np.ndarray, " octaves"]:
-    """Factors that bring the mean squared error of sampled cells up to what is wanted, octave by octave."""
-    known = [each for each in sampled if each is not None]
-    if not known:
-        return np.ones(_OCTAVES)
-    octave = np.minimum(octaves(np.concatenate([sizes for sizes, _ in known])), _OCTAVES - 1)
-    squares = np.concatenate([errors for _, errors in known]) ** 2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mean = np.bincount(octave, weights=squares, minlength=_OCTAVES) / np.bincount(octave, minlength=_OCTAVES)
-        ratio = wanted / mean
-    return _factors(ratio)

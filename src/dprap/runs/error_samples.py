@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Float64
@@ -13,13 +14,14 @@ from jaxtyping import Float64
 from dprap.encoding import Codes
 from dprap.relaxed import RelaxedDataset
 from dprap.relaxed.marginals import cell_table
-from dprap.release.intervals.basis import Basis, basis_of
-from dprap.release.intervals.error_table import MOST_COLUMNS, ErrorClass, Kind, Samples
-from dprap.workload import Workload
+from dprap.release.intervals.basis import Basis, Grounds
+from dprap.release.intervals.error_table import MOST_COLUMNS, ErrorClass, Kind, Samples, SizesErrors, mean_scale
 
 # Sets of columns of each basis that are looked at, for one column, two, and so on, and the most cells of one.
-_SETS = (1_000, 16, 16, 6)
+_SETS = (1_000, 24, 24, 6)
 _MOST_CELLS = 100_000
+# Fewer sets of columns say nothing of others: their cells are off together.
+_LEAST_SETS = 3
 # Cells of a set: all with a record or more, up to so many, and so many others.
 _FULL_CELLS = 4_000
 _EMPTY_CELLS = 400
@@ -28,65 +30,71 @@ _RANGES = 40
 _LEAST_GROUP = 4.0
 
 _Table = Float64[np.ndarray, "..."]
+Wanted: TypeAlias = Callable[[Basis, tuple[str, ...]], bool]
+"""Whether the errors of answers over some columns, which have that basis in a replicate, speak for the release."""
 
 
 @dataclass(frozen=True)
 class Replicate:
-    """What a run on a synthetic table published: rows, and the number of records it believed in."""
+    """What a run on a synthetic table published: rows, the number of records it believed in, and its grounds."""
 
     relaxed: RelaxedDataset
     records: float
-    measured: frozenset[frozenset[str]]
+    grounds: Grounds
 
 
 def sample_errors(
-    replicate: Replicate, truth: Codes, workload: Workload, rng: np.random.Generator
+    replicate: Replicate, truth: Codes, wanted: Wanted, rng: np.random.Generator
 ) -> dict[ErrorClass, Samples]:
     """Sizes and errors of cells, ranges and means, by class.
 
     Sizes are those that the replicate gives, as only these are known of a release.
     """
-    found: dict[ErrorClass, list[Samples]] = {}
-    for basis, columns in _column_sets(replicate, workload, rng):
+    found: dict[ErrorClass, list[SizesErrors]] = {}
+    for basis, columns in _column_sets(replicate, wanted, rng):
         estimated = replicate.records * cell_table(replicate.relaxed, columns).astype(np.float64)
-        true = _counted(truth, columns)
+        true = counted(truth, columns)
         parts = {
             Kind.CELL: _cells(estimated, true, rng),
-            Kind.RANGE: _ranges(estimated, true, rng),
-            Kind.MEAN: _means(estimated, true),
+            Kind.RANGE: ranges(estimated, true, rng, _RANGES),
+            Kind.MEAN: means(estimated, true),
         }
         for kind, samples in parts.items():
             found.setdefault(ErrorClass(kind, len(columns), basis), []).append(samples)
     return {
-        name: (np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts]))
+        name: Samples(
+            np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts]), len(parts)
+        )
         for name, parts in found.items()
     }
 
 
 def _column_sets(
-    replicate: Replicate, workload: Workload, rng: np.random.Generator
+    replicate: Replicate, wanted: Wanted, rng: np.random.Generator
 ) -> Iterator[tuple[Basis, tuple[str, ...]]]:
     """Some sets of columns of every number and basis."""
-    domain = workload.domain
+    domain, grounds = replicate.relaxed.domain, replicate.grounds
     for size in range(1, min(MOST_COLUMNS, len(domain)) + 1):
-        asked = [family.columns for family in workload.families if len(family.columns) == size]
-        known = [tuple(sorted(each)) for each in replicate.measured if len(each) == size]
+        known = [tuple(each) for each in (*grounds.asked, *grounds.measured) if len(each) == size]
         every = (
             list(combinations(domain.names, size))
             if math.comb(len(domain), size) <= 4_000
             else [tuple(rng.choice(domain.names, size, replace=False).tolist()) for _ in range(1_000)]
         )
-        sets = {frozenset(columns): columns for columns in (*every, *asked, *known)}
         by_basis: dict[Basis, list[tuple[str, ...]]] = {}
-        for columns in sets.values():
-            if domain.size_of(columns) <= _MOST_CELLS:
-                by_basis.setdefault(basis_of(columns, replicate.measured), []).append(columns)
+        sets = {frozenset(columns) for columns in (*every, *known)}
+        for columns in sorted(tuple(sorted(each, key=domain.position)) for each in sets):
+            basis = grounds.basis_of(columns)
+            if domain.size_of(columns) <= _MOST_CELLS and wanted(basis, columns):
+                by_basis.setdefault(basis, []).append(columns)
         for basis, candidates in by_basis.items():
-            for place in rng.permutation(len(candidates))[: _SETS[size - 1]]:
-                yield basis, tuple(sorted(candidates[place], key=domain.position))
+            if len(candidates) >= _LEAST_SETS or not basis.modelled:
+                for place in rng.permutation(len(candidates))[: _SETS[size - 1]]:
+                    yield basis, candidates[place]
 
 
-def _counted(truth: Codes, columns: Sequence[str]) -> _Table:
+def counted(truth: Codes, columns: Sequence[str]) -> _Table:
+    """The counts of all cells over some columns."""
     cells = np.zeros(truth.rows, dtype=np.int64)
     for name in columns:
         cells = cells * truth.domain.size(name) + truth.column(name)
@@ -94,37 +102,51 @@ def _counted(truth: Codes, columns: Sequence[str]) -> _Table:
     return counts.reshape(truth.domain.shape_of(columns)).astype(np.float64)
 
 
-def _cells(estimated: _Table, true: _Table, rng: np.random.Generator) -> Samples:
+def _cells(estimated: _Table, true: _Table, rng: np.random.Generator) -> SizesErrors:
     sizes, errors = estimated.ravel(), np.abs(estimated - true).ravel()
     full, empty = np.flatnonzero(sizes >= 1), np.flatnonzero(sizes < 1)
     kept = np.concatenate([rng.permutation(full)[:_FULL_CELLS], rng.permutation(empty)[:_EMPTY_CELLS]])
     return sizes[kept], errors[kept]
 
 
-def _ranges(estimated: _Table, true: _Table, rng: np.random.Generator) -> Samples:
-    """Boxes of neighbouring codes, of any length along each column, but more than one cell."""
+def ranges(estimated: _Table, true: _Table, rng: np.random.Generator, many: int) -> SizesErrors:
+    """Sums of more than one cell that ask something of every column: boxes of neighbouring codes, and unions of two.
+
+    A column of which a box has every code is not asked about, so that such a box belongs to fewer
+    columns and is left out.
+    """
+    shape = np.array(estimated.shape)
+    low, last = np.sort(rng.integers(0, shape, (2, 2 * many, len(shape))), axis=0)
+    high = last + 1
+    proper = ((high - low) < shape).all(axis=1)
+    low, high = low[proper], high[proper]
     sizes, errors = [], []
     difference = estimated - true
-    ends = np.sort(rng.integers(0, estimated.shape, (2, _RANGES, estimated.ndim)), axis=0)
-    for low, high in zip(ends[0].tolist(), (ends[1] + 1).tolist(), strict=True):
-        box = tuple(map(slice, low, high))
-        if estimated[box].size > 1:
-            sizes.append(estimated[box].sum())
-            errors.append(abs(difference[box].sum()))
+    for at in range(0, len(low) - 1, 2):
+        both = [tuple(map(slice, low[each], high[each])) for each in (at, at + 1)]
+        within = tuple(map(slice, np.maximum(low[at], low[at + 1]), np.minimum(high[at], high[at + 1])))
+        # unions of two where a box is a cell, else boxes and unions by turns
+        united = estimated[both[0]].size == 1 or at % 4 == 0
+        parts = [(both[0], 1), (both[1], 1), (within, -1)] if united else [(both[0], 1)]
+        if 1 < sum(sign * estimated[box].size for box, sign in parts) < estimated.size:
+            sizes.append(sum(sign * float(estimated[box].sum()) for box, sign in parts))
+            errors.append(abs(sum(sign * float(difference[box].sum()) for box, sign in parts)))
     return np.array(sizes, dtype=np.float64), np.array(errors, dtype=np.float64)
 
 
-def _means(estimated: _Table, true: _Table) -> Samples:
-    """Means of the longest column in the groups of the others, in standard deviations within the group."""
+def means(estimated: _Table, true: _Table) -> SizesErrors:
+    """Means of the longest column in the groups of the others, in units of `mean_scale`."""
     axis = int(np.argmax(estimated.shape))
     length = estimated.shape[axis]
     values = np.arange(length, dtype=np.float64)
     of, with_truth = (np.moveaxis(table, axis, -1).reshape(-1, length) for table in (estimated, true))
+    whole = of.sum(axis=0) / of.sum()
+    usable = (of.sum(axis=1) >= _LEAST_GROUP) & (with_truth.sum(axis=1) > 0)
+    of, with_truth = of[usable], with_truth[usable]
     counts = of.sum(axis=1)
-    usable = (counts >= _LEAST_GROUP) & (with_truth.sum(axis=1) > 0)
-    of, with_truth, counts = of[usable], with_truth[usable], counts[usable]
-    means = of @ values / counts
-    spread = np.sqrt(np.maximum(of @ values**2 / counts - means**2, 0))
-    errors = np.abs(means - with_truth @ values / with_truth.sum(axis=1))
-    varies = spread > 1e-6
-    return counts[varies], errors[varies] / spread[varies]
+    found = of @ values / counts
+    variance = np.maximum(of @ values**2 / counts - found**2, 0)
+    scale = mean_scale(counts, variance, float(whole @ values**2 - (whole @ values) ** 2))
+    errors = np.abs(found - with_truth @ values / with_truth.sum(axis=1))
+    varies = scale > 1e-6
+    return counts[varies], errors[varies] / scale[varies]

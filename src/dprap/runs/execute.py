@@ -127,9 +127,14 @@ def _drawn(plan: Plan, result: MechanismResult, rows: int, progress: ProgressCal
     if result.relaxed is None or rows > MOST_ROWS_HELD:
         return None
     progress(Progress("table", 0, 1, f"{rows:,} rows"))
+    meanwhile = Paced(progress)
+
+    def watch(done: int, steps: int) -> None:
+        meanwhile(Progress("table", done, steps, f"{rows:,} rows"))
+
     try:
         marginals = matched_marginals(plan.workload, result.measurements)
-        return draw_table(result.relaxed, plan.schema, marginals, rows=rows, seed=plan.seed)
+        return draw_table(result.relaxed, plan.schema, marginals, rows=rows, seed=plan.seed, watch=watch)
     except SettingsError:
         # The constraints leave no record to draw. What was paid for is certified and returned;
         # `table` says why it fails.

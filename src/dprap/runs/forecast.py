@@ -2,11 +2,12 @@
 
 * **Noise**: the standard deviation of each measured number, by the method's own arithmetic (`outline`).
 * **Time** and **memory** are sums over the parts of a run, each a formula with a measured constant. `docs/scale.md` derives
-  them. Reading the table is not in them.
+  them.
 
 part        processor seconds                                         memory
 start       libraries                                                 libraries
-count       records × marginals, and the cells                        codes of the table, twice; 8 bytes a cell
+read        records × columns                                         codes of the table, twice, up to a limit
+count       records × marginals, and the cells                        8 bytes a cell
 measure     cells with noise                                          –
 choose, fit the method's multiplications (`PlannedStep`), and its     rows of the relaxed data set, eight times
             overhead for each look at a marginal
@@ -16,21 +17,35 @@ certify     records × marginals, and cells × relaxed rows             –
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 from dprap.accounting.stddev import stddev_for
+from dprap.counting.passes import MEMORY_LIMIT, UNION_CELLS
 from dprap.encoding import code_dtype
 from dprap.mechanisms.outline import PlannedStep
 from dprap.relaxed.exchange import DEFAULT as EXCHANGE
 from dprap.release.draw import MOST_ROWS_HELD
 from dprap.runs.plan import Plan
 
+REPLICATES = 2
+"""Repetitions of a run. Each has a third of its relaxed rows and of its steps, but for the last fit's, so that both
+together take about as long as the run."""
+
 # Measured on one core of a Xeon of 2023 at 2.3 GHz; see docs/scale.md.
 _BASE_MB = 250.0
 _START_SECONDS = 1.5
+# A table that is too long to be held is drawn and written in chunks.
+_STREAMED_BYTES = 6e8
 # Records × marginals that are counted, of the private table and of the synthetic one.
 _COUNTED_PER_SECOND = 1.2e8
+# Pairs are counted several at a time, as unions of columns: records × unions, and the part of all pairs of its columns
+# that a union serves, since others have served some.
+_UNIONS_PER_SECOND = 2e8
+_SERVED_BY_UNION = 0.7
+# Values that are read from a file and encoded.
+_VALUES_READ_PER_SECOND = 3e7
 # Calls for each marginal that is counted, answered or certified.
 _SECONDS_A_MARGINAL = 1e-4
 # Python's objects for a marginal and its counts.
@@ -83,18 +98,21 @@ def _memory_mb(plan: Plan, rows: int) -> float:
     cells = [domain.size_of(family.columns) for family in plan.workload]
     counts = sum(_BYTES_A_MARGINAL + (min(8 * size, 16 * rows) if size > rows else 8 * size) for size in cells)
     relaxed = 8 * 4 * domain.onehot_size * getattr(plan.settings, "synthetic_rows", 1)
-    drawn = min(rows, MOST_ROWS_HELD) * (2 * width + 32)
+    drawn = rows * (2 * width + 32) if rows <= MOST_ROWS_HELD else _STREAMED_BYTES
     matched = 8 * min(sum(cells), EXCHANGE.cells_per_record * min(rows, EXCHANGE.exchange_records))
-    return _BASE_MB + (2 * rows * width + counts + relaxed + max(drawn, matched)) / 1e6
+    return _BASE_MB + (2 * min(rows * width, MEMORY_LIMIT) + counts + relaxed + max(drawn, matched)) / 1e6
 
 
 def _core_seconds(plan: Plan, rows: int, steps: list[PlannedStep]) -> float:
     families, columns = len(plan.workload), len(plan.workload.domain)
     queries = plan.workload.queries
     relaxed_rows = getattr(plan.settings, "synthetic_rows", 1)
+    count = _count_seconds(plan, rows)
+    repeated = REPLICATES if plan.intervals and rows <= MOST_ROWS_HELD else 0
     seconds = (
         _START_SECONDS
-        + rows * families / _COUNTED_PER_SECOND
+        + rows * columns / _VALUES_READ_PER_SECOND
+        + count * (1 + repeated)
         + families * _SECONDS_A_MARGINAL
         + sum(step.cells for step in steps) / _NOISE_PER_SECOND
         + sum(step.multiplications for step in steps) / _MULTIPLICATIONS_PER_SECOND
@@ -106,7 +124,19 @@ def _core_seconds(plan: Plan, rows: int, steps: list[PlannedStep]) -> float:
         seconds += (
             passes * looks * pairs / _EXCHANGED_PER_SECOND
             + rows * columns / _VALUES_DRAWN_PER_SECOND
-            + rows * families / _COUNTED_PER_SECOND
+            + count
             + queries * relaxed_rows / _PRODUCTS_PER_SECOND
         )
     return seconds
+
+
+def _count_seconds(plan: Plan, rows: int) -> float:
+    """Counting the workload once: all pairs by unions of columns, anything else marginal by marginal."""
+    domain, families = plan.workload.domain, len(plan.workload)
+    one_by_one = rows * families / _COUNTED_PER_SECOND
+    if families < math.comb(len(domain), 2) or any(len(family.columns) != 2 for family in plan.workload):
+        return one_by_one
+    bits = sum(math.log2(size) for size in domain.sizes) / len(domain)
+    together = min(math.log2(UNION_CELLS) / max(1.0, bits), len(domain))
+    served = max(1.0, _SERVED_BY_UNION * together * (together - 1) / 2)
+    return min(one_by_one, rows * families / served / _UNIONS_PER_SECOND)

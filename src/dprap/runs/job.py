@@ -22,7 +22,8 @@ from dprap.errors import DprapError, LedgerError, SettingsError
 from dprap.privacy import default_ledger
 from dprap.privacy.ledger.chain import write_durably
 from dprap.public import refuse_same_table
-from dprap.runs.options import SETTING_FLAGS, RunOptions, absolute, real, relative
+from dprap.runs.option_values import absolute, real, relative
+from dprap.runs.options import SETTING_FLAGS, RunOptions
 from dprap.runs.options import VERSION as OPTIONS_VERSION
 from dprap.schema import Schema
 

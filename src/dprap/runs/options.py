@@ -9,8 +9,6 @@ Messages name options as the command line writes them; `dprap.runs.wording` turn
 
 from __future__ import annotations
 
-import numbers
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
 from fractions import Fraction
@@ -19,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dprap.errors import SettingsError
 from dprap.mechanisms import DEFAULT_METHOD
+from dprap.runs.option_values import About, Names, absolute, checked, relative
 
 if TYPE_CHECKING:
     from dprap.accounting import Neighbors
@@ -27,49 +26,6 @@ if TYPE_CHECKING:
 # The plain form of options in a job file. A change of their names or meanings is another version.
 # Version 2 has the options in `_ADDED`.
 VERSION = 2
-
-# The kind of an option that names several columns: a list on the command line, kept as a tuple.
-Names = list[str]
-
-_KINDS = {
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    str: "text",
-    Path: "a path",
-    Mapping: "a mapping",
-}
-
-
-@dataclass(frozen=True)
-class About:
-    """What is known of an option besides its name and default.
-
-    Args:
-        help: The explanation, for `--help` and for Python.
-        kind: What its values are: bool, int, float, str, Path or Mapping.
-        flag: How the command line writes it; None where it has no flag.
-        short: A short form of the flag.
-        metavar: How help names a value.
-        choices: The words that are allowed.
-        least: The smallest value that is allowed.
-        also: What else Python may give.
-        kept: Whether a job file keeps it.
-        repeatable: Whether the command line may name several, one flag each; commas stand between them.
-
-    """
-
-    help: str
-    kind: Any
-    flag: str | None
-    short: str | None = None
-    metavar: str | None = None
-    choices: tuple[str, ...] = ()
-    least: int | None = None
-    also: type | None = None
-    kept: bool = True
-    repeatable: bool = False
-
 
 _REQUIRED: Any = object()
 
@@ -197,7 +153,7 @@ class RunOptions:
         if isinstance(self.discover, list | tuple) and all(isinstance(name, str) for name in self.discover):
             object.__setattr__(self, "discover", ",".join(self.discover) or None)
         for name, about in ABOUT.items():
-            object.__setattr__(self, name, _checked(name, about, getattr(self, name), DEFAULTS.get(name, _REQUIRED)))
+            object.__setattr__(self, name, checked(name, about, getattr(self, name), DEFAULTS.get(name, _REQUIRED)))
         if self.preset is not None:
             self._take_preset()
         if isinstance(self.ledger, bool) and self.ledger:
@@ -353,56 +309,6 @@ SETTING_FLAGS = {
 }
 
 
-def is_of_kind(value: Any, kind: Any) -> bool:
-    """Whether a value is of a kind; numbers of NumPy count as numbers, and truth values do not."""
-    if kind is int:
-        return isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if kind is bool:
-        return isinstance(value, bool)
-    if kind is float:
-        return isinstance(value, numbers.Real) and not isinstance(value, bool)
-    return isinstance(value, str | Path if kind is Path else kind)
-
-
-def _checked(name: str, about: About, value: Any, default: Any) -> Any:
-    """The value as it is kept, or SettingsError."""
-    if value is None and default is None:
-        return None
-    shown = about.flag or name
-    if about.choices and not (isinstance(value, str) and value in about.choices):
-        if name == "table_format":
-            raise SettingsError(f"{shown} must be parquet or csv, not {value!r}.")
-        raise SettingsError(f"{shown} must be one of {', '.join(about.choices)}.")
-    if about.also is not None and isinstance(value, about.also):
-        return value
-    if about.kind is Names:
-        return _names(shown, value)
-    if not is_of_kind(value, about.kind):
-        raise SettingsError(f"{shown} must be {_KINDS[about.kind]}, not {type(value).__name__}.")
-    if about.least is not None and value < about.least:
-        raise SettingsError(f"{shown} must be at least {about.least}, not {value}.")
-    if about.kind is int:
-        return int(value)
-    if about.kind is str:
-        return str(value)  # of an enumeration, its value
-    if about.kind is Mapping:
-        return dict(value)
-    if about.kind is float and not isinstance(value, Fraction):
-        try:
-            return float(value)
-        except OverflowError:
-            raise SettingsError(f"{shown} is too large a number.") from None
-    return value
-
-
-def _names(shown: str, value: Any) -> tuple[str, ...] | None:
-    """Names of columns, each once, or None for none."""
-    names = (value,) if isinstance(value, str) else value
-    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-        raise SettingsError(f"{shown} must be the name of a column or a list of names.")
-    return tuple(dict.fromkeys(str(name) for name in names)) or None
-
-
 def _nearest(name: str) -> str:
     import difflib
 
@@ -410,28 +316,3 @@ def _nearest(name: str) -> str:
         return f'It is a setting of the method: settings={{"{name}": …}}.'
     near = difflib.get_close_matches(name, ABOUT, n=3)
     return f"Did you mean {' or '.join(near)}?" if near else f"The options are: {', '.join(ABOUT)}."
-
-
-def relative(path: str, folder: Path) -> str:
-    """A path as it is kept in a folder; an address stays as it is."""
-    return path if "://" in path else os.path.relpath(path, folder)
-
-
-def absolute(path: str, folder: Path) -> str:
-    """A path that was kept in a folder."""
-    return path if "://" in path else os.path.normpath(folder / path)
-
-
-def real(path: Any) -> Any:
-    """A path that means the same from every folder; an address or an object in memory stays as it is.
-
-    Raises:
-        SettingsError: If no file can have this name.
-
-    """
-    if not isinstance(path, str | Path) or "://" in str(path):
-        return path
-    try:
-        return os.path.realpath(path)
-    except ValueError:
-        raise SettingsError("a path holds a sign that no file's name can have. Check the path.") from None

@@ -22,7 +22,8 @@ from dprap.mechanisms.registry import Method, method_named
 from dprap.public import PublicTable, read_public
 from dprap.queries import Custom, Halfspace, Marginal, Range, as_family, from_cells
 from dprap.runs.loading import NamedCode
-from dprap.runs.options import RunOptions, is_of_kind
+from dprap.runs.option_values import is_of_kind
+from dprap.runs.options import RunOptions
 from dprap.runs.points import with_points
 from dprap.schema import Schema
 from dprap.workload import MAX_CELLS, Workload, all_kway, random_kway

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from dprap.errors import SettingsError
 from dprap.release import Release, load
 from dprap.release.answer_question import Answered
+from dprap.release.figures import Figures
 from dprap.release.intervals.interval import DEFAULT_LEVEL
-from dprap.release.statistics_answers import Figures
 from dprap.release.statistics_answers import answer as answer_question
 from dprap.runs.options import RunOptions
 

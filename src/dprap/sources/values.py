@@ -27,7 +27,7 @@ from dprap.encoding.tables import TableBatches
 from dprap.errors import DataError, SchemaError, SettingsError
 from dprap.queries.marginal import Marginal
 from dprap.schema import Schema
-from dprap.schema.arrays import Mask, Positions, nulls
+from dprap.schema.arrays import Mask, Positions, decoded, nulls
 from dprap.schema.discover import DiscoverColumn, grid_column, is_candidate
 from dprap.schema.values import Unplaced, is_text_type, plain
 from dprap.sources.digest import Digest, digest_of
@@ -93,7 +93,8 @@ class Vocabulary:
 
     def _place(self, array: pa.Array) -> Positions:
         encoded = array.dictionary_encode()
-        distinct = np.array([self._number(value) for value in encoded.dictionary.to_pylist()], dtype=np.int64)
+        different = decoded(encoded.dictionary) if is_text_type(array.type) else encoded.dictionary.to_pylist()
+        distinct = np.array([self._number(value) for value in different], dtype=np.int64)
         if len(distinct) == 0:
             return np.full(len(array), Unplaced.MISSING, dtype=np.int64)
         positions = distinct[encoded.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)]

@@ -1,11 +1,14 @@
 """The adaptive mechanism: what it spends, what it believes, and that it learns."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from dprap.accounting import Budget, Measurement, Neighbors, Relation
+from dprap.counting import CellCounts
 from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.errors import SettingsError
@@ -21,6 +24,7 @@ from dprap.mechanisms.records import estimate_records
 from dprap.mechanisms.result import silent
 from dprap.privacy import Curator
 from dprap.queries import Marginal, Threshold
+from dprap.relaxed import answers
 from dprap.sources import MemorySource
 from dprap.workload import Workload, all_kway
 
@@ -338,3 +342,52 @@ def test_everything_large_is_kept_out_of_schedule():
 def test_bad_settings_are_refused(bad):
     with pytest.raises(SettingsError):
         AdaptiveSettings(**bad)
+
+
+@dataclass(frozen=True)
+class ManyTimes:
+    """Counts of a table in which every record stands many times, as an engine would give them."""
+
+    once: MemorySource
+    times: int
+
+    @property
+    def domain(self) -> Domain:
+        return self.once.domain
+
+    @property
+    def rows(self) -> int:
+        return self.times * self.once.rows
+
+    def fingerprint(self) -> str:
+        return f"{self.times} times {self.once.fingerprint()}"
+
+    def count(self, marginals: Sequence[Marginal]) -> list[CellCounts]:
+        return [replace(found, counts=found.counts * self.times) for found in self.once.count(marginals)]
+
+
+@pytest.mark.parametrize("neighbors", RELATIONS, ids=str)
+def test_ten_billion_records_are_chosen_measured_and_certified(neighbors):
+    """Counts beyond 2^32: noise stays as it is, so that what is measured is nearly exact."""
+    many = ManyTimes(source(), 2_500_000)
+    assert many.rows == 10**10
+    budget = Budget.of(epsilon=1.0, delta=1e-21)
+    keeper = Curator(many, budget=budget, neighbors=neighbors, ledger=None, insecure_noise_seed=2)
+    keeper.set_aside(budget.rho / 10)
+    workload = all_kway(DOMAIN, 2)
+    result = run(keeper, workload, FAST, seed=0)
+    for item in result.measurements:
+        if item.marginal.groups is None:
+            (exact,) = many.count([item.marginal])
+            # 7 standard deviations: a false alarm in one of 10^11 cells
+            assert np.abs(item.counts - exact.dense()).max() < 7 * item.stddev_counts
+    assert result.relaxed is not None
+    shares = list(answers(result.relaxed, workload.families))
+    keeper.set_aside(0)
+    certificate = keeper.certify(workload.families, [each * 1e10 for each in shares], rho=keeper.remaining)
+    worst = max(
+        np.abs(1e10 * each - exact.dense()).max()
+        for each, exact in zip(shares, many.count(workload.families), strict=True)
+    )
+    assert certificate.upper_bound_counts >= 0.999 * worst
+    assert worst < 0.02 * many.rows

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from tests.mechanisms.adaptive.test_adaptive import DOMAIN, FAST, RELATIONS, curator, source
 
-from dprap.accounting import Measurement, Neighbors
+from dprap.accounting import Budget, Measurement, Neighbors
 from dprap.domain import Domain
+from dprap.encoding import Codes
 from dprap.evaluate import evaluate
 from dprap.mechanisms.adaptive import AdaptiveSettings, Rules, run
 from dprap.mechanisms.adaptive.column_estimate import estimate_column
@@ -21,7 +22,9 @@ from dprap.mechanisms.adaptive.spending import (
     spending,
     walk,
 )
+from dprap.privacy import Curator
 from dprap.queries import Marginal
+from dprap.sources import MemorySource
 from dprap.workload import Workload, all_kway, weighted
 
 
@@ -118,3 +121,56 @@ def test_relations_of_a_target_are_candidates_and_count_more():
     assert {Marginal(("a", "d")), Marginal(("b", "c", "d"))} <= set(pool.closure)
     assert pool.importance_of["a", "d"] == 1
     assert pool.importance_of["a", "b"] == Rules().beside_target
+
+
+@pytest.mark.parametrize("neighbors", RELATIONS, ids=str)
+def test_a_marginal_of_all_columns_says_them_too_and_gets_everything(neighbors):
+    domain = Domain.of({"a": 4, "b": 3})
+    codes = Codes(domain, tuple(np.random.default_rng(3).integers(0, size, 4000, np.uint8) for size in domain.sizes))
+    keeper = Curator(
+        MemorySource(codes),
+        budget=Budget.of(epsilon=1.0, delta=1e-6),
+        neighbors=neighbors,
+        ledger=None,
+        insecure_noise_seed=1,
+    )
+    result = run(keeper, Workload(domain, (Marginal(("a", "b")),)), FAST, seed=0)
+    assert keeper.spent == keeper.budget.rho
+    assert [len(item.marginal.columns) for item in result.measurements if item.marginal.columns] == [2]
+    # Twelve cells are hopeless beside seven codes only if noise hides both.
+    hopeless = Workload(Domain.of({"a": 90, "b": 90}), (Marginal(("a", "b")),))
+    (columns,) = (step for step in steps_of(hopeless, records=1000) if isinstance(step, MeasureColumns))
+    assert columns.rho > Fraction(1, 200)
+
+
+def test_a_code_that_stands_out_is_neither_smoothed_away_nor_shrunk():
+    rng = np.random.default_rng(4)
+    truth = np.full(100, 0.05 / 99)
+    truth[0] = 0.95
+    noisy = 1000 * (truth + rng.normal(0, 0.15, (40, 100)))
+
+    def error(rules):
+        found = [estimate_column(counts, 150.0, 1000.0, rules).shares for counts in noisy]
+        assert all(shares.sum() == pytest.approx(1) for shares in found)
+        return np.median([abs(shares[0] - 0.95) for shares in found])
+
+    # Twice the noise of .15 at most: projecting takes that of the others from it.
+    assert error(Rules()) < 0.3
+    assert error(Rules(outstanding=99)) > 0.4
+
+
+def test_the_truth_misfits_by_its_noise_alone():
+    rng = np.random.default_rng(5)
+    expected = rng.gamma(0.5, 200.0, 20_000)
+    # Most cells depart from what is expected as samples do, some wildly.
+    truth = np.maximum(
+        expected + rng.normal(size=20_000) * np.sqrt(expected * rng.choice([0.5, 300.0], 20_000, p=[0.8, 0.2])), 0
+    )
+    noisy = np.rint(truth + rng.normal(0, 20, 20_000)).astype(np.int64)
+    (evidence,) = first_evidence([Measurement(Marginal(("a",)), noisy, 20.0, 1.0)], [expected])
+    records = truth.sum()
+    target = evidence.target(records)
+    found = float((target.weights * (target.shares - truth / records) ** 2).sum())
+    assert found < 10_000
+    # Cells that count are a few thousand, so the chi-square has a standard deviation of about 2%; bins are coarse.
+    assert evidence.misfit_of_truth() == pytest.approx(found, rel=0.1)

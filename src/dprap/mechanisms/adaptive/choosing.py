@@ -9,19 +9,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from dprap.array_types import Answers
 from dprap.domain import Domain
 from dprap.mechanisms.adaptive.groups import is_broad
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
 from dprap.mechanisms.adaptive.spending import Choose
 from dprap.privacy import Apart, Curator, Score
+from dprap.privacy.scores import Estimates
 from dprap.queries import Marginal
 
 
 def choose(
     curator: Curator,
     candidates: Sequence[Marginal],
-    estimates_counts: Iterable[Answers],
+    estimates_counts: Iterable[Estimates],
     step: Choose,
     settings: AdaptiveSettings,
 ) -> list[int]:

@@ -24,7 +24,7 @@ from jaxtyping import Float64, Int64
 
 from dprap.accounting import Measurement
 from dprap.array_types import Answers
-from dprap.mechanisms.adaptive.shrinkage import fit_shares, posterior
+from dprap.mechanisms.adaptive.shrinkage import fit_mixtures, posterior
 from dprap.queries import Marginal
 from dprap.relaxed.gradient import Target
 
@@ -53,8 +53,11 @@ _OCTAVES_PER_BAND = 3
 _BANDS = 10
 # Fewer cells measured together share one mixture: bands of them would say little each.
 _CELLS_FOR_BANDS = 100_000
+# Marginals whose mixtures are fitted together, by products of matrices: a few arrays of some MB.
+_FITTED_TOGETHER = 128
 
 Bins = Int64[np.ndarray, " bins"]
+OfDispersions = Float64[np.ndarray, "bins dispersions"]
 Mixtures = Float64[np.ndarray, "bands dispersions"]
 
 
@@ -111,12 +114,23 @@ class Evidence:
             counts = np.where(free, counts - believed * excess / total, 0.0)
         return np.asarray(np.maximum(counts, 0.0))
 
+    def misfit_of_truth(self) -> float:
+        """The chi-square that the truth is expected to have by its noise, with the weights of the target.
+
+        It is the sum of E[r | d] · E[z² | d] over the cells, with r the reliability, d the residual
+        and z the noise, both in units of σ. Given the dispersion, z has mean (1 − r)·d and variance r.
+        """
+        bins, cells = np.unique(_bin_of(self.counts, self.expected_counts, self.stddev_counts), return_counts=True)
+        belongs, believed = _reliability_of_bins(bins, self.mixtures)
+        surprises = (bins % _SURPRISES)[:, None] / _SURPRISES_PER_STDDEV
+        noise = (belongs * (believed + ((1 - believed) * surprises) ** 2)).sum(axis=1)
+        return float((cells * (belongs * believed).sum(axis=1) * noise).sum())
+
     def _reliability(self, mixtures: Mixtures) -> Float64[np.ndarray, " cells"]:
         """The posterior mean of c·x/(c·x + σ²) of every cell."""
         bins, bin_of = np.unique(_bin_of(self.counts, self.expected_counts, self.stddev_counts), return_inverse=True)
-        likelihoods, departures = _likelihoods(bins)
-        belongs = posterior(likelihoods, mixtures[_bands(bins)])
-        reliability: Float64[np.ndarray, " bins"] = (belongs * (departures / (1 + departures))).sum(axis=1)
+        belongs, believed = _reliability_of_bins(bins, mixtures)
+        reliability: Float64[np.ndarray, " bins"] = (belongs * believed).sum(axis=1)
         return reliability[bin_of]
 
     @property
@@ -145,14 +159,22 @@ def first_evidence(measured: Sequence[Measurement], expected_counts: Sequence[An
     bands = _bands(bins) if together.sum() >= _CELLS_FOR_BANDS else None
     together /= together.sum()
     evidence = []
-    for item, counts, place, (_, cells) in zip(measured, expected, places, own, strict=True):
-        weights = together * cells.sum()
-        weights[place] += cells
-        noisy = item.counts.astype(np.float64)
-        evidence.append(
-            Evidence(item.marginal, noisy, item.stddev_counts, counts, _fit_mixtures(likelihoods, weights, bands))
-        )
+    for start in range(0, len(measured), _FITTED_TOGETHER):
+        some = range(start, min(start + _FITTED_TOGETHER, len(measured)))
+        weights = np.stack([together * own[number][1].sum() for number in some])
+        for row, number in zip(weights, some, strict=True):
+            row[places[number]] += own[number][1]
+        for number, mixtures in zip(some, _fit_mixtures(likelihoods, weights, bands), strict=True):
+            item = measured[number]
+            noisy = item.counts.astype(np.float64)
+            evidence.append(Evidence(item.marginal, noisy, item.stddev_counts, expected[number], mixtures))
     return evidence
+
+
+def _reliability_of_bins(bins: Bins, mixtures: Mixtures) -> tuple[OfDispersions, OfDispersions]:
+    """For each dispersion in each bin: its probability, and the share c·x/(c·x + σ²) to believe."""
+    likelihoods, departures = _likelihoods(bins)
+    return posterior(likelihoods, mixtures[_bands(bins)]), departures / (1 + departures)
 
 
 def _bin_of(counts: Answers, expected: Answers, stddev: float) -> Int64[np.ndarray, " cells"]:
@@ -165,7 +187,7 @@ def _bin_of(counts: Answers, expected: Answers, stddev: float) -> Int64[np.ndarr
     return bins
 
 
-def _likelihoods(bins: Bins) -> tuple[Float64[np.ndarray, "bins dispersions"], Float64[np.ndarray, "bins dispersions"]]:
+def _likelihoods(bins: Bins) -> tuple[OfDispersions, OfDispersions]:
     """The likelihood of each dispersion in each bin, up to a factor, and c·x in units of σ²."""
     levels, surprises = bins // _SURPRISES, (bins % _SURPRISES) / _SURPRISES_PER_STDDEV
     departures = 2.0 ** (levels / _LEVELS_PER_OCTAVE)[:, None] * _DISPERSIONS
@@ -180,18 +202,22 @@ def _bands(bins: Bins) -> Bins:
 
 
 def _fit_mixtures(
-    likelihoods: Float64[np.ndarray, "bins dispersions"], cells: Float64[np.ndarray, " bins"], bands: Bins | None
-) -> Mixtures:
+    likelihoods: Float64[np.ndarray, "bins dispersions"],
+    cells: Float64[np.ndarray, "marginals bins"],
+    bands: Bins | None,
+) -> Float64[np.ndarray, "marginals bands dispersions"]:
     """Shares of the dispersions, as if one cell more had been spread over all of them.
 
     Bins are in increasing order, and so are their bands.
     """
     evenly = np.full(len(_DISPERSIONS), 1 / len(_DISPERSIONS))
 
-    def mixture(part: slice) -> Float64[np.ndarray, " dispersions"]:
-        return fit_shares(likelihoods[part], cells[part], evenly, imagined=evenly, rounds=_EXPECTATION_MAXIMISATIONS)
+    def mixtures(part: slice) -> Float64[np.ndarray, "marginals dispersions"]:
+        return fit_mixtures(
+            likelihoods[part], cells[:, part], evenly, imagined=evenly, rounds=_EXPECTATION_MAXIMISATIONS
+        )
 
     if bands is None:
-        return np.tile(mixture(slice(None)), (_BANDS, 1))
+        return np.repeat(mixtures(slice(None))[:, None], _BANDS, axis=1)
     ends = np.searchsorted(bands, np.arange(_BANDS + 1))
-    return np.stack([mixture(slice(start, end)) for start, end in pairwise(ends)])
+    return np.stack([mixtures(slice(start, end)) for start, end in pairwise(ends)], axis=1)

@@ -36,7 +36,7 @@ from dprap.mechanisms.adaptive.spending import (
 )
 from dprap.mechanisms.records import estimate_records
 from dprap.mechanisms.result import MechanismResult, Paced, Prediction, Progress, ProgressCallback, silent
-from dprap.privacy import Curator
+from dprap.privacy import Curator, Rows
 from dprap.public import PublicTable
 from dprap.queries import Marginal
 from dprap.relaxed.adam import FitSettings
@@ -44,6 +44,7 @@ from dprap.relaxed.fit import fit
 from dprap.relaxed.gradient import Target
 from dprap.relaxed.marginals import Blocks
 from dprap.relaxed.rows import RelaxedDataset
+from dprap.relaxed.shares import SharePlan
 from dprap.schema import CodeConstraint
 from dprap.workload import Workload
 
@@ -99,6 +100,7 @@ class _Run:
         self._empty = EmptyCells(constraints, workload.domain)
         self._records = 0.0
         self._measurements: list[Measurement] = []
+        self._columns: Sequence[Measurement] = ()
         self._fit_steps = 0
         self._candidates: Sequence[Marginal] = ()
         # What was chosen and not yet measured, with what the rows said of each.
@@ -202,8 +204,8 @@ class _Run:
         if not self._candidates:
             rules = self._settings.rules
             self._candidates = with_groups(step.pool, self._workload, rules, self._one_way_shares)
-        estimates = self._meanwhile.each(self._estimates(self._candidates), "choose", len(self._candidates))
-        places = choose(self._curator, self._candidates, estimates, step, self._settings)
+            self._share_plan = SharePlan.of(self._workload.domain, self._candidates)
+        places = choose(self._curator, self._candidates, self._candidate_estimates(), step, self._settings)
         chosen = [self._candidates[place] for place in places]
         self._chosen = list(zip(chosen, self._estimates(chosen), strict=True))
 
@@ -242,7 +244,16 @@ class _Run:
     def _estimates(self, marginals: Sequence[Marginal]) -> Iterator[Answers]:
         """What the rows say of marginals, in counts."""
         blocks = Blocks(self._workload.domain, self._rows.probabilities)
-        return (shares * self._records for shares in blocks.all_shares(marginals))
+        return (blocks.shares(marginal) * self._records for marginal in marginals)
+
+    def _candidate_estimates(self) -> Iterator[Rows]:
+        """What the rows say of all candidates, in counts."""
+        blocks = Blocks(self._workload.domain, self._rows.probabilities)
+        done = 0
+        for shares in self._share_plan.shares(blocks):
+            yield Rows(shares * self._records)
+            done += len(shares)
+            self._meanwhile(Progress("choose", done, len(self._candidates)))
 
     def _learn(self, measured: Sequence[Measurement], expected_counts: Sequence[Answers]) -> None:
         """Take marginals in that were measured together, with what the rows said of each before."""
@@ -272,17 +283,26 @@ class _Run:
             kl_weight = max(kl_weight, records_stood_for(self._public, departures, self._records))
         targets = [*self._first_targets, *map(self._target, self._evidence.values())]
         cells = sum(len(target.shares) for target in targets)
+        noise = cells if not rules.shrink_cells else self._misfit_of_truth()
+        closely = isinstance(step, MeasureWorkload) and resolution >= rules.close_from_resolution
         misfit = self._fit(targets, kl_weight=kl_weight, last=last)
         for _ in range(rules.most_last_fits - 1 if last else 0):
-            before = misfit
-            if before <= rules.misfit_of_noise * cells:
+            if misfit <= rules.misfit_of_noise * cells and (misfit <= noise or not closely):
                 break
+            before = misfit
+            if closely and misfit > noise:
+                kl_weight *= (noise / misfit) ** rules.weaker_pull
             misfit = self._fit(targets, kl_weight=kl_weight, last=last)
             if misfit > (1 - rules.least_gain_of_last_fit) * before:
                 break
         spent = float(self._curator.spent / self._curator.budget.rho)
-        detail = f"{spent:.0%} of ρ spent, misfit {misfit / cells:.2f} of the noise"
+        detail = f"{spent:.0%} of ρ spent, misfit {misfit / noise:.2f} of the noise"
         self._progress(Progress("round", step.fit, step.fits, detail))
+
+    def _misfit_of_truth(self) -> float:
+        """What noise adds to the misfit of the truth, a unit for each code of a column."""
+        columns = sum(len(target.shares) for target in self._first_targets)
+        return columns + sum(item.misfit_of_truth() for item in self._evidence.values())
 
     def _fit(self, targets: Sequence[Target], *, kl_weight: float, last: bool) -> float:
         """Fit the rows, and return their misfit."""

@@ -30,7 +30,7 @@ def rows_of_cells(
     Args:
         domain: Of the table.
         measured: The marginal.
-        columns: The columns as they were measured by themselves, in the order of the domain.
+        columns: The columns as they were measured by themselves; without any, the marginal has them all.
         records: The number of records.
         rules: How columns are estimated.
 
@@ -41,11 +41,11 @@ def rows_of_cells(
     names = measured.marginal.columns
     shape = domain.shape_of(names)
     counts = measured.counts.astype(np.float64).reshape(shape)
-    alone = dict(zip(domain, columns, strict=True))
+    alone = {item.marginal.columns[0]: item for item in columns}
     shares_of: dict[str, Shares] = {}
     for name in domain:
         axis = names.index(name) if name in names else None
-        shares_of[name] = _column(alone[name], counts, axis, measured.stddev_counts, records, rules)
+        shares_of[name] = _column(alone.get(name), counts, axis, measured.stddev_counts, records, rules)
     expected = np.array(records)
     for name in names:
         expected = np.multiply.outer(expected, shares_of[name])
@@ -62,7 +62,7 @@ def rows_of_cells(
 
 
 def _column(
-    alone: Measurement,
+    alone: Measurement | None,
     counts: Float64[np.ndarray, "..."],
     axis: int | None,
     stddev_counts: float,
@@ -70,10 +70,10 @@ def _column(
     rules: Rules,
 ) -> Shares:
     """A column's shares: as measured alone and as the marginal adds up, by inverse variance."""
-    mean, variance = alone.counts.astype(np.float64), alone.stddev_counts**2
+    estimates = [] if alone is None else [(alone.counts.astype(np.float64), alone.stddev_counts**-2)]
     if axis is not None:
         summed = counts.sum(axis=tuple(other for other in range(counts.ndim) if other != axis))
-        variance_of_sum = stddev_counts**2 * counts.size / len(summed)
-        mean = (variance_of_sum * mean + variance * summed) / (variance + variance_of_sum)
-        variance = variance * variance_of_sum / (variance + variance_of_sum)
-    return estimate_column(mean, variance**0.5, records, rules).shares
+        estimates.append((summed, len(summed) / (stddev_counts**2 * counts.size)))
+    precision = sum(weight for _, weight in estimates)
+    mean = sum((weight / precision * values for values, weight in estimates), np.zeros(len(estimates[0][0])))
+    return estimate_column(mean, precision**-0.5, records, rules).shares

@@ -29,8 +29,8 @@ class Rules:
     # would have noise that spoils the largest cells of every marginal with it.
     columns_spread_equally: float = 0.6
 
-    # Beside a marginal that answers the whole workload they get at least this share: what the
-    # marginal adds up to is then as good, and a prior is needed for its empty cells only.
+    # Beside a marginal that answers the whole workload they get at least this share if the table has
+    # other columns. If it has none, a smaller share buys nothing: the marginal says the columns too.
     least_beside_one: float = 1 / 100
     # A pair of columns is typically this far from independent, in total variation distance: between
     # .06 and .15 on the tables that were looked at.
@@ -44,10 +44,16 @@ class Rules:
     # Columns of so many codes are smoothed; None smooths no column. Shorter ones have little noise
     # and hardly ever a smooth shape.
     smooth_from_codes: int | None = 16
-    # A column of noise σ is shrunk towards equal shares by 1/(1 + (τn/σ)²), with τ the standard
-    # deviation of shares that is typical of the largest code: where noise hides every code, equal
-    # shares are nearer than any that noise suggests.
-    typical_share: float = 1 / 3
+    # A column of noise σ is shrunk towards equal shares by 1/(1 + (τn/σ)²), with τ the share that is
+    # typical of the largest code: where noise hides every code, equal shares are nearer than any
+    # that noise suggests.
+    typical_share: float = 1 / 2
+    # A code stands out, and is left as it was measured, if it is this many standard deviations
+    # further above a typical code than the largest of so many normal numbers: where noise hides
+    # typical codes, smoothing would take the zero of an amount for noise too. Typical codes of long
+    # columns are hidden if noise is so many times an equal share; else smoothing sees what stands out.
+    outstanding: float = 0.5
+    hidden_code: float = 3
     # Every code starts with at least this share of its noise. A code that noise has hidden must be
     # able to come back when other marginals show it, against the pull towards the start.
     least_start: float = 0.001
@@ -123,10 +129,18 @@ class Rules:
     jitter_of_afresh: float = 1.0
     jitter: float = 0.3
     # The last fit is repeated up to so many times in all, while each time takes 3% off the misfit and
-    # it is above half a unit of noise for each cell: where noise is small, rows need longer.
+    # the misfit is above half a unit of noise for each cell or, where noise is small, above that of
+    # the truth: rows then need longer.
     most_last_fits: int = 8
     least_gain_of_last_fit: float = 0.03
     misfit_of_noise: float = 0.5
+    # After a sweep whose noise is below a thousandth of the records, rows that are further from what
+    # was measured than the truth is are held back by the pull to independent columns. So with M the
+    # misfit of the truth each repetition then has (M/misfit)^16 of the pull before: .85 of it at 1%
+    # above M, a tenth at 15%. Where noise is larger or there is no sweep the pull stays, for it
+    # stands in for what noise hides.
+    close_from_resolution: float = 1000
+    weaker_pull: float = 16
     # In this last share of a fit's steps the learning rate falls to zero.
     cool_down: float = 0.5
 
@@ -145,6 +159,7 @@ class Rules:
             "pick_factor",
             "most_last_fits",
             "typical_share",
+            "weaker_pull",
         ):
             if not getattr(self, name) > 0:
                 raise SettingsError(f"the rule {name} must be above 0.")

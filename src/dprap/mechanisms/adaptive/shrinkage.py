@@ -20,6 +20,9 @@ Shares = Float64[np.ndarray, "... variances"]
 Mixture = Float64[np.ndarray, " variances"]
 """How often each variance occurs in one mixture."""
 
+Mixtures = Float64[np.ndarray, "mixtures variances"]
+"""How often each variance occurs in each of several mixtures."""
+
 
 def posterior(likelihoods: Likelihoods, shares: Shares) -> Likelihoods:
     """The probability of each variance for each number, by one mixture or one for each."""
@@ -53,8 +56,22 @@ def fit_shares(
         Shares that sum to one.
 
     """
-    shares = start
+    return np.asarray(fit_mixtures(likelihoods, occurrences[None], start, imagined=imagined, rounds=rounds)[0])
+
+
+def fit_mixtures(
+    likelihoods: Likelihoods,
+    occurrences: Float64[np.ndarray, "mixtures numbers"],
+    start: Mixture,
+    *,
+    imagined: Mixture,
+    rounds: int,
+) -> Mixtures:
+    """`fit_shares` for the same numbers, seen differently often, once for each row of `occurrences`."""
+    shares = np.repeat(start[None], len(occurrences), axis=0)
     for _ in range(rounds):
-        shares = shares * (likelihoods.T @ (occurrences / (likelihoods @ shares))) + imagined
-        shares /= shares.sum()
+        expected = shares @ likelihoods.T
+        np.divide(occurrences, expected, out=expected)
+        shares = shares * (expected @ likelihoods) + imagined
+        shares /= shares.sum(axis=1, keepdims=True)
     return shares

@@ -130,7 +130,8 @@ def spending(
     if one is not None:
         share = _columns_beside(one, workload, settings, _resolution(rho, records, neighbors))
         columns_rho = (rho - records_rho) * Fraction(share)
-        yield MeasureColumns(columns_rho, shares_of_columns(workload, settings.rules))
+        if columns_rho:
+            yield MeasureColumns(columns_rho, shares_of_columns(workload, settings.rules))
         yield MeasureOne(one, rho - records_rho - columns_rho)
         return
     columns_rho = rho - records_rho
@@ -198,15 +199,20 @@ def _columns_beside(one: Marginal, workload: Workload, settings: AdaptiveSetting
     """The columns' share of ρ beside the one marginal.
 
     With x the expected error of the marginal, measured with everything, over that of independent
-    columns, measured with everything: x²/(1 + x²). Where x is small the marginal says it all, and
+    columns, measured with everything: x⁴/(1 + x⁴). Where x is small the marginal says it all, and
     where it is large its cells drown.
     """
     if settings.one_way_share is not None:
         return settings.one_way_share
     rules = settings.rules
     columns = _noise_of_columns(one.columns, workload, resolution, rules)
-    ratio = _noise(one.size(workload.domain), resolution, rules) / (columns + rules.typical_dependence)
-    return max(ratio**2 / (1 + ratio**2), rules.least_beside_one)
+    marginal = _noise(one.size(workload.domain), resolution, rules)
+    ratio = marginal / (columns + rules.typical_dependence)
+    share = ratio**4 / (1 + ratio**4)
+    says_columns = len(one.columns) == len(workload.domain)
+    if says_columns and (share < rules.least_beside_one or marginal < columns):
+        return 0.0
+    return max(share, rules.least_beside_one)
 
 
 def _columns_alone(workload: Workload, settings: AdaptiveSettings, resolution: float, *, public: bool) -> bool:
@@ -290,8 +296,9 @@ def after_columns(
     rho_each = (left - sweep_rho) / (rounds * per_round)
     choose_each = rho_each * Fraction(settings.selection_share)
     measure_each = rho_each - choose_each
-    importance = importance_in(workload, settings)
-    pool = Pool(candidates, closure, pick_resolution, {each.columns: importance(each.columns) for each in closure})
+    importance = importance_in(workload)
+    counts = {each.columns: importance(each.columns) * _towards_targets(each.columns, settings) for each in closure}
+    pool = Pool(candidates, closure, pick_resolution, counts)
     fits = rounds + sweeps
     steps: list[Choose | MeasureChosen | MeasureWorkload] = []
     for number in range(1, rounds + 1):
@@ -306,29 +313,23 @@ def after_columns(
     return (*steps, MeasureWorkload(swept, sweep_rho, fits, fits, shares))
 
 
-def importance_in(workload: Workload, settings: AdaptiveSettings) -> Callable[[tuple[str, ...]], float]:
-    """How much columns matter together, from 0 to 1.
-
-    It is the largest weight of a family that contains them, over the largest weight of all. Where
-    there are targets, what contains none of them counts less, and what contains one counts fully
-    although the workload may not have it.
-    """
+def importance_in(workload: Workload) -> Callable[[tuple[str, ...]], float]:
+    """How much columns matter together, from 0 to 1: the largest weight of a family with them, over that of all."""
     largest, least = max(workload.weights), min(workload.weights)
     families = [(set(family.columns), weight) for family, weight in zip(workload, workload.weights, strict=True)]
 
     def importance(columns: tuple[str, ...]) -> float:
-        if settings.targets:
-            beside = settings.rules.beside_target
-            factor = 1.0 if set(columns) & set(settings.targets) else beside
-        else:
-            factor = 1.0
         if least == largest:
-            return factor
-        return (
-            factor * max((weight for family, weight in families if family.issuperset(columns)), default=least) / largest
-        )
+            return 1.0
+        return max((weight for family, weight in families if family.issuperset(columns)), default=least) / largest
 
     return importance
+
+
+def _towards_targets(columns: tuple[str, ...], settings: AdaptiveSettings) -> float:
+    """How much columns count in choosing: what contains no target counts less, if there are targets."""
+    beside = bool(settings.targets) and not set(columns) & set(settings.targets)
+    return settings.rules.beside_target if beside else 1.0
 
 
 def related_to_targets(domain: Domain, targets: tuple[str, ...]) -> tuple[Marginal, ...]:

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from jaxtyping import UInt64
 
 from dprap.encoding.frames import from_polars
-from dprap.encoding.tables import is_stream, native
+from dprap.encoding.tables import is_stream, library_of, native
 from dprap.errors import DataError
 from dprap.schema.values import Unplaced, plain
 
@@ -54,7 +54,7 @@ def content_digest(table: Any) -> bytes:
 
 def _columns(table: Any) -> Iterator[tuple[str, Any]]:
     table = native(table)
-    library = type(table).__module__.partition(".")[0]
+    library = library_of(table)
     if library == "pandas" and isinstance(table, pd.DataFrame):
         for position, name in enumerate(table.columns):
             yield str(name), table.iloc[:, position]

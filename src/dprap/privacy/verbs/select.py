@@ -9,11 +9,12 @@ import numpy as np
 from dprap.accounting.zcdp import Rho
 from dprap.array_types import Answers, Counts
 from dprap.errors import SettingsError
+from dprap.privacy.candidates import Candidates
 from dprap.privacy.ledger import Arrays
-from dprap.privacy.scores import Score, grid_estimates
+from dprap.privacy.scores import Estimates, Score, grid_estimates
 from dprap.privacy.selection import inverse_temperature, pick_in_turn, pick_top
 from dprap.privacy.steps import label
-from dprap.privacy.turns import Apart, Turns
+from dprap.privacy.turns import Apart
 from dprap.privacy.verbs.private_table import PARTITIONS, PrivateTable
 from dprap.queries import Family, Marginal, Query
 
@@ -21,10 +22,12 @@ from dprap.queries import Family, Marginal, Query
 class Selecting(PrivateTable):
     """Private choices of what to measure next."""
 
+    _candidates: Candidates | None = None
+
     def select(
         self,
         marginals: Sequence[Marginal],
-        estimates_counts: Iterable[Answers],
+        estimates_counts: Iterable[Estimates],
         *,
         k: int,
         rho: Rho,
@@ -33,12 +36,13 @@ class Selecting(PrivateTable):
     ) -> list[int]:
         """Positions of the k worst-answered marginals, by `score`; `rho` is the total of the k picks.
 
-        With `apart`, each pick chooses among what its public rules leave open after the picks before.
+        Estimates come one candidate after the other, or as `Rows` of several. Whoever chooses from the same tuple of
+        marginals again does not have them checked and laid out again. With `apart`, each pick chooses among what its public rules leave open after the picks before.
 
         The sensitivity of the score is proven in `dprap.privacy.scores`; every pick is an exponential mechanism worth
         the charge rho/k (`dprap.privacy.selection`, `Budget.pick_rho`).
         """
-        self._check_sizes(marginals, PARTITIONS)
+        candidates = self._candidates_of(tuple(marginals))
         rho = self._affordable(rho)
         if not 1 <= k <= len(marginals):
             raise SettingsError(f"{k} marginals asked for, but there are {len(marginals)} candidates.")
@@ -47,8 +51,8 @@ class Selecting(PrivateTable):
         eta = inverse_temperature(on_grid.sensitivity(self.neighbors), pick_rho)
 
         def exact() -> Counts:
-            self._exact.prepare(marginals)
-            return on_grid.of_all(map(self._exact.marginal, marginals), estimates_counts)
+            candidates.prepare()
+            return on_grid.of_all(candidates.counts, estimates_counts)
 
         def draw(scores: Counts) -> Arrays:
             if turns is None:
@@ -56,12 +60,18 @@ class Selecting(PrivateTable):
             picked = pick_in_turn(scores, k=k, eta=eta, entropy=self._entropy, open_after=turns.open_after)
             return {"picked": np.array(picked)}
 
-        turns = None if apart is None else Turns(marginals, apart)
+        turns = None if apart is None else candidates.turns(apart)
         rules = {} if apart is None else {"apart": apart.described()}
         terms = {"picks": k, "rho_of_a_pick": str(pick_rho), "score": on_grid.described(), **rules}
-        described = [label(marginal) for marginal in marginals]
-        arrays = self._steps.take("select", described, rho, exact, draw, terms=terms)
+        arrays = self._steps.take("select", candidates.labels, rho, exact, draw, terms=terms)
         return [int(position) for position in arrays["picked"]]
+
+    def _candidates_of(self, marginals: tuple[Marginal, ...]) -> Candidates:
+        """The candidates, checked; those of the step before where they are the same."""
+        if self._candidates is None or not self._candidates.are(marginals, self._exact):
+            self._check_sizes(marginals, PARTITIONS)
+            self._candidates = Candidates(marginals, self._exact)
+        return self._candidates
 
     def select_queries(
         self,

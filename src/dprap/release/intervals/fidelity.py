@@ -23,7 +23,6 @@ from jaxtyping import Bool, Float64
 from dprap.queries import Marginal
 from dprap.release.intervals.basis import Basis
 from dprap.release.intervals.error_table import Kind
-from dprap.release.intervals.interval import release_basis
 
 if TYPE_CHECKING:
     from dprap.release.release import Release
@@ -64,7 +63,7 @@ class Fidelity:
 
 def fidelity(release: Release, columns: tuple[str, ...]) -> Fidelity:
     """Judge the cells over some columns."""
-    basis = release_basis(release, columns)
+    basis = release.grounds.basis_of(columns)
     counts = _counts(release, columns)
     errors = None if counts is None else standard_errors(release, columns, counts)
     if counts is None or errors is None or counts.sum() <= 0:
@@ -94,7 +93,7 @@ def standard_errors(
     """Standard errors of cells, in counts; None where the release does not tell."""
     if release.errors is None:
         return None
-    return release.errors.half_widths(Kind.CELL, len(columns), release_basis(release, columns), counts, _ONE_ERROR)
+    return release.errors.half_widths(Kind.CELL, len(columns), release.grounds.basis_of(columns), counts, _ONE_ERROR)
 
 
 def too_noisy(

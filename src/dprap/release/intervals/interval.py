@@ -1,4 +1,4 @@
-"""The interval of one answer, and of differences, ratios, means and quantiles of answers.
+"""The interval of one count or mean, or of any statistic.
 
 An interval is estimate ± half a width that is looked up in the release's error table, so making one
 takes microseconds. It holds the noise of the measurements, what was not measured, and the fit. With
@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float64
 
-from dprap.errors import SettingsError
-from dprap.release.intervals.basis import Basis, basis_of, measured_columns
+from dprap.release.intervals.basis import Basis
 from dprap.release.intervals.combine import student_quantile
-from dprap.release.intervals.error_table import Kind, z_of
+from dprap.release.intervals.error_table import Kind, mean_scale, z_of
 
 if TYPE_CHECKING:
     from dprap.release.release import Release
@@ -85,7 +84,7 @@ def count_intervals(
 
     """
     counts = np.asarray(counts, dtype=np.float64)
-    basis = release_basis(release, columns)
+    basis = release.grounds.basis_of(columns)
     z = z_of(level)
     most = float(release.rows) if release.rows_are_public else math.inf
     if not columns and release.rows_are_public:
@@ -124,6 +123,7 @@ def mean_interval(
     *,
     group_count: float,
     spread: float,
+    column_spread: float,
     level: float = DEFAULT_LEVEL,
     population: bool = False,
 ) -> Interval:
@@ -135,48 +135,21 @@ def mean_interval(
         mean: The mean that the release gives.
         group_count: The number of records of the group that the release gives.
         spread: The standard deviation of the values within the group that the release gives.
+        column_spread: That of all values of the column.
         level: The probability that the interval holds the truth.
         population: Whether the statement is about a population; then spread²/group_count is added.
 
     """
-    basis = release_basis(release, columns)
-    table = release.errors
-    halves = (
-        None if table is None else table.half_widths(Kind.MEAN, len(columns), basis, np.array([group_count]), level)
-    )
+    basis = release.grounds.basis_of(columns)
+    table, size = release.errors, np.array([group_count])
+    halves = None if table is None else table.half_widths(Kind.MEAN, len(columns), basis, size, level)
     if halves is None:
         return Interval(mean, None, None, None, level, basis, population)
-    z, half = z_of(level), float(halves[0]) * spread
+    half = float(halves[0] * mean_scale(size, np.array([spread**2]), column_spread**2)[0])
+    z = z_of(level)
     if population:
         half = math.hypot(half, z * spread / math.sqrt(max(group_count, 1.0)))
     return Interval(mean, mean - half, mean + half, half / z, level, basis, population)
-
-
-def quantile_interval(
-    share_below: Callable[[float], Interval], values: Sequence[float], *, probability: float
-) -> Interval:
-    """The interval of a quantile: the values at which the share below may be the one asked for.
-
-    Args:
-        share_below: The share of the group below a value, with its interval.
-        values: The values to try, growing: the edges of the column's bins.
-        probability: Of the quantile, such as 0.5 for the median.
-
-    Returns:
-        The first value at which at least `probability` lies below, and the values between which it may lie.
-
-    """
-    shares = [share_below(value) for value in values]
-    at = next((place for place, each in enumerate(shares) if each.estimate >= probability), len(values) - 1)
-    lows = [each.low for each in shares if each.low is not None]
-    highs = [each.high for each in shares if each.high is not None]
-    if min(len(lows), len(highs)) < len(values):
-        return replace(shares[at], estimate=values[at], low=None, high=None, standard_error=None)
-    first = next((place for place, share in enumerate(highs) if share >= probability), at)
-    last = next((place for place, share in enumerate(lows) if share >= probability), len(values) - 1)
-    low, high = values[min(first, at)], values[max(last, at)]
-    error = (high - low) / 2 / z_of(shares[at].level)
-    return replace(shares[at], estimate=values[at], low=low, high=high, standard_error=error)
 
 
 def statistic_interval(
@@ -190,58 +163,9 @@ def statistic_interval(
     z_of(level)  # refuses levels that make no sense
     estimate = float(statistic(release))
     values = np.array([statistic(replace(release, relaxed=rows, drawn=None)) for rows in release.draws], dtype=float)
-    basis = release_basis(release, release.schema.domain.names if columns is None else columns)
+    basis = release.grounds.basis_of(release.schema.domain.names if columns is None else columns)
     if not (np.isfinite(values).all() and math.isfinite(estimate)):
         return Interval(estimate, None, None, None, level, basis)
     error = math.sqrt((1 + 1 / len(values)) * float(values.var(ddof=1)))
     half = student_quantile(len(values) - 1, level) * error
     return Interval(estimate, estimate - half, estimate + half, error, level, basis)
-
-
-def difference(first: Interval, second: Interval) -> Interval:
-    """The interval of first − second, their errors taken as independent."""
-    return _smooth(first, second, first.estimate - second.estimate, (1.0, 1.0))
-
-
-def product(first: Interval, second: Interval) -> Interval:
-    """The interval of first · second, such as a sum: a count times a mean, their errors taken as independent."""
-    return _smooth(first, second, first.estimate * second.estimate, (second.estimate, first.estimate))
-
-
-def ratio(first: Interval, second: Interval, *, part: bool = False) -> Interval:
-    """The interval of first / second, by the delta method.
-
-    With `part`, the first count is a part of the second. Then first = p·second, and the errors of
-    the part and of the rest are taken as independent, with the larger share of the variance of the
-    whole on the larger of the two.
-    """
-    if second.estimate <= 0:
-        raise SettingsError("a ratio needs a second number above 0.")
-    value = first.estimate / second.estimate
-    scale = 1 / second.estimate
-    if part:
-        found = _smooth(first, second, value, (scale * (1 - value), scale * value))
-        return replace(
-            found,
-            low=None if found.low is None else max(found.low, 0.0),
-            high=None if found.high is None else min(found.high, 1.0),
-        )
-    return _smooth(first, second, value, (scale, scale * value))
-
-
-def _smooth(first: Interval, second: Interval, value: float, slopes: tuple[float, float]) -> Interval:
-    """A smooth function of two numbers with independent errors."""
-    if first.level != second.level or first.population != second.population:
-        raise SettingsError("both intervals must have the same level and speak of the same: records or population.")
-    order = list(Basis)
-    basis = max(first.basis, second.basis, key=order.index)
-    if first.standard_error is None or second.standard_error is None:
-        return Interval(value, None, None, None, first.level, basis, first.population)
-    error = math.hypot(slopes[0] * first.standard_error, slopes[1] * second.standard_error)
-    half = z_of(first.level) * error
-    return Interval(value, value - half, value + half, error, first.level, basis, first.population)
-
-
-def release_basis(release: Release, columns: Sequence[str]) -> Basis:
-    """What an answer of the release over these columns rests on."""
-    return basis_of(columns, measured_columns(release.measurements))

@@ -8,6 +8,9 @@ A draw perturbs what the fitted rows say and fits the rows again, from where the
 * then the relation of each pair of columns that was not measured: its cells by the error that the
   error table gives pairs of their size, with the sums over each column as the first step left them.
 
+Of the way from the fit to a draw, a part is gone: as much as makes measured cells differ between
+draws by the errors that the error table gives them.
+
 Fitting makes the draws agree between marginals: this is sampling by randomised optimisation, exact
 for a linear model with normal errors. It reads the release alone.
 """
@@ -29,7 +32,6 @@ from dprap.relaxed.adam import FitSettings
 from dprap.relaxed.fit import fit
 from dprap.relaxed.gradient import Target
 from dprap.relaxed.marginals import Blocks
-from dprap.release.intervals.basis import basis_of, measured_columns
 from dprap.release.intervals.error_table import Kind
 
 if TYPE_CHECKING:
@@ -43,6 +45,9 @@ _LEARNING_RATE = 0.05
 _COOL_DOWN = 0.5
 # The pull of the rows to where they are, in units of n/σ, as the mechanism's own.
 _KL = 0.3
+# Draws that tell how far draws go, and the least and the most of the way that is gone.
+_FIRST_DRAWS = 4
+_PARTS = (0.05, 2.0)
 # Larger pairs of columns that were not measured stay as they are.
 _MOST_CELLS = 5_000
 # Counts below it are taken as it; an empty cell may turn out not to be empty.
@@ -84,18 +89,59 @@ def draw_rows(release: Release, relaxed: RelaxedDataset, *, draws: int, seed: in
     logits = np.log(np.maximum(relaxed.probabilities, _LEAST_PROBABILITY)).astype(np.float32)
     start = RelaxedDataset.from_logits(relaxed.domain, logits)
     measured = _measured_spreads(release, start)
+    first = [_drawn(release, start, measured, [seed, number]) for number in range(min(draws, _FIRST_DRAWS))]
+    part = _part_to_go(release, measured, first)
     for number in range(draws):
-        rng = np.random.default_rng([seed, number])
-        targets = [
-            _target(marginal, shares + spread * rng.standard_normal(len(shares)), spread)
-            for marginal, shares, spread in measured
-        ]
-        rows = _moved(release, start, targets, _STEPS)
-        pairs = [
-            _target(pair, shares + _interaction(spread, rng).ravel(), spread.ravel())
-            for pair, shares, spread in _pair_spreads(release, rows)
-        ]
-        yield _moved(release, rows, [*targets, *pairs], _PAIR_STEPS) if pairs else rows
+        drawn = first[number] if number < len(first) else _drawn(release, start, measured, [seed, number])
+        yield _between(start, drawn, part)
+
+
+def _drawn(release: Release, start: RelaxedDataset, measured: list[Spread], seed: list[int]) -> RelaxedDataset:
+    """One draw, before it is brought to the spread that errors have."""
+    rng = np.random.default_rng(seed)
+    targets = [
+        _target(marginal, shares + spread * rng.standard_normal(len(shares)), spread)
+        for marginal, shares, spread in measured
+    ]
+    rows = _moved(release, start, targets, _STEPS)
+    pairs = [
+        _target(pair, shares + _interaction(spread, rng).ravel(), spread.ravel())
+        for pair, shares, spread in _pair_spreads(release, rows)
+    ]
+    return _moved(release, rows, [*targets, *pairs], _PAIR_STEPS) if pairs else rows
+
+
+def _part_to_go(release: Release, measured: list[Spread], drawn: list[RelaxedDataset]) -> float:
+    """How far towards a draw to go, so that measured cells differ between draws as much as they are off.
+
+    Noise alone would move cells too far: measurements support each other, and the mechanism's
+    shrinkage takes off much of it. What is left is what the error table says.
+    """
+    table = release.errors
+    if table is None or len(drawn) < 2:
+        return 1.0
+    moved = [Blocks(release.schema.domain, each.probabilities) for each in drawn]
+    wanted, had = 0.0, 0.0
+    for marginal, shares, _ in measured:
+        if marginal.groups is not None:
+            continue
+        counts = shares * release.rows
+        basis = release.grounds.basis_of(marginal.columns)
+        errors = table.half_widths(Kind.CELL, len(marginal.columns), basis, counts, _ONE_ERROR)
+        if errors is None:
+            continue
+        departures = [(each.shares(marginal) - shares) * release.rows for each in moved]
+        full = counts >= 1
+        wanted += float((errors[full] ** 2).mean()) if full.any() else 0.0
+        had += float(np.mean(np.square(departures), axis=0)[full].mean()) if full.any() else 0.0
+    return float(np.clip(np.sqrt(wanted / had), *_PARTS)) if wanted > 0 and had > 0 else 1.0
+
+
+def _between(start: RelaxedDataset, drawn: RelaxedDataset, part: float) -> RelaxedDataset:
+    """Rows on the way from the fit to a draw, or beyond it."""
+    if drawn.logits is None:
+        raise TypeError("draws need logits")
+    return RelaxedDataset.from_logits(start.domain, _prior(start) + np.float32(part) * (drawn.logits - _prior(start)))
 
 
 def _moved(release: Release, start: RelaxedDataset, targets: list[Target], steps: int) -> RelaxedDataset:
@@ -139,10 +185,9 @@ def _pair_spreads(release: Release, rows: RelaxedDataset) -> list[Spread]:
         return []
     domain = release.schema.domain
     blocks = Blocks(domain, rows.probabilities)
-    measured = measured_columns(release.measurements)
     found = []
     for pair in combinations(domain.names, 2):
-        basis = basis_of(pair, measured)
+        basis = release.grounds.basis_of(pair)
         if not basis.modelled or domain.size_of(pair) > _MOST_CELLS:
             continue
         shares = blocks.shares(Marginal(pair)).astype(np.float64)

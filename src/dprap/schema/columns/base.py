@@ -328,7 +328,7 @@ class BaseColumn(Part):
     def shares_of(self, values: ValueSet) -> CodeWeights:
         """How much of each code's values a set holds: 0, 1, or a share for a bin or group that is cut.
 
-        The values of a bin are taken as evenly spread.
+        The values of a bin lie as its fine shape says, where one is known, and evenly otherwise.
         """
         found = np.zeros(self.size)
         shares = self.position_shares(values)

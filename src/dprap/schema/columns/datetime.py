@@ -229,8 +229,8 @@ class Datetime(BinnedColumn):
         return array.cast(pa.timestamp(array.type.unit, "UTC"))  # old offsets have seconds, which Arrow does not write
 
     def typed_in_units(self, array: pa.Array) -> pa.Array:
-        """Microseconds since 1970."""
-        return array.cast(pa.timestamp("us", self.timezone)).cast(pa.int64())
+        """Microseconds since 1970; digits after them are cut off, as in `place`."""
+        return array.cast(pa.timestamp("us", self.timezone), safe=False).cast(pa.int64())
 
     @property
     def described(self) -> str:

@@ -1,0 +1,56 @@
+"""Marginals that a run chooses from again and again: what is public about them, and their exact counts, made once.
+
+A step that chooses looks at every candidate. What does not change from one step to the next is kept
+here: labels for the ledger, which candidates share a pair of columns, and exact counts side by side.
+Nothing here is noisy; nothing may leave but by a verb of the curator.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int64
+
+from dprap.privacy.exact_counts import ExactAnswers
+from dprap.privacy.steps import label
+from dprap.privacy.turns import Apart, Turns
+from dprap.queries import Marginal
+
+
+class Candidates:
+    """Some marginals of a private table, in a fixed order; their sizes were checked."""
+
+    def __init__(self, marginals: tuple[Marginal, ...], exact: ExactAnswers) -> None:
+        self.marginals = marginals
+        self._exact = exact
+        self._rows: dict[tuple[int, int], Int64[np.ndarray, "some cells"]] = {}
+        self._turns: tuple[Apart, Turns] | None = None
+
+    def are(self, marginals: tuple[Marginal, ...], exact: ExactAnswers) -> bool:
+        """Whether these are the very marginals, of the same records under the same codes."""
+        return self.marginals is marginals and self._exact is exact
+
+    @cached_property
+    def labels(self) -> list[list[Any]]:
+        """The marginals in plain data, for the ledger."""
+        return [label(marginal) for marginal in self.marginals]
+
+    def turns(self, apart: Apart) -> Turns:
+        """Which candidates are open to each pick."""
+        if self._turns is None or self._turns[0] != apart:
+            self._turns = (apart, Turns(self.marginals, apart))
+        return self._turns[1]
+
+    def prepare(self) -> None:
+        """Count what is not known yet, in one pass over the records."""
+        self._exact.prepare(self.marginals)
+
+    def counts(self, start: int, stop: int) -> Int64[np.ndarray, "some cells"]:
+        """Exact counts of candidates that follow each other and have as many cells, a row for each."""
+        if stop == start + 1:
+            return self._exact.marginal(self.marginals[start])[None]
+        if (start, stop) not in self._rows:
+            self._rows[start, stop] = self._exact.rows(self.marginals[start:stop])
+        return self._rows[start, stop]

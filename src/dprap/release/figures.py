@@ -1,0 +1,96 @@
+"""The answer to a question about numbers, as lines, as a table and as data."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from dprap.release.answer_question import aligned, interval_cells, interval_remarks
+from dprap.release.intervals import Interval
+from dprap.release.shown import ShownAsLines
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Figure:
+    """The answer for one group: a number, its text, the records that it is about, and how far it may be off."""
+
+    values: tuple[str, ...]
+    value: float | None
+    text: str
+    count: float
+    interval: Interval | None = None
+    ends: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class Figures(ShownAsLines):
+    """The answer to a question about numbers; `all` is over all groups, None for histograms."""
+
+    question: str
+    statistic: str
+    columns: tuple[str, ...]
+    by: tuple[str, ...]
+    figures: tuple[Figure, ...]
+    all: Figure | None
+    cut: tuple[str, ...]
+
+    def lines(self) -> list[str]:
+        """The answer as lines for people."""
+        heading = " of ".join(each for each in (self.statistic, " and ".join(self.columns)) if each)
+        first = self._labelled
+        shown = "share" if self.statistic == "histogram" else heading
+        told = [
+            each for each in (*self.figures, *([] if self.all is None else [self.all])) if each.interval is not None
+        ]
+        known = [each.interval for each in told if each.interval is not None and each.interval.known]
+        between = ["std. error", f"{known[0].level:.0%} interval"] if known else []
+        rows = [
+            [*each.values, each.text, *(_sure(each) if between else []), f"{each.count:,.1f}"] for each in self.figures
+        ]
+        if self.all is not None and self.by:
+            whole = [self.all.text, *(_sure(self.all) if between else []), f"{self.all.count:,.1f}"]
+            rows.append(["all", *[""] * (len(self.by) - 1), *whole])
+        remarks = interval_remarks([each.interval for each in told if each.interval is not None])
+        remarks += [
+            f"{name}: the condition cuts an interval; its records are interpolated by the fine shape of the release"
+            for name in self.cut
+        ]
+        return [*aligned([*first, shown, *between, "records"], rows, left=len(first)), *remarks]
+
+    def frame(self) -> pd.DataFrame:
+        """The answer as a pandas table: a line a group."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {
+                    **dict(zip(self._labelled, each.values, strict=True)),
+                    self.statistic: each.value,
+                    "records": each.count,
+                    **interval_cells(each.interval),
+                }
+                for each in self.figures
+            ]
+        )
+
+    @property
+    def _labelled(self) -> list[str]:
+        """The columns whose values tell the groups apart; a histogram's own is the last."""
+        return [*self.by, *([self.columns[0]] if self.statistic == "histogram" else [])]
+
+    def as_data(self) -> dict[str, Any]:
+        """The answer as plain data."""
+        return asdict(self)
+
+
+def _sure(figure: Figure) -> tuple[str, str]:
+    """The standard error and the interval of a figure as text."""
+    interval = figure.interval
+    if interval is None or interval.low is None or interval.high is None or interval.standard_error is None:
+        return "", "none"
+    ends = figure.ends or (f"{interval.low:,.6g}", f"{interval.high:,.6g}")
+    error = interval.standard_error
+    return f"{error:.3%}" if ends[0].endswith("%") else f"{error:,.3g}", " to ".join(ends)

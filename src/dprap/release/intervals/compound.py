@@ -1,0 +1,82 @@
+"""Intervals of what is made of several answers: differences, products, ratios, shares of a group, and quantiles.
+
+Each is a smooth function of counts or means whose errors are taken as independent (the delta
+method). Errors of disjoint groups are nearly so: their cells have noise of their own, and what the
+fit takes from one it gives to many others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+from dprap.errors import SettingsError
+from dprap.release.intervals.basis import Basis
+from dprap.release.intervals.error_table import z_of
+from dprap.release.intervals.interval import Interval
+
+
+def difference(first: Interval, second: Interval) -> Interval:
+    """The interval of first − second."""
+    return _smooth(first, second, first.estimate - second.estimate, (1.0, 1.0))
+
+
+def product(first: Interval, second: Interval) -> Interval:
+    """The interval of first · second, such as a sum: a count times a mean."""
+    return _smooth(first, second, first.estimate * second.estimate, (second.estimate, first.estimate))
+
+
+def ratio(first: Interval, second: Interval) -> Interval:
+    """The interval of first / second."""
+    if second.estimate == 0:
+        raise SettingsError("a ratio needs a second number that is not 0.")
+    value = first.estimate / second.estimate
+    return _smooth(first, second, value, (1 / second.estimate, value / second.estimate))
+
+
+def share(part: Interval, rest: Interval) -> Interval:
+    """The interval of part / (part + rest), the share that a part has in a whole; both are counts.
+
+    With f the share of N records, its error is ((1 − f)·error of the part − f·error of the rest)/N.
+    """
+    whole = part.estimate + rest.estimate
+    if whole <= 0:
+        raise SettingsError("a share needs a group with records.")
+    value = part.estimate / whole
+    found = _smooth(part, rest, value, ((1 - value) / whole, value / whole))
+    if found.low is None or found.high is None:
+        return found
+    return replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))
+
+
+def quantile(value_at: Callable[[float], float], below: Interval) -> Interval:
+    """The interval of a quantile, by inverting that of the share of records below it (Woodruff's method).
+
+    Args:
+        value_at: The quantile of a probability, as the release gives it.
+        below: The share of the group's records below the quantile, with its interval.
+
+    Returns:
+        The values between which the quantile lies if the share is anywhere in its interval.
+
+    """
+    value = value_at(below.estimate)
+    if below.low is None or below.high is None:
+        return replace(below, estimate=value)
+    low, high = value_at(below.low), value_at(below.high)
+    error = (high - low) / 2 / z_of(below.level)
+    return replace(below, estimate=value, low=low, high=high, standard_error=error)
+
+
+def _smooth(first: Interval, second: Interval, value: float, slopes: tuple[float, float]) -> Interval:
+    """A smooth function of two numbers with independent errors."""
+    if first.level != second.level or first.population != second.population:
+        raise SettingsError("both intervals must have the same level and speak of the same: records or population.")
+    order = list(Basis)
+    basis = max(first.basis, second.basis, key=order.index)
+    if first.standard_error is None or second.standard_error is None:
+        return Interval(value, None, None, None, first.level, basis, first.population)
+    error = math.hypot(slopes[0] * first.standard_error, slopes[1] * second.standard_error)
+    half = z_of(first.level) * error
+    return Interval(value, value - half, value + half, error, first.level, basis, first.population)

@@ -1,0 +1,61 @@
+"""Which queries a repetition leaves out of its workload, so that it shows what a workload leaves out.
+
+A release knows nothing of relations that its workload lacks. To see how far it may be off there, a
+repetition is run without some queries that the release does know: what it then makes of their
+relations, the model alone says, and the truth is in the synthetic table.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+
+import numpy as np
+
+from dprap.workload import Workload
+
+# The share of the queries that is left out with pairs of columns, and the share whose pairs others have.
+_WITH_PAIRS = 0.15
+_SINGLY = 0.25
+# A smaller workload is left as it is.
+_LEAST_FAMILIES = 4
+
+
+def held_out(workload: Workload, rng: np.random.Generator) -> Workload | None:
+    """A workload without some of its families; None where it is too small for that.
+
+    First every family with one of some random pairs of columns goes, after which nothing is said of
+    these pairs. Then some go of which every pair of columns is in others: what is left out are
+    relations of three columns.
+    """
+    many = len(workload.families)
+    if many < _LEAST_FAMILIES:
+        return None
+    sets = [frozenset(family.columns) for family in workload.families]
+    pairs = sorted({pair for each in sets for pair in combinations(sorted(each), 2)})
+    gone: set[int] = set()
+    for place in rng.permutation(len(pairs)):
+        if len(gone) >= _WITH_PAIRS * many:
+            break
+        more = {at for at, each in enumerate(sets) if each >= set(pairs[place])}
+        # a pair that most of the workload has would take the workload with it
+        if len(gone | more) <= 2 * _WITH_PAIRS * many or not gone:
+            gone |= more
+    others = [at for at in range(many) if at not in gone]
+    having = Counter(pair for at in others for pair in combinations(sorted(sets[at]), 2))
+    room = int(_SINGLY * many)
+    for place in rng.permutation(len(others)):
+        own = list(combinations(sorted(sets[others[place]]), 2))
+        if room > 0 and len(own) > 1 and all(having[pair] > 1 for pair in own):
+            gone.add(others[place])
+            having.subtract(own)
+            room -= 1
+    kept = [at for at in range(many) if at not in gone]
+    if not kept:
+        return None
+    return Workload(
+        workload.domain,
+        tuple(workload.families[at] for at in kept),
+        tuple(workload.weights[at] for at in kept),
+        workload.max_cells,
+    )
