@@ -193,3 +193,10 @@ def test_a_name_that_stands_twice_is_named() -> None:
     table = pa.Table.from_arrays([pa.array([1, 2]), pa.array([3, 4])], names=["value", "value"])
     with pytest.raises(SchemaError, match="more than one column called 'value'"):
         draft(table)
+
+
+def test_codes_that_look_like_money_stay_labels() -> None:
+    rows = 400
+    table = {"region": [f"R{i % 7:02d}" for i in range(rows)], "zone": [f"R{i % 5}" for i in range(rows)]}
+    drafted = draft_schema(pa.table({**table, "pay": [f"R{i % 90}.50" for i in range(rows)]}))
+    assert [column.type for column in drafted.columns.values()] == ["categorical", "categorical", "number"]

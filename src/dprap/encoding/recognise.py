@@ -109,6 +109,10 @@ def number_format(texts: Sequence[str], *, decimal_comma: bool = False) -> Readi
         behind |= match["behind"] is not None
     if len(prefixes - {None}) > 1 or len(suffixes - {None}) > 1:
         return None
+    if any(number[0] == "0" and number[1:2].isdigit() for number in numbers):
+        return None  # R05 is a label, as 05 is
+    if "R" in prefixes | suffixes and all(number.isdigit() for number in numbers):
+        return None  # R1 is rather a region than a rand
     signs = {"prefix": next(iter(prefixes - {None}), None), "suffix": next(iter(suffixes - {None}), None)}
     tried = []
     for decimal, thousands in _separators(numbers, decimal_comma=decimal_comma):
