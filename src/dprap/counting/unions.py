@@ -78,6 +78,9 @@ def _plan(domain: Domain, marginals: Sequence[Marginal], max_cells: int) -> Iter
         yield Marginal(tuple(names[position] for position in used)), served
 
 
+# All numbers here are small and finite. Products of single-precision matrices may set flags of the processor by what lies
+# beyond a matrix in memory, which NumPy then warns of.
+@np.errstate(all="ignore")
 def _grown(has: np.ndarray, bits: np.ndarray, max_bits: float) -> np.ndarray:
     """The columns of a union that starts from the first marginal and stays below so many bits."""
     taken: np.ndarray = has[0] > 0
