@@ -9,7 +9,8 @@ from dprap.mechanisms.records import estimate_records
 from dprap.queries import Marginal
 from dprap.schema import Schema
 
-SIZES = {"a": 3, "b": 4}
+# Three columns: of two, `adaptive` measures the one marginal and no column.
+SIZES = {"a": 3, "b": 4, "c": 5}
 ROWS = 500
 
 

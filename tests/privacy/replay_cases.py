@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -112,6 +113,11 @@ class Audited:
 
     name: str
     run: Callable[..., Any]
+
+    @property
+    def takes_constraints(self) -> bool:
+        """Whether `run` takes what cannot occur."""
+        return "constraints" in inspect.signature(self.run).parameters
 
 
 @dataclass(frozen=True)

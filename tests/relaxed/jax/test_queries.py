@@ -100,7 +100,7 @@ def test_custom_queries_go_along() -> None:
 
 def test_queries_of_groups_are_refused_not_taken_for_codes() -> None:
     name = DOMAIN.names[0]
-    with pytest.raises(WorkloadError, match="has groups"):
+    with pytest.raises(WorkloadError, match=r"a \(2 groups\) has halfspaces or groups"):
         compile_queries(DOMAIN, [Query(Marginal((name,), ((0, 1),)), 0)])
 
 
