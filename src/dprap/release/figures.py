@@ -39,6 +39,11 @@ class Figures(ShownAsLines):
 
     def lines(self) -> list[str]:
         """The answer as lines for people."""
+        header, rows, remarks = self.cells()
+        return [*aligned(header, rows, left=len(self._labelled)), *remarks]
+
+    def cells(self) -> tuple[list[str], list[list[str]], list[str]]:
+        """The answer as a table of texts: its header, its rows, and what is to be said below."""
         heading = " of ".join(each for each in (self.statistic, " and ".join(self.columns)) if each)
         first = self._labelled
         shown = "share" if self.statistic == "histogram" else heading
@@ -58,7 +63,7 @@ class Figures(ShownAsLines):
             f"{name}: the condition cuts an interval; its records are interpolated by the fine shape of the release"
             for name in self.cut
         ]
-        return [*aligned([*first, shown, *between, "records"], rows, left=len(first)), *remarks]
+        return [*first, shown, *between, "records"], rows, remarks
 
     def frame(self) -> pd.DataFrame:
         """The answer as a pandas table: a line a group."""

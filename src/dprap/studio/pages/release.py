@@ -121,7 +121,16 @@ def _quoted(name: str) -> str:
 
 
 def _shown(answered: Any) -> dict[str, Any]:
-    """An answer as rows with bars."""
+    """A count as rows with bars, a number of another kind as a table of texts."""
+    if not hasattr(answered, "groups"):
+        header, lines, remarks = answered.cells()
+        return {
+            "header": header,
+            "labels": len(answered.figures[0].values) if answered.figures else 0,
+            "lines": lines[:_MOST_LINES],
+            "remarks": remarks,
+            "left_out": max(0, len(lines) - _MOST_LINES),
+        }
     data = answered.as_data()
     groups = answered.groups[:_MOST_LINES]
     largest = max((group.share for group in groups), default=1.0) or 1.0
@@ -145,6 +154,7 @@ def _shown(answered: Any) -> dict[str, Any]:
     remarks = list(answered.lines()[len(answered.groups) + 1 + bool(answered.by) :])
     return {
         "data": data,
+        "header": None,
         "rows": rows,
         "remarks": remarks,
         "by": answered.by,
