@@ -23,6 +23,7 @@ from dprap.release import load
 from dprap.release.answer_question import ask
 from dprap.release.measurements import SCHEMA
 from dprap.release.statistics_answers import answer
+from dprap.report.guarantee_texts import language
 from dprap.report.page import page
 from dprap.statement.about import About
 from dprap.statement.write import statement_of, write_statement
@@ -55,7 +56,7 @@ def release(rng: random.Random, folder: Path) -> None:
     if found.relaxed is not None and rng.random() < 0.2:
         found.table(5, format="arrow")
     if rng.random() < 0.05:
-        page(found, directory="out", truth=None)
+        page(found, directory="out", truth=None, texts=language("en"))
 
 
 def statement(rng: random.Random, folder: Path) -> None:

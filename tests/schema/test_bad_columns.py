@@ -33,6 +33,7 @@ TIMES = {"type": "datetime", "min": "2020-01-01T00:00:00", "max": "2024-01-01T00
         ({"type": "integer", "min": 0, "max": 9, "bins": 2, "decode": "representative", "representatives": [1, 10**26]}, "represent"),
         ({"type": "number", "min": 0, "max": 10**400, "bins": 2}, "max: "),
         ({"type": "number", "min": -1.7e308, "max": 1.7e308, "bins": 2}, "min: "),
+        ({"type": "number", "min": 0, "max": 8e307, "bins": 2, "decimals": 15}, "decimals: too many"),
         ({"type": "number", "min": 0, "max": 9, "bins": 10**400}, "more than 10\\^15 bins"),
         ({"type": "categorical", "values": [10**5000]}, "."),
         ({"type": "categorical", "values": ["\ud800"]}, "lone surrogate"),

@@ -62,7 +62,7 @@ class Number(Numeric):
             raise ValueError("decimals: the declared decimal storage holds fewer. Lower decimals")
         if (
             self.lattice_decimals is not None
-            and np.abs(self.bin_edges).max() * 10.0**self.lattice_decimals > _MAX_STEPS
+            and float(np.abs(self.bin_edges).max()) * 10.0**self.lattice_decimals > _MAX_STEPS  # infinite is larger
         ):
             raise ValueError("decimals: too many for bounds this large. Lower decimals")
         if self.storage == "float32" and (self.float32_bounds[0] > self.float32_bounds[1]).any():
