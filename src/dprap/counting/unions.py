@@ -65,10 +65,10 @@ def _plan(domain: Domain, marginals: Sequence[Marginal], max_cells: int) -> Iter
     for number, marginal in enumerate(marginals):
         has[number, [place[name] for name in marginal.columns]] = 1
     bits = np.log2([domain.size(name) for name in names], dtype=np.float32)
-    left = np.argsort(-(has @ bits), kind="stable")
+    left = np.argsort(-_product(has, bits), kind="stable")
     while len(left):
         taken = _grown(has[left], bits, float(np.log2(max_cells)) - _ROUNDING)
-        is_served = has[left] @ ~taken == 0
+        is_served = _product(has[left], ~taken) == 0
         served = sorted(int(number) for number in left[is_served])
         left = left[~is_served]
         if len(served) == 1:
@@ -78,9 +78,17 @@ def _plan(domain: Domain, marginals: Sequence[Marginal], max_cells: int) -> Iter
         yield Marginal(tuple(names[position] for position in used)), served
 
 
-# All numbers here are small and finite. Products of single-precision matrices may set flags of the processor by what lies
-# beyond a matrix in memory, which NumPy then warns of.
-@np.errstate(all="ignore")
+def _product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """A product of small, finite numbers.
+
+    OpenBLAS may compute with what lies beyond a small matrix in memory. The product is right, but flags of the
+    processor are set, and NumPy would warn of them.
+    """
+    with np.errstate(all="ignore"):
+        product: np.ndarray = left @ right
+    return product
+
+
 def _grown(has: np.ndarray, bits: np.ndarray, max_bits: float) -> np.ndarray:
     """The columns of a union that starts from the first marginal and stays below so many bits."""
     taken: np.ndarray = has[0] > 0
@@ -88,8 +96,8 @@ def _grown(has: np.ndarray, bits: np.ndarray, max_bits: float) -> np.ndarray:
         lacking = has * ~taken
         number = lacking.sum(axis=1)
         room = max_bits - float(bits[taken].sum())
-        is_near = (number > 0) & (lacking @ bits <= room)
+        is_near = (number > 0) & (_product(lacking, bits) <= room)
         if not is_near.any():
             return taken
         nearness = np.where(is_near, _FAR**number, 0).astype(np.float32)
-        taken[np.argmax(nearness @ lacking / (bits + 0.5))] = True
+        taken[np.argmax(_product(nearness, lacking) / (bits + 0.5))] = True
