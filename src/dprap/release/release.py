@@ -20,13 +20,22 @@ from dprap.encoding import Codes
 from dprap.errors import SettingsError, WorkloadError
 from dprap.limits import MAX_SEED
 from dprap.public import PublicFacts
-from dprap.queries import Family, Marginal, as_family, from_cells
+from dprap.queries import Family, Marginal, from_cells
 from dprap.relaxed import RelaxedDataset, answers
 from dprap.relaxed.drawn import DRAWN_RECORDS
 from dprap.release.certified import TableBound, accuracy, table_bound
 from dprap.release.conditions import as_conditions, conditioned, decoded_where
 from dprap.release.draw import draw_records, draw_table, matched_marginals, sliced
 from dprap.release.expected import expected_stddev
+from dprap.release.given import (
+    families_in,
+    family_in,
+    names_of,
+    question_text,
+    rows_in_memory,
+    seed_or,
+    whole_number,
+)
 from dprap.release.intervals.basis import Grounds
 from dprap.release.intervals.error_table import ErrorTable
 from dprap.release.intervals.interval import Interval, count_intervals, statistic_interval
@@ -173,9 +182,7 @@ class Release:
         """
         conditions = as_conditions(self.schema, where)
         codes = self.codes(rows, where=conditions, seed=seed)
-        return as_format(
-            decoded_where(codes, self.schema, conditions, seed=self.facts.seed if seed is None else seed), format
-        )
+        return as_format(decoded_where(codes, self.schema, conditions, seed=seed_or(seed, self.facts.seed)), format)
 
     def sample(self, num_rows: int, *, where: Mapping[str, Any] | str | None = None, seed: int | None = None) -> Any:
         """A pandas table of so many synthetic rows, as SDV's `sample` gives one; `table` has more choices."""
@@ -214,20 +221,18 @@ class Release:
             SettingsError: There are fewer than two tables asked for, or the method makes none.
 
         """
-        if m < 2:
-            raise SettingsError(f"what is open shows in the difference of tables: ask for 2 or more, not {m}.")
-        rows = self.table_rows if rows is None else rows
-        if rows < 1:
-            raise SettingsError(f"a table needs at least one row; {rows} asked for.")
+        m = whole_number("m", m, least=2)  # what is open shows in the difference of tables
+        rows = rows_in_memory(self.table_rows if rows is None else rows)
         relaxed = self._relaxed_or_refuse()
-        self.schema.domain.shape_of(tuple(columns))  # refuses unknown columns
+        columns = names_of("columns", columns)
+        self.schema.domain.shape_of(columns)  # refuses unknown columns
         lacking = self.grounds.lacking(columns)
         if lacking:
             _log.warning(
                 "the relation of %s was not measured, so that intervals of analyses with these columns may be wrong.",
                 "; of ".join(" with ".join(each) for each in lacking[:_LISTED]),
             )
-        seed = self.facts.seed if seed is None else seed
+        seed = seed_or(seed, self.facts.seed)
         marginals = matched_marginals(self.workload, self.measurements)
         for number, drawn in enumerate(draw_rows(self, relaxed, draws=m, seed=seed)):
             own = (seed + number + 1) % MAX_SEED
@@ -248,7 +253,7 @@ class Release:
             WorkloadError: If it is not a marginal over single codes.
 
         """
-        family = as_family(marginal)
+        family = family_in(self.schema, marginal)
         if not isinstance(family, Marginal) or family.groups is not None:
             raise WorkloadError(f"intervals are of marginals over single codes; {family} is none. Use `ask`.")
         counts = self.shares(family)[0].astype(np.float64) * self.rows
@@ -280,7 +285,8 @@ class Release:
         """
         from dprap.release.marginal_frame import marginal_frame
 
-        return marginal_frame(self, as_family(marginal), self.interval(marginal, level=level, population=population))
+        family = family_in(self.schema, marginal)
+        return marginal_frame(self, family, self.interval(marginal, level=level, population=population))
 
     def ask(
         self, question: str, by: str | Sequence[str] = (), *, level: float = 0.95, population: bool = False
@@ -288,7 +294,7 @@ class Release:
         """Answer a question in words with intervals, such as "age in 30..39 and sex = F" or "mean age by sex"."""
         from dprap.release.statistics_answers import answer
 
-        return answer(self, question, [by] if isinstance(by, str) else by, level=level, population=population)
+        return answer(self, question_text(question), names_of("by", by), level=level, population=population)
 
     def statistic_interval(
         self,
@@ -325,11 +331,10 @@ class Release:
     ) -> Codes:
         """Synthetic records as codes; the arguments are those of `table`."""
         where = as_conditions(self.schema, where)
-        rows = self.table_rows if rows is None else rows
-        if rows < 1:
-            raise SettingsError(f"a table needs at least one row; {rows} asked for.")
+        rows = rows_in_memory(self.table_rows if rows is None else rows)
+        seed = seed_or(seed, self.facts.seed)
         relaxed = self._relaxed_or_refuse()
-        is_default = not where and seed in (None, self.facts.seed)
+        is_default = not where and seed == self.facts.seed
         if self.drawn is not None and is_default and rows == self.drawn.rows:
             return self.drawn
         if where:
@@ -339,7 +344,7 @@ class Release:
             self.schema,
             matched_marginals(self.workload, self.measurements),
             rows=rows,
-            seed=self.facts.seed if seed is None else seed,
+            seed=seed,
             conditioned_on=tuple(where),
         )
 
@@ -364,14 +369,14 @@ class Release:
         """
         return table_bound(self, self.codes(rows, seed=seed)).bound_counts
 
-    def shares(self, queries: Workload | Family | Iterable[Family]) -> list[Answers]:
+    def shares(self, queries: Workload | Family | str | Iterable[Family | str | Sequence[str]]) -> list[Answers]:
         """Answers, as shares of all records, to every query of the given families, seen by the run or not.
 
         They are expectations over the fitted rows. Halfspaces and custom functions over more than 2^18 cells have
         none that can be computed: they are answered on records drawn from the rows, which a warning in the log says.
 
         Args:
-            queries: A workload, a query family, or several.
+            queries: A workload, a query family or marginal, or several of them in a list.
 
         Returns:
             One array for each family, in its own order of queries.
@@ -380,7 +385,7 @@ class Release:
             SettingsError: If the method has no rows, and a family is not in its workload.
 
         """
-        families = [queries] if not isinstance(queries, Iterable) else list(queries)
+        families = families_in(self.schema, queries)
         if self.relaxed is not None:
             for family in families:
                 if not from_cells(family, self.relaxed.domain):
@@ -398,12 +403,15 @@ class Release:
             raise SettingsError(f"method {self.facts.method} answers its workload only; {unknown[0]} is not in it.")
         return [known[family] for family in families]
 
-    def expected_stddev(self, marginal: Marginal) -> float:
+    def expected_stddev(self, marginal: Marginal | str | Sequence[str]) -> float:
         """The standard error of a cell of the marginal, as a share of all records, from the noise alone.
 
         Of what was measured, or sums of it; else the certificate's bound, which is larger; else infinite.
         """
-        return expected_stddev(self, marginal)
+        family = family_in(self.schema, marginal)
+        if not isinstance(family, Marginal):
+            raise WorkloadError(f"the noise of {family} is not known: it is of marginals.")
+        return expected_stddev(self, family)
 
     def save(
         self,

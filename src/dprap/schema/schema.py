@@ -209,6 +209,10 @@ class Schema(Part):
     @classmethod
     def of(cls, mapping: Mapping[Any, Any]) -> Schema:
         """Make a schema from plain data: the content of a schema file or a {"column": size} domain."""
+        if not isinstance(mapping, Mapping):
+            raise SchemaError(f"a schema is a mapping with columns, not {type(mapping).__name__}.")
+        if mapping and "columns" not in mapping and all(isinstance(each, Mapping) for each in mapping.values()):
+            raise SchemaError('a schema has its columns under the key "columns": write {"columns": {...}}.')
         if mapping and "columns" not in mapping and all(type(size) is int for size in mapping.values()):
             return cls.from_domain({str(name): size for name, size in mapping.items()})
         columns = mapping.get("columns")
