@@ -22,7 +22,7 @@ from jaxtyping import Float32, Int64
 
 from dprap.array_types import Relaxed
 from dprap.queries import Marginal
-from dprap.relaxed.marginals import Axis, Blocks, axes_of
+from dprap.relaxed.blocks import Axis, Blocks, axes_of
 
 Half = tuple[Axis, ...]
 
