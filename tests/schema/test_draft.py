@@ -212,3 +212,5 @@ def test_few_values_far_apart_are_listed_if_many_records_have_them() -> None:
     assert "2.4849" not in str(columns)  # the values of ten people
     assert "40210" not in str(columns)
     assert schema.draft_notes["place"].from_data == ("edges", "representatives")
+    known = draft_schema(pa.table({"place": wide}), known={"place": {"type": "integer", "min": 0, "max": 99_999}})
+    assert "representatives" not in known.as_mapping()["columns"]["place"]
