@@ -154,7 +154,10 @@ def test_odd_names_from_table_to_report(run: Run, tmp_path: Path, kind: str, eng
 
 @pytest.mark.parametrize(
     ("made", "options"),
-    [(wide_table, ("--marginals", "12")), (large_table, ("--method", "independent", "--max-cells", "60000"))],
+    [
+        (wide_table, ("--marginals", "12", "--set", "steps=10", "--set", "final_steps=10")),
+        (large_table, ("--method", "independent", "--max-cells", "60000")),
+    ],
 )
 def test_wide_and_large_tables_from_table_to_report(
     run: Run, tmp_path: Path, made: Callable, options: tuple[str, ...]
