@@ -21,9 +21,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from jaxtyping import Float32
 
-from dprap.array_types import Answers, Relaxed
+from dprap.array_types import Answers, Float32, Relaxed
 from dprap.domain import Domain
 from dprap.queries import Custom, Family, Halfspace, Marginal, from_cells
 from dprap.queries.code_groups import Starts
