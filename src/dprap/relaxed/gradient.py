@@ -21,7 +21,7 @@ import numpy as np
 
 from dprap.array_types import Float32, Int64, Relaxed
 from dprap.queries import Marginal
-from dprap.relaxed.marginals import Axis, Blocks, axes_of
+from dprap.relaxed.blocks import Axis, Blocks, axes_of
 
 Half = tuple[Axis, ...]
 
