@@ -139,7 +139,8 @@ def _write_table(release: Release, path: Path, rows: int | None, seed: int | Non
         _decode_to(path, release, sliced(codes), seed)
         return saved
     watch = ChunkBound(release)
-    _decode_to(path, release, watch.watching(release.chunks(rows, seed=seed)), seed)
+    chunks = watch.watching(release.chunks(rows, seed=seed))
+    _decode_to(path, release, (part for chunk in chunks for part in sliced(chunk)), seed)
     return watch.bound()
 
 
