@@ -200,3 +200,17 @@ def test_codes_that_look_like_money_stay_labels() -> None:
     table = {"region": [f"R{i % 7:02d}" for i in range(rows)], "zone": [f"R{i % 5}" for i in range(rows)]}
     drafted = draft_schema(pa.table({**table, "pay": [f"R{i % 90}.50" for i in range(rows)]}))
     assert [column.type for column in drafted.columns.values()] == ["categorical", "categorical", "number"]
+
+
+def test_few_values_far_apart_are_listed_if_many_records_have_them() -> None:
+    sizes = np.log(np.repeat([1, 2, 3, 5, 12], [200, 900, 500, 400, 10])).round(6)
+    wide = np.repeat([10_115, 20_095, 99_998, 40_210], [700, 800, 500, 10])
+    schema = draft_schema(pa.table({"log_size": sizes, "place": wide}))
+    columns = schema.as_mapping()["columns"]
+    assert columns["log_size"]["representatives"] == [0.0, 0.693147, 1.098612, 1.609438]
+    assert columns["place"]["representatives"] == [10_115, 20_095, 99_998]
+    assert "2.4849" not in str(columns)  # the values of ten people
+    assert "40210" not in str(columns)
+    assert schema.draft_notes["place"].from_data == ("edges", "representatives")
+    known = draft_schema(pa.table({"place": wide}), known={"place": {"type": "integer", "min": 0, "max": 99_999}})
+    assert "representatives" not in known.as_mapping()["columns"]["place"]
