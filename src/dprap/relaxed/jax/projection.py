@@ -150,7 +150,7 @@ def fit_queries(start: RelaxedDataset, targets: QueryTargets, settings: Projecti
     kept, row_weights = on_devices(
         RelaxedDataset(rows.domain, rows.kept, start.weights), devices_named(settings.device)
     )
-    tied = jax.device_put(rows.tied[layout.order], kept.sharding)  # type: ignore[no-untyped-call]
+    tied = jax.device_put(rows.tied[layout.order], kept.sharding)
     problem = _Problem(
         targets.batch,
         # Padding lies beyond the last slot: read as zero, dropped on writing.

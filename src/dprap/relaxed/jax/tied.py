@@ -73,7 +73,8 @@ class TiedRows:
         Queries read `coordinates`; one beyond the last is padding.
         """
         columns: list[_Column | None] = []
-        parts, places = [], []
+        parts: list[Relaxed] = []
+        places: list[Int[np.ndarray, " codes"]] = []
         tied = np.zeros((len(domain), rows.shape[1]), np.float32)
         for position, (start, size) in enumerate(zip(domain.offsets, domain.sizes, strict=True)):
             block, place = rows[start : start + size], np.arange(size)
@@ -86,9 +87,9 @@ class TiedRows:
                 # A code that is not read has no place of its own, and none is asked for.
                 place[column.read] = np.arange(len(column.read))
             columns.append(column)
-            places.append(place + sum(map(len, parts)))
+            places.append(place + sum(len(part) for part in parts))
             parts.append(block)
-        kept = Domain(domain.names, tuple(map(len, parts)))
+        kept = Domain(domain.names, tuple(len(part) for part in parts))
         # Padding lies beyond the last coordinate, here as there.
         there = np.append(np.concatenate(places), kept.onehot_size)[coordinates]
         counts = np.subtract(domain.sizes, kept.sizes)
