@@ -245,3 +245,17 @@ def test_clocks_are_no_delimiters(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("at,took,n\n" + "".join(f"0{n % 9}:15:00,{n % 7}:30:10,{n % 5}\n" for n in range(200)))
     assert list(draft_schema(path).columns) == ["at", "took", "n"]
+
+
+def test_few_values_far_apart_are_listed_if_many_records_have_them() -> None:
+    sizes = np.log(np.repeat([1, 2, 3, 5, 12], [200, 900, 500, 400, 10])).round(6)
+    wide = np.repeat([10_115, 20_095, 99_998, 40_210], [700, 800, 500, 10])
+    schema = draft_schema(pa.table({"log_size": sizes, "place": wide}))
+    columns = schema.as_mapping()["columns"]
+    assert columns["log_size"]["representatives"] == [0.0, 0.693147, 1.098612, 1.609438]
+    assert columns["place"]["representatives"] == [10_115, 20_095, 99_998]
+    assert "2.4849" not in str(columns)  # the values of ten people
+    assert "40210" not in str(columns)
+    assert schema.draft_notes["place"].from_data == ("edges", "representatives")
+    known = draft_schema(pa.table({"place": wide}), known={"place": {"type": "integer", "min": 0, "max": 99_999}})
+    assert "representatives" not in known.as_mapping()["columns"]["place"]

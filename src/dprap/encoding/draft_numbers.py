@@ -76,7 +76,8 @@ def _floats(name: str, numbers: Mapping[float, int], rows: int, kind: pa.DataTyp
 def _fits(settings: Mapping[str, Any], kind: pa.DataType) -> bool:
     bits = kind.bit_width - (not pa.types.is_unsigned_integer(kind))
     least = 0 if pa.types.is_unsigned_integer(kind) else -(2**bits)
-    return bool(settings["min"] >= least and settings["max"] < 2**bits)
+    low, *_, high = settings.get("edges") or (settings["min"], settings["max"])
+    return bool(low >= least and high < 2**bits)
 
 
 def decimals_of(value: float) -> int:
@@ -116,7 +117,8 @@ def number_proposal(name: str, seen: Mapping[float, int], rows: int, decimals: i
         question = question or "Do the codes in null_values mean that there is no answer?"
     if decimals > 0 and any(part in name.lower() for part in ("lat", "lon", "lng")):
         reason += "; coordinates" if largest <= 180 else ""
-    from_data = tuple(key for key in ("min", "max", "decimals", "null_values") if key in settings)
+    taken = ("min", "max", "edges", "representatives", "decimals", "null_values")
+    from_data = tuple(key for key in taken if key in settings)
     return Proposal(settings, reason, from_data, question)
 
 

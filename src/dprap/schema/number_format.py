@@ -18,9 +18,9 @@ from typing import Literal, Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Int64
 from pydantic import StrictStr, model_validator
 
+from dprap.array_types import Int64
 from dprap.schema.columns.base import Part, require_texts
 
 ClockUnit: TypeAlias = Literal["minutes", "seconds"]

@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Int64, Num
 from pydantic import Field, StrictInt, StrictStr, field_validator, model_validator
 
+from dprap.array_types import Int64, Num
 from dprap.errors import WorkloadError
 from dprap.schema import arrays, bins
 from dprap.schema.arrays import Mask, Positions
