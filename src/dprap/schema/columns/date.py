@@ -68,7 +68,7 @@ class Date(BinnedColumn):
     def read(self, value: Plain) -> int | None:
         """Days, wall times (their day) and texts in ISO form or the declared format, as days since 1970-01-01."""
         if isinstance(value, str) and self.format is not None:
-            found = read_by_format(value, self.format)
+            found = read_by_format(value, self.format, last_year=self.bounds[1].year)
             return None if found is None else bins.days_since_epoch(found)
         if isinstance(value, str):
             return read_day(value)
