@@ -12,7 +12,8 @@ import math
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float64, Int64
+
+from dprap.array_types import Float64, Int64
 
 # Up to so many steps between its bounds a column has a code for each.
 _SINGLE_VALUES = 100

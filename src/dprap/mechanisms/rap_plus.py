@@ -16,10 +16,9 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float64
 
 from dprap.accounting import Measurement, Neighbors, QueryMeasurement
-from dprap.array_types import Answers
+from dprap.array_types import Answers, Float64
 from dprap.errors import SettingsError, WorkloadError
 from dprap.mechanisms.cell_answers import distribution_of
 from dprap.mechanisms.outline import PlannedStep, measured_marginals, rho_of_records, total_of_records

@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
-from jaxtyping import Float32
 
-from dprap.array_types import Relaxed
+from dprap.array_types import Float32, Relaxed
 from dprap.domain import Domain
 from dprap.queries import Marginal
 from dprap.queries.code_groups import Starts

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
-from jaxtyping import Float32
 
-from dprap.array_types import Answers
+from dprap.array_types import Answers, Float32
 from dprap.queries import Custom, Family, Halfspace, Marginal, from_cells
 from dprap.relaxed.drawn import drawn_answers, halfspace_answers
 from dprap.relaxed.folding import Fold, folded_table

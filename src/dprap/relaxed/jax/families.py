@@ -16,9 +16,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Float32
 
-from dprap.array_types import Answers
+from dprap.array_types import Answers, Float32
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
 from dprap.queries import Custom, Family, Halfspace

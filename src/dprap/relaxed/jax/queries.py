@@ -17,8 +17,8 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Float32, Int, Int32
 
+from dprap.array_types import Float, Float32, Int, Int32
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
 from dprap.queries import GRID, Custom, Halfspace, Marginal, Query, Range, Threshold
