@@ -59,7 +59,10 @@ def test_marginals_are_named_in_any_way(release: Release) -> None:
         (lambda r: list(r.tables(m=1)), "m must be at least 2"),
         (lambda r: list(r.tables(m=2, columns=["nothing"])), "is not in the schema"),
         (lambda r: r.statistic_interval("mean age"), "the statistic is a function"),
-        (lambda r: r.evaluate(r.table(format="arrow"), engin="memory"), "there is no option 'engin'. Did you mean engine"),
+        (
+            lambda r: r.evaluate(r.table(format="arrow"), engin="memory"),
+            "there is no option 'engin'. Did you mean engine",
+        ),
         (lambda r: dprap.load("no-such-folder"), "no-such-folder does not exist"),
         (lambda r: dprap.load(__file__), "is a file, and a release is a folder"),
         (lambda r: dprap.combine("ab", "cd"), "estimates and variances are numbers"),

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-from jaxtyping import Float64
 
 from dprap.accounting import Measurement
+from dprap.array_types import Float64
 from dprap.release.release import Release
 
 Codes = Float64[np.ndarray, " codes"]
