@@ -149,11 +149,15 @@ def test_a_mean_tells_that_it_rests_on_codes_that_noise_hides():
         hidden = Sureness(run, parse_statistic("mean x", run.schema), 0.95, population=False).hidden(
             *pieces_and_mass(run)
         )
+        if hidden is None:  # noise of more than two standard deviations, which cannot be told from records
+            off += 1
+            continue
         assert hidden.first == hidden.last == 2
         off += abs(found.value - truth) > 2 * hidden.error + 0.5
         assert "20..100000" in found.warned
         assert any(found.warned in line for line in answer(run, "mean x").lines())
     assert off <= 4
+    run, _ = long_tailed(0)
     assert answer(run, "mean x where x < 20").all.warned is None
     assert answer(run, "median x").all.warned is None
 
