@@ -141,6 +141,11 @@ class Rules:
     # stands in for what noise hides.
     close_from_resolution: float = 1000
     weaker_pull: float = 16
+    # A repetition of the last fit lets cells count more that rows miss by more than so many standard
+    # deviations: noise goes so far in one of 16,000 cells. It is repeated for that alone if the
+    # largest miss is above the second, where noise goes in one of two million.
+    usual_miss: float = 4
+    certain_miss: float = 5
     # In this last share of a fit's steps the learning rate falls to zero.
     cool_down: float = 0.5
 
@@ -160,6 +165,7 @@ class Rules:
             "most_last_fits",
             "typical_share",
             "weaker_pull",
+            "usual_miss",
         ):
             if not getattr(self, name) > 0:
                 raise SettingsError(f"the rule {name} must be above 0.")
