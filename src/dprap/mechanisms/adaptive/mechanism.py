@@ -7,6 +7,7 @@ step is carried out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -289,10 +290,12 @@ class _Run:
         misfit = self._fit(targets, kl_weight=kl_weight, last=last)
         emphasised: Sequence[Target] = targets
         for _ in range(rules.most_last_fits - 1 if last else 0):
-            found = misses_of(self._rows, targets, emphasised, limit=rules.usual_miss)
+            # Where rows are further off than noise everywhere, a cell must stand out from the others.
+            level = math.sqrt(max(1.0, misfit / noise))
+            found = misses_of(self._rows, targets, emphasised, limit=rules.usual_miss * level)
             misfit, emphasised = found.misfit, found.emphasised
             too_far = misfit > rules.misfit_of_noise * cells or (closely and misfit > noise)
-            if not too_far and found.largest <= rules.certain_miss:
+            if not too_far and found.largest <= rules.certain_miss * level:
                 break
             before = misfit
             if closely and misfit > noise:

@@ -17,6 +17,9 @@ from dprap.relaxed.gradient import Target
 from dprap.relaxed.marginals import Blocks
 from dprap.relaxed.rows import RelaxedDataset
 
+# A cell's weight grows at most by the square of this at a time, so that weights stay within float32.
+_MOST_AT_A_TIME = 10.0
+
 
 @dataclass(frozen=True)
 class Misses:
@@ -51,6 +54,6 @@ def misses_of(rows: RelaxedDataset, targets: Sequence[Target], emphasised: Seque
         misses = np.abs(blocks.shares(target.marginal) - target.shares) * np.sqrt(target.weights)
         misfit += float(np.vdot(misses, misses))
         largest = max(largest, float(misses.max(initial=0.0)))
-        weights = before.weights * np.maximum(1.0, misses / limit) ** 2
+        weights = before.weights * np.clip(misses / limit, 1.0, _MOST_AT_A_TIME) ** 2
         found.append(Target(target.marginal, target.shares, weights.astype(np.float32)))
     return Misses(misfit, largest, found)
