@@ -15,10 +15,10 @@ from dprap.privacy import Ledger, balance_lines, caution_lines
 from dprap.release import load
 from dprap.release.release import Release, TableFormat
 from dprap.runs.carry_out import Observer, Running, carry_out
-from dprap.runs.discover import Discovery
+from dprap.runs.discover import Discovery, plan_run
 from dprap.runs.job import is_complete, job_to_resume, new_job
 from dprap.runs.options import ABOUT, DEFAULTS, RunOptions
-from dprap.runs.plan import Plan, check_records, make_plan
+from dprap.runs.plan import Plan, check_records
 from dprap.runs.progress_bar import ShownProgress, check_progress, shown
 from dprap.runs.wording import in_python, worded_for_python
 from dprap.schema import Schema
@@ -169,7 +169,7 @@ def plan(  # noqa: D417
     """
     with worded_for_python():
         check_records(records)
-        return make_plan(as_schema(schema), RunOptions.of(epsilon=epsilon, **options), records=records)
+        return plan_run(as_schema(schema), RunOptions.of(epsilon=epsilon, **options), records=records)
 
 
 def resume(

@@ -52,6 +52,7 @@ class FoundValues:
     threshold_counts: int
     rho: float
     delta: float
+    noisy_counts: tuple[int, ...]
 
 
 @dataclass(frozen=True)

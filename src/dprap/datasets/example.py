@@ -11,8 +11,8 @@ from datetime import date
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float64, Int64
 
+from dprap.array_types import Float64, Int64
 from dprap.schema import Schema
 
 _BLOCK = 1 << 16

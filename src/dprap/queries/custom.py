@@ -39,9 +39,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float, Float64, Int32, Int64
 
-from dprap.array_types import CodeColumn
+from dprap.array_types import CodeColumn, Float, Float64, Int32, Int64
 from dprap.domain import Domain
 from dprap.errors import DataError, WorkloadError
 

@@ -25,9 +25,8 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float64, Int64
 
-from dprap.array_types import CodeColumn
+from dprap.array_types import Bool, CodeColumn, Float64, Int64
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from jaxtyping import Int, Int64
 
+from dprap.array_types import Int, Int64
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
 from dprap.queries.code_groups import Groups, Starts, check_groups, is_sets, number_of_groups, whole_numbers

@@ -17,8 +17,8 @@ from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from jaxtyping import Int64
 
+from dprap.array_types import Int64
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
 from dprap.queries.marginal import CellTable

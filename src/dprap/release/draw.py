@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
-from jaxtyping import Bool
 
 from dprap.accounting.measurement import Measurement, QueryMeasurement
-from dprap.array_types import CodeColumn
+from dprap.array_types import Bool, CodeColumn
 from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.queries import Halfspace

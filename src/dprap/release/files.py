@@ -29,7 +29,7 @@ from dprap.accounting.measurement import Certificate
 from dprap.accounting.neighbors import Relation
 from dprap.accounting.refined import RefinedColumn
 from dprap.documents import DocumentError, parse, read_text, require_finite
-from dprap.encoding import Codes, decode_chunks, write_chunks
+from dprap.encoding import Codes, decode_chunks
 from dprap.errors import DprapError
 from dprap.limits import MAX_FAMILY_CELLS, MAX_RECORDS, MAX_SEED
 from dprap.public import PublicFacts
@@ -144,6 +144,8 @@ def _write_table(release: Release, path: Path, rows: int | None, seed: int | Non
 
 
 def _decode_to(path: Path, release: Release, chunks: Iterable[Codes], seed: int | None) -> None:
+    from dprap.encoding import write_chunks
+
     tables = decode_chunks(chunks, release.schema, seed=release.facts.seed if seed is None else seed)
     write_chunks(tables, path, release.schema)
 

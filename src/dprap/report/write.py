@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float
 
+from dprap.array_types import Float
 from dprap.errors import SettingsError
 from dprap.evaluate import Evaluation, exact_answers
 from dprap.queries import Marginal

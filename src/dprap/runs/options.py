@@ -292,6 +292,8 @@ PLANNED = (
     "settings",
     "certificate_share",
     "public",
+    "discover",
+    "discover_share",
 )
 
 # Options that the plain form of version 1 does not have; each was None.

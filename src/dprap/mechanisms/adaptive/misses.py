@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dprap.relaxed.blocks import Blocks
 from dprap.relaxed.gradient import Target
-from dprap.relaxed.marginals import Blocks
 from dprap.relaxed.rows import RelaxedDataset
 
 # A cell's weight grows at most by the square of this at a time, so that weights stay within float32.

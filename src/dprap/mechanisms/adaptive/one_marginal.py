@@ -18,10 +18,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from jaxtyping import Float64
 
 from dprap.accounting import Measurement
-from dprap.array_types import Answers, Relaxed
+from dprap.array_types import Answers, Float64, Relaxed
 from dprap.domain import Domain
 from dprap.mechanisms.adaptive.column_estimate import Shares, estimate_column
 from dprap.mechanisms.adaptive.evidence import first_evidence

@@ -106,8 +106,9 @@ class Rules:
     beside_target: float = 0.2
 
     # --- When the whole workload is measured at the end ----------------------------------------
-    # With r = n/σ√m, the resolution if all m marginals of the workload were measured: below 180
-    # there is no sweep. Above, it gets 1 − 80/r of what the columns left, and at least 80%: half a
+    # If as many marginals are worth choosing as the workload has, choosing among them is waste. Else,
+    # with r = n/σ√m the resolution if all m marginals of the workload were measured: below 180 there
+    # is no sweep. The sweep gets 1 − 80/r of what the columns left, and at least 80%: half a
     # sweep is worse than none.
     sweep_from_resolution: float = 180
     sweep_rest: float = 80

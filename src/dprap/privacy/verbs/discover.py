@@ -71,7 +71,8 @@ class Discovering(PrivateTable):
         arrays = self._steps.take(
             "discover_values", described_values(names), rho, exact, draw, terms=terms, stddev_counts=stddev
         )
+        found = [unpacked_values(position, arrays) for position in range(len(names))]
         return [
-            FoundValues(name, tuple(unpacked_values(position, arrays)[0]), stddev, threshold, float(part), each_delta)
-            for position, name in enumerate(names)
+            FoundValues(name, tuple(values), stddev, threshold, float(part), each_delta, tuple(counts.tolist()))
+            for name, (values, counts) in zip(names, found, strict=True)
         ]

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
-from jaxtyping import Int64
 
 from dprap.accounting.budget import Budget
 from dprap.accounting.neighbors import Neighbors
 from dprap.accounting.zcdp import Rho
+from dprap.array_types import Int64
 from dprap.domain import Domain
 from dprap.errors import BudgetError, DataError, LedgerError, WorkloadError
 from dprap.privacy.entropy import Entropy, InsecureSeededEntropy, OsEntropy

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Bool, Float, Int
 
+from dprap.array_types import Bool, Float, Int
 from dprap.domain import Domain
 
 JaxRows = Float[jax.Array, "onehot rows"]

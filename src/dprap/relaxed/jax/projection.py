@@ -18,9 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax import lax
-from jaxtyping import Float
 
-from dprap.array_types import Answers
+from dprap.array_types import Answers, Float
 from dprap.domain import Domain
 from dprap.errors import SettingsError
 from dprap.queries import Custom, Query

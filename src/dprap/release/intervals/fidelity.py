@@ -18,8 +18,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Bool, Float64
 
+from dprap.array_types import Bool, Float64
 from dprap.queries import Marginal
 from dprap.release.intervals.basis import Basis
 from dprap.release.intervals.error_table import Kind

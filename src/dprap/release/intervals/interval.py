@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float64
 
+from dprap.array_types import Float64
 from dprap.release.intervals.basis import Basis
 from dprap.release.intervals.combine import student_quantile
 from dprap.release.intervals.error_table import Kind, mean_scale, z_of
