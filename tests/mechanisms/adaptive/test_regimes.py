@@ -70,6 +70,21 @@ def test_where_noise_hides_pairs_the_columns_get_everything_and_rows_are_their_p
     assert result.relaxed.rows == 1
 
 
+def test_the_workload_is_measured_whole_where_as_many_marginals_would_be_chosen_as_there_are():
+    pairs = all_kway(Domain.of(dict.fromkeys("abcdef", 4)), 2)
+    # ρ = 1/100 is noise of 10 counts: the 15 pairs have a resolution of r = records / 39.
+    swept = {
+        records: sum(float(step.rho) for step in steps_of(pairs, records=records) if isinstance(step, MeasureWorkload))
+        for records in (2_000, 5_000, 20_000)
+    }
+    assert swept[2_000] == 0
+    assert swept[5_000] > 0.8 * 0.01
+    assert swept[20_000] > 0
+    # With 3-way marginals of many columns few of very many are worth choosing.
+    many = all_kway(Domain.of(dict.fromkeys("abcdefghijkl", 4)), 3)
+    assert not any(isinstance(step, MeasureWorkload) for step in steps_of(many, records=15_000))
+
+
 def test_columns_that_noise_hides_are_shrunk_to_equal_shares_and_others_stay():
     counts = np.array([9_000, 1_000])
     clear = estimate_column(counts, 1.0, 10_000.0, Rules())

@@ -366,8 +366,10 @@ def _sweep_share(
     if settings.sweep_share is not None:
         return settings.sweep_share
     each = resolution / math.sqrt(len(swept))
-    pays = each >= rules.sweep_from_resolution or _worth_choosing(workload, rules, resolution) >= len(swept)
-    return max(rules.least_sweep, 1 - rules.sweep_rest / each) if pays else 0.0
+    if each >= rules.sweep_from_resolution:
+        return max(rules.least_sweep, 1 - rules.sweep_rest / each)
+    nothing_to_choose = _worth_choosing(workload, rules, resolution) >= len(swept)
+    return rules.sweep_of_all if nothing_to_choose and each >= rules.sweep_rest else 0.0
 
 
 def _picks(workload: Workload, rules: Rules, resolution: float, *, sweeps: bool) -> int:
