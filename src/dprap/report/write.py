@@ -36,7 +36,19 @@ def write_report(release: Release, path: Path | str, *, language: str = "en") ->
 
 
 def evaluate_report(release: Release, source: CountSource, path: Path | str, evaluation: Evaluation) -> None:
-    """Write the page with the private table's own figures beside the release's. NOT PRIVATE: never publish it."""
+    """Write the page with the private table's own figures beside the release's. NOT PRIVATE: never publish it.
+
+    Args:
+        release: The release.
+        source: The private table.
+        path: The file to write.
+        evaluation: What was measured against the table.
+
+    Raises:
+        SettingsError: If the file cannot be written.
+        DataError: If the table cannot be read.
+
+    """
     names = release.schema.domain.names
     columns = dict(zip(names, exact_answers(source, [Marginal((name,)) for name in names]), strict=True))
     truth = Truth(columns, _true_association(release, source), evaluation)
