@@ -139,7 +139,8 @@ def _write_table(release: Release, path: Path, rows: int | None, seed: int | Non
         _decode_to(path, release, sliced(codes), seed)
         return saved
     watch = ChunkBound(release)
-    _decode_to(path, release, watch.watching(release.chunks(rows, seed=seed)), seed)
+    chunks = watch.watching(release.chunks(rows, seed=seed))
+    _decode_to(path, release, (part for chunk in chunks for part in sliced(chunk)), seed)
     return watch.bound()
 
 
@@ -151,9 +152,29 @@ def _decode_to(path: Path, release: Release, chunks: Iterable[Codes], seed: int 
 
 
 def load(directory: Path | str) -> Release:
-    """Read a release directory; refuses one that is damaged, of another version or too large.
+    """Read a release directory.
 
-    A release may come from a stranger. What its files announce is compared with `dprap.limits` before they are read.
+    A release may come from a stranger. What its files announce is compared with `dprap.limits` before
+    they are read.
+
+    Args:
+        directory: The directory that `Release.save` or `dprap synth` wrote.
+
+    Returns:
+        The release.
+
+    Raises:
+        ReleaseError: If it is no release, damaged, of another version, or too large.
+
+    >>> import tempfile
+    >>> from dprap import synthesize
+    >>> from dprap.datasets import example, example_schema
+    >>> release = synthesize(example(300), example_schema(), epsilon=1.0, kway=1, method="independent")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     saved = release.save(f"{folder}/release", rows=5)
+    ...     load(f"{folder}/release").rows
+    300
+
     """
     directory = Path(directory)
     described = _read_description(directory)

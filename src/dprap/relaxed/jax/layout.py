@@ -61,6 +61,11 @@ class ColumnLayout:
         return buckets
 
     @cached_property
+    def order(self) -> Int[np.ndarray, " columns"]:
+        """Positions of the domain's columns in the order of `PerColumn`."""
+        return np.array([column for members in self._order for column in members])
+
+    @cached_property
     def buckets(self) -> tuple[Bucket, ...]:
         """The buckets, largest columns first."""
         buckets, start, first = [], 0, 0
