@@ -477,8 +477,8 @@ def found(column, *counts):
 
 def test_the_second_look_goes_to_columns_that_lack_records():
     first = [found("all", 600, 410), found("most", 900), found("few", 700, 100)]
-    assert shares_by_need(first, 1000) == [0, Fraction(1, 5), Fraction(4, 5)]
-    assert shares_by_need(first, None) == [0, Fraction(110**2, 110**2 + 210**2), Fraction(210**2, 110**2 + 210**2)]
+    assert shares_by_need(first, 1000) == [0, Fraction(1, 3), Fraction(2, 3)]
+    assert shares_by_need(first, None) == [0, Fraction(110, 320), Fraction(210, 320)]
     assert shares_by_need([found("a", 1000), found("b", 1001)], 1000) == [Fraction(1, 2)] * 2
 
 
