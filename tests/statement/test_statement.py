@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
@@ -118,6 +119,32 @@ def test_metadata_name_every_column_once() -> None:
     fields = croissant(release, ABOUT, table="synthetic.csv")["recordSet"][0]["field"]
     assert [field["name"] for field in fields] == names
     assert {field["source"]["fileObject"]["@id"] for field in fields} == {"synthetic.csv"}
+
+
+@pytest.mark.parametrize(
+    ("stated", "written"),
+    [
+        ("CC-BY-4.0", {"name": "CC-BY-4.0", "title": "CC-BY-4.0"}),
+        ("Open Data, ours", {"name": "Open-Data-ours", "title": "Open Data, ours"}),
+        ("https://example.org/l", {"path": "https://example.org/l"}),
+    ],
+)
+def test_a_licence_has_a_name_or_an_address(stated: str, written: dict[str, str]) -> None:
+    """A data package with a title alone is refused by Frictionless' own checks."""
+    package = data_package(made_release(), replace(ABOUT, license=stated), table="synthetic.csv")
+    assert package["licenses"] == [written]
+
+
+def test_metadata_have_the_digest_of_the_table(tmp_path: Path) -> None:
+    """Croissant's own checks refuse a file without one."""
+    (tmp_path / "synthetic.csv").write_bytes(b"a\n1\n")
+    write_statement(made_release(), tmp_path, ABOUT, table=tmp_path / "synthetic.csv")
+    digest = hashlib.sha256(b"a\n1\n").hexdigest()
+    described = json.loads((tmp_path / "croissant.json").read_text())
+    assert described["distribution"][0]["sha256"] == digest
+    assert described["distribution"][0]["contentUrl"] == "synthetic.csv"
+    assert described["@context"]["citeAs"] == "cr:citeAs"
+    assert json.loads((tmp_path / "datapackage.json").read_text())["resources"][0]["hash"] == f"sha256:{digest}"
 
 
 def test_the_papers_are_written_and_escaped(tmp_path: Path) -> None:
