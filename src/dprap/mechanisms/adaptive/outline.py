@@ -8,7 +8,8 @@ from dprap.accounting import Neighbors
 from dprap.accounting.stddev import stddev_for
 from dprap.mechanisms.adaptive.columns import ColumnMarginals
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
-from dprap.mechanisms.adaptive.spending import (
+from dprap.mechanisms.adaptive.spending import spending, walk
+from dprap.mechanisms.adaptive.spending_steps import (
     Choose,
     CountRecords,
     MeasureChosen,
@@ -16,8 +17,6 @@ from dprap.mechanisms.adaptive.spending import (
     MeasureOne,
     MeasureWorkload,
     Step,
-    spending,
-    walk,
 )
 from dprap.mechanisms.outline import PlannedStep, total_of_records
 from dprap.public import PublicTable

@@ -148,6 +148,10 @@ class Rules:
     # largest miss is above the second, where noise goes in one of two million.
     usual_miss: float = 4
     certain_miss: float = 5
+    # The noise that a cell which constraints leave empty counts with, as a part of the least noise of
+    # a measured one. A fourth makes it count sixteen times as much. With far less noise these cells
+    # alone would decide where the fit goes.
+    noise_of_empty_cells: float = 0.25
     # In this last share of a fit's steps the learning rate falls to zero.
     cool_down: float = 0.5
 
@@ -168,6 +172,7 @@ class Rules:
             "typical_share",
             "weaker_pull",
             "usual_miss",
+            "noise_of_empty_cells",
         ):
             if not getattr(self, name) > 0:
                 raise SettingsError(f"the rule {name} must be above 0.")
