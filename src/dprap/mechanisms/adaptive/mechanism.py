@@ -145,7 +145,7 @@ class _Run:
     def _measure_columns(self, step: MeasureColumns) -> None:
         """Measure the columns one by one; rows will start at them and be fitted to them."""
         rules = self._settings.rules
-        plan = ColumnMarginals.of(self._workload, step.shares)
+        plan = ColumnMarginals.of(self._workload, step.shares, self._settings.rules)
         measured = self._curator.measure(plan.marginals, step.rho, plan.shares)
         self._columns, blocks = plan.split(measured)
         self._measurements += measured

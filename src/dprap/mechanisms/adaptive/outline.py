@@ -66,7 +66,7 @@ def outline(
         if isinstance(step, CountRecords):
             planned += total_of_records(step.rho, neighbors)
         elif isinstance(step, MeasureColumns):
-            shares = ColumnMarginals.of(workload, step.shares).shares
+            shares = ColumnMarginals.of(workload, step.shares, settings.rules).shares
             least = step.rho * Fraction(min(shares)) / sum(Fraction(share) for share in shares)
             planned.append(
                 PlannedStep(f"{len(domain)} columns one by one", step.rho, stddev(least), domain.onehot_size)

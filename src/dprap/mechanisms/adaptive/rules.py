@@ -54,6 +54,9 @@ class Rules:
     # columns are hidden if noise is so many times an equal share; else smoothing sees what stands out.
     outstanding: float = 0.5
     hidden_code: float = 3
+    # Columns of so many codes along which ranges of the workload run are measured in blocks of codes
+    # too. A prefix of fewer codes has little noise as it is.
+    blocks_from_codes: int = 16
     # Every code starts with at least this share of its noise. A code that noise has hidden must be
     # able to come back when other marginals show it, against the pull towards the start.
     least_start: float = 0.001
