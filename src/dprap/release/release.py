@@ -31,6 +31,7 @@ from dprap.release.intervals.basis import Grounds
 from dprap.release.intervals.error_table import ErrorTable
 from dprap.release.intervals.interval import Interval, count_intervals, statistic_interval
 from dprap.release.intervals.posterior import draw_rows
+from dprap.release.sharp_pairs import SharpPair, sharp_pairs
 from dprap.release.statement import PrivacyStatement
 from dprap.schema import Schema
 from dprap.schema.review_record import vouched_sentences
@@ -231,7 +232,7 @@ class Release:
         marginals = matched_marginals(self.workload, self.measurements)
         for number, drawn in enumerate(draw_rows(self, relaxed, draws=m, seed=seed)):
             own = (seed + number + 1) % MAX_SEED
-            codes = draw_table(drawn, self.schema, marginals, rows=rows, seed=own)
+            codes = draw_table(drawn, self.schema, marginals, rows=rows, seed=own, sharp=self._sharp_pairs)
             yield as_format(decoded_where(codes, self.schema, {}, seed=own), format)
 
     def interval(
@@ -311,6 +312,11 @@ class Release:
         return statistic_interval(self, statistic, columns=columns, level=level)
 
     @cached_property
+    def _sharp_pairs(self) -> tuple[SharpPair, ...]:
+        """Pairs of columns of which many cells are most likely empty."""
+        return sharp_pairs(self.schema, self._relaxed_or_refuse(), self.measurements, self.rows)
+
+    @cached_property
     def grounds(self) -> Grounds:
         """What was measured and asked for, by which answers are measured, implied or modelled."""
         return Grounds.of(self.measurements, self.workload)
@@ -340,6 +346,7 @@ class Release:
             matched_marginals(self.workload, self.measurements),
             rows=rows,
             seed=self.facts.seed if seed is None else seed,
+            sharp=self._sharp_pairs,
             conditioned_on=tuple(where),
         )
 
@@ -353,6 +360,7 @@ class Release:
             matched_marginals(self.workload, self.measurements),
             rows=self.table_rows if rows is None else rows,
             seed=self.facts.seed if seed is None else seed,
+            sharp=self._sharp_pairs,
         )
 
     def table_bound(self, rows: int | None = None, *, seed: int | None = None) -> float | None:

@@ -24,6 +24,7 @@ from dprap.release.certified import table_digest
 from dprap.release.draw import MOST_ROWS_HELD, draw_table, matched_marginals
 from dprap.release.output_checks import check_rows
 from dprap.release.release import Release, RunFacts
+from dprap.release.sharp_pairs import sharp_pairs
 from dprap.release.statement import PrivacyStatement
 from dprap.release.table_answers import table_answers
 from dprap.runs.calibrate import calibrate
@@ -76,7 +77,7 @@ def execute(
     curator.set_aside(0)
     certificate, codes = None, None
     if certificate_rho:
-        codes = _drawn(plan, result, table_rows or rows, progress)
+        codes = _drawn(plan, result, rows, table_rows or rows, progress)
         certificate = _certify(curator, plan, result, rows, codes, certificate_rho, progress)
     curator.finish()
     release = Release(
@@ -120,7 +121,7 @@ def _rows(curator: Curator, plan: Plan, result: MechanismResult) -> int:
     return max(1, round(estimate))
 
 
-def _drawn(plan: Plan, result: MechanismResult, rows: int, progress: ProgressCallback) -> Codes | None:
+def _drawn(plan: Plan, result: MechanismResult, records: int, rows: int, progress: ProgressCallback) -> Codes | None:
     """The synthetic table to certify, or None where there is none to certify."""
     # A table that is too long to be held is not certified: then the fitted answers alone are, and
     # the table, which is written chunk by chunk, has a bound widened by its distance to them.
@@ -134,7 +135,8 @@ def _drawn(plan: Plan, result: MechanismResult, rows: int, progress: ProgressCal
 
     try:
         marginals = matched_marginals(plan.workload, result.measurements)
-        return draw_table(result.relaxed, plan.schema, marginals, rows=rows, seed=plan.seed, watch=watch)
+        sharp = sharp_pairs(plan.schema, result.relaxed, result.measurements, records)
+        return draw_table(result.relaxed, plan.schema, marginals, rows=rows, seed=plan.seed, sharp=sharp, watch=watch)
     except SettingsError:
         # The constraints leave no record to draw. What was paid for is certified and returned;
         # `table` says why it fails.
