@@ -18,10 +18,11 @@ _LISTED = 4
 class Basis(StrEnum):
     """What an answer over some columns rests on, from the surest to the least sure.
 
-    The last three are modelled. `PAIRS`: every pair of the columns was measured or follows from what
+    The last four are modelled. `PAIRS`: every pair of the columns was measured or follows from what
     was, so that only what three columns have to do with each other is assumed. `MODEL`: the workload
     has every pair of the columns, so the run could have measured them and found others worse.
-    `OUTSIDE`: the workload lacks a pair of the columns, so nobody ever looked at it.
+    `OUTSIDE`: the workload lacks a pair of the columns, so nobody ever looked at it. `UNSEEN`: no
+    measurement has one of the columns. Nothing tells how far such an answer is off, so it has no interval.
     """
 
     MEASURED = "measured"
@@ -29,6 +30,7 @@ class Basis(StrEnum):
     PAIRS = "modelled from measured pairs"
     MODEL = "modelled"
     OUTSIDE = "modelled, outside of the workload"
+    UNSEEN = "modelled, with a column that was not measured"
 
     @property
     def modelled(self) -> bool:
@@ -71,6 +73,8 @@ class Grounds:
         wanted = frozenset(columns)
         if not wanted or wanted in self.measured:
             return Basis.MEASURED
+        if self.touched and not all(_covered(frozenset({name}), self.touched, self._in_touched) for name in wanted):
+            return Basis.UNSEEN
         if _covered(wanted, self.measured, self._in_measured):
             return Basis.IMPLIED
         parts = [frozenset(pair) for pair in combinations(wanted, 2)] if len(wanted) > 1 else [wanted]
