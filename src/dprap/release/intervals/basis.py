@@ -43,16 +43,20 @@ class Grounds:
     """The sets of columns that a run measured whole, measured at all, and was asked for.
 
     Cells of a set in `measured` were measured code by code; `touched` has those of groups of codes too.
+    `queried` are columns of single queries that were measured.
     """
 
     measured: frozenset[frozenset[str]]
     touched: frozenset[frozenset[str]]
     asked: frozenset[frozenset[str]]
+    queried: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, measurements: Iterable[Measurement | QueryMeasurement], workload: Workload) -> Grounds:
         """The grounds of a run."""
-        marginals = [item.marginal for item in measurements if isinstance(item, Measurement)]
+        everything = tuple(measurements)
+        marginals = [item.marginal for item in everything if isinstance(item, Measurement)]
+        queries = [item.query for item in everything if isinstance(item, QueryMeasurement)]
         return cls(
             # grouped columns are summed out: what is left was measured code by code
             frozenset(
@@ -60,6 +64,7 @@ class Grounds:
             ),
             frozenset(frozenset(each.columns) for each in marginals),
             frozenset(frozenset(family.columns) for family in workload.families),
+            frozenset(name for query in queries for name in query.family.columns),
         )
 
     def basis_of(self, columns: Iterable[str]) -> Basis:
@@ -73,7 +78,7 @@ class Grounds:
         wanted = frozenset(columns)
         if not wanted or wanted in self.measured:
             return Basis.MEASURED
-        if self.touched and not all(_covered(frozenset({name}), self.touched, self._in_touched) for name in wanted):
+        if not wanted <= self._seen and self._seen:
             return Basis.UNSEEN
         if _covered(wanted, self.measured, self._in_measured):
             return Basis.IMPLIED
@@ -98,6 +103,11 @@ class Grounds:
     def shows(self, columns: Iterable[str]) -> bool:
         """Whether every pair of these columns was measured, in groups of codes at least."""
         return all(_covered(frozenset(pair), self.touched, self._in_touched) for pair in combinations(columns, 2))
+
+    @cached_property
+    def _seen(self) -> frozenset[str]:
+        """Columns that any measurement has."""
+        return self.queried.union(*self.touched)
 
     @cached_property
     def _in_measured(self) -> frozenset[frozenset[str]]:
