@@ -59,7 +59,8 @@ def paper(
         list[str] | None, typer.Option("--only", help="Number of an experiment, 1 to 10; several times for several.")
     ] = None,
     grid: Annotated[
-        bool, typer.Option("--grid", help="Run RAP at all 25 pairs (T, K) of the paper, not at a few.")
+        bool,
+        typer.Option("--grid", help="Run RAP alone, at all 25 pairs (T, K) of the paper, with a tenth of the rows."),
     ] = False,
     judge: Annotated[
         bool,
@@ -82,7 +83,7 @@ def paper(
     method: Methods = None,
 ) -> None:
     """Run the paper's experiments (and one beyond them) and draw their figures."""
-    from dprap_bench.choosing import JUDGING, at_chosen_pair, with_whole_grid
+    from dprap_bench.choosing import JUDGING, at_chosen_pair, whole_grid
     from dprap_bench.experiments import COMPARISONS, PAPER
     from dprap_bench.results import Results
 
@@ -93,7 +94,7 @@ def paper(
     cells = [cell for cell in cells if cell.epsilon in (epsilon or [cell.epsilon])]
     cells = [cell for cell in cells if cell.workload in (workload or [cell.workload])]
     if grid:
-        cells = with_whole_grid(cells)
+        cells = whole_grid(cells)
     if judge:
         cells, first_seed = at_chosen_pair(cells, Results(out).records(COMPARISONS)), JUDGING
     _compare(

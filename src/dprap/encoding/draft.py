@@ -164,7 +164,8 @@ def _known(drafted: Proposal | None, settings: Mapping[str, Any] | None) -> Prop
     if drafted is None or drafted.settings is None or not same:
         return Proposal(own, "known from elsewhere")
     bins = ("min", "max", "edges", "width", "bins", "values", "groups", "other", "unit")
-    base = {key: value for key, value in drafted.settings.items() if key not in bins or not set(bins) & set(own)}
+    replaced = (*bins, "decode", "representatives") if set(bins) & set(own) else ()
+    base = {key: value for key, value in drafted.settings.items() if key not in replaced}
     left = tuple(key for key in drafted.from_data if key in base and key not in own)
     return Proposal({**base, **own}, "known from elsewhere" + ("; the rest from the data" if left else ""), left)
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from jaxtyping import Float64, Int64
 
+from dprap.array_types import Float64, Int64
 from dprap.evaluate.values import TableValues
 
 # Long columns are cut into this many groups of about equal share: pairs of all their codes would be

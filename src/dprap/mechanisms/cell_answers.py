@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float
 
 from dprap.accounting import Measurement
-from dprap.array_types import Answers
+from dprap.array_types import Answers, Float
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
 from dprap.queries import CellFamily, Custom, Halfspace, Marginal

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from jaxtyping import Bool, Int64
 
 from dprap.accounting.neighbors import Neighbors, Relation
+from dprap.array_types import Bool, Int64
 from dprap.encoding import Codes, encode_with_ids
 from dprap.errors import DataError, SettingsError
 from dprap.schema import Schema

@@ -39,9 +39,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float, Float64, Int32, Int64
 
-from dprap.array_types import CodeColumn
+from dprap.array_types import CodeColumn, Float, Float64, Int32, Int64
 from dprap.domain import Domain
 from dprap.errors import DataError, WorkloadError
 
@@ -74,9 +73,29 @@ _SLACK = 0.5 / GRID
 
 @dataclass(frozen=True)
 class Custom:
-    """The mean over rows of a function of one row, with values in [0, 1]; a vector gives one query an entry.
+    """The mean over rows of a function of one row, with values in [0, 1].
 
-    See the module for what `function` may be.
+    A vector of values gives one query for each entry. The module says what `function` may be.
+
+    Args:
+        name: What the query is called in releases and messages.
+        columns: The columns that the function reads.
+        function: From a row, a mapping of each column to a vector over its codes, to a number or vector.
+
+    Raises:
+        WorkloadError: If there is no column, or one is named twice.
+
+    >>> old = Custom("old and rich", ("age", "income"), lambda row: row["age"][2:].sum() * row["income"][1])
+    >>> domain = Domain.of({"age": 4, "income": 2})
+    >>> old.check(domain)
+    >>> old.is_table(domain), old.size(domain), old.table(domain).ravel().tolist()
+    (True, 1, [0, 0, 0, 0, 0, 65536, 0, 65536])
+    >>> float(old.answers(np.full((4, 2), 1 / 8))[0])
+    0.25
+    >>> old.contributions(domain, [np.array([3, 0]), np.array([1, 1])]).ravel().tolist()
+    [65536, 0]
+    >>> old.values({"age": np.eye(4)[:, :1], "income": np.eye(2)[:, :1]}).tolist()
+    [[0.0]]
     """
 
     name: str
@@ -93,19 +112,47 @@ class Custom:
         return f"{self.name}({', '.join(self.columns)})"
 
     def is_table(self, domain: Domain) -> bool:
-        """Whether the columns have few enough cells for a table of values."""
+        """Whether the columns have few enough cells for a table of values.
+
+        Args:
+            domain: The domain of the table.
+
+        Returns:
+            Whether the function is called once for every cell, and then forgotten.
+
+        Raises:
+            WorkloadError: If the domain lacks a column.
+
+        """
         return domain.size_of(self.columns) <= MAX_TABLE_CELLS
 
     def size(self, domain: Domain) -> int:
-        """Number of queries: the number of values the function returns."""
+        """The number of queries: the number of values that the function returns.
+
+        Args:
+            domain: The domain of the table.
+
+        Returns:
+            How many there are.
+
+        Raises:
+            WorkloadError: If the function fails, or returns something else than numbers.
+
+        """
         return self.table(domain).shape[1] if self.is_table(domain) else _traced_size(self, domain)
 
     def table(self, domain: Domain) -> Table:
         """Values at all cells over the columns, in C order, as integers between 0 and `GRID`.
 
+        Args:
+            domain: The domain of the table.
+
+        Returns:
+            One row for each cell, one column for each query.
+
         Raises:
-            WorkloadError: The function fails at a cell, or returns something else than numbers in [0, 1], always as
-                many. The message may name the cell: cells are public.
+            WorkloadError: The function fails at a cell, or returns something else than numbers in
+                [0, 1], always as many. The message may name the cell: cells are public.
 
         """
         return self._table_of(domain.shape_of(self.columns))
@@ -119,17 +166,35 @@ class Custom:
         return self._value_tables[shape]
 
     def answers(self, table: Any) -> Any:
-        """Answers from the fractions of all cells over the columns, which are an array with an axis for each column.
+        """Answers from the shares of all cells over the columns.
 
-        It is linear in the cells, so on relaxed rows it is the multilinear extension. Only methods of the array are used,
-        so JAX arrays pass too and can be differentiated.
+        They are linear in the cells, so on relaxed rows this is the multilinear extension. Only methods
+        of the array are used, so JAX arrays pass too and can be differentiated.
+
+        Args:
+            table: An array with one axis for each column.
+
+        Returns:
+            One number for each query.
+
+        Raises:
+            WorkloadError: If the function cannot be made a table.
+
         """
         return table.reshape(-1) @ (self._table_of(tuple(table.shape)) / np.float32(GRID)).astype(np.float32)
 
     def values(self, blocks: Mapping[str, Any]) -> Float[jax.Array, "queries rows"]:
-        """Values of a function that is no table on relaxed rows, given as a block of probabilities a column.
+        """Values on relaxed rows of a function that is no table; it is made of JAX operations.
 
-        It is made of JAX operations and can be differentiated.
+        Args:
+            blocks: For each column the probabilities of its codes, codes by rows.
+
+        Returns:
+            An array of queries by rows, which can be differentiated.
+
+        Raises:
+            WorkloadError: If the function cannot be batched by JAX.
+
         """
         import jax
         import jax.numpy as jnp
@@ -157,8 +222,17 @@ class Custom:
     def contributions(self, domain: Domain, codes: Sequence[CodeColumn]) -> Int64[np.ndarray, "records queries"]:
         """Contributions of records on the integer grid, each between 0 and `GRID`.
 
-        `codes` holds one array a column of this query, in its order. Beyond tables a NaN is a DataError for the
-        steward, to be met before anything is spent.
+        Args:
+            domain: The domain of the table.
+            codes: One array of codes for each column of this query, in its order.
+
+        Returns:
+            One row for each record, one column for each query.
+
+        Raises:
+            DataError: If a function that is no table returns NaN on a record. This is for the steward,
+                and met before anything is spent.
+
         """
         if self.is_table(domain):
             cells = np.ravel_multi_index([np.asarray(column) for column in codes], domain.shape_of(self.columns))

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
-from jaxtyping import Bool
 
 from dprap.accounting.measurement import Measurement, QueryMeasurement
-from dprap.array_types import CodeColumn
-from dprap.encoding import Codes
+from dprap.array_types import Bool, CodeColumn
+from dprap.encoding import Codes, code_dtype
 from dprap.errors import SettingsError
 from dprap.queries import Halfspace
 from dprap.relaxed import RelaxedDataset
@@ -29,8 +28,8 @@ _REDRAWS = 40
 MOST_ROWS_HELD = 10_000_000
 """A longer table is never in memory whole: 14 columns of codes take 0.14 GB, and as much while they are drawn."""
 
-WRITTEN_ROWS = 1 << 20
-"""Rows that are decoded and written at a time: a row group of Parquet."""
+WRITTEN_ROWS = 1 << 18
+"""Rows that are decoded and written at a time: a row group of Parquet. Values take ten times the memory of codes."""
 
 
 def matched_marginals(
@@ -57,11 +56,15 @@ def draw_table(
     watch: StepCallback = unwatched,
 ) -> Codes:
     """A whole table of the records that `draw_records` draws."""
-    chunks = draw_records(
+    columns = tuple(np.empty(rows, dtype=code_dtype(size)) for size in relaxed.domain.sizes)
+    end = 0
+    for chunk in draw_records(
         relaxed, schema, marginals, rows=rows, seed=seed, sharp=sharp, conditioned_on=conditioned_on, watch=watch
-    )
-    columns = zip(*(chunk.columns for chunk in chunks), strict=True)
-    return Codes(relaxed.domain, tuple(np.concatenate(parts) for parts in columns))
+    ):
+        start, end = end, end + chunk.rows
+        for column, part in zip(columns, chunk.columns, strict=True):
+            column[start:end] = part
+    return Codes(relaxed.domain, columns)
 
 
 def sliced(codes: Codes) -> Iterator[Codes]:

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
 
 from dprap.accounting.measurement import Measurement
+from dprap.array_types import Float
 from dprap.errors import WorkloadError
 from dprap.evaluate import Evaluation
 from dprap.queries import Family, Marginal, from_cells

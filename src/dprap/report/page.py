@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import resources
 
 import numpy as np
-from jaxtyping import Float
 
+from dprap.array_types import Float
 from dprap.release import Release
 from dprap.release.certified import rounded_up
 from dprap.report import content, explanations, plots

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from jaxtyping import Float
 
+from dprap.array_types import Float
 from dprap.report.content import Bar, BudgetPart, ColumnView, PairView, axis_position, is_logarithmic
 from dprap.report.html import Html, el
 

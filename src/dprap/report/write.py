@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float
 
+from dprap.array_types import Float
 from dprap.errors import SettingsError
 from dprap.evaluate import Evaluation, exact_answers
 from dprap.queries import Marginal
@@ -36,7 +36,19 @@ def write_report(release: Release, path: Path | str, *, language: str = "en") ->
 
 
 def evaluate_report(release: Release, source: CountSource, path: Path | str, evaluation: Evaluation) -> None:
-    """Write the page with the private table's own figures beside the release's. NOT PRIVATE: never publish it."""
+    """Write the page with the private table's own figures beside the release's. NOT PRIVATE: never publish it.
+
+    Args:
+        release: The release.
+        source: The private table.
+        path: The file to write.
+        evaluation: What was measured against the table.
+
+    Raises:
+        SettingsError: If the file cannot be written.
+        DataError: If the table cannot be read.
+
+    """
     names = release.schema.domain.names
     columns = dict(zip(names, exact_answers(source, [Marginal((name,)) for name in names]), strict=True))
     truth = Truth(columns, _true_association(release, source), evaluation)

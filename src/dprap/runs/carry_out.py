@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from dprap.accounting import Budget
-from dprap.encoding.check import MAX_TOUCHED
+from dprap.encoding.check_table import MAX_TOUCHED
 from dprap.errors import DataError, DprapError, SettingsError
 from dprap.mechanisms.result import ProgressCallback, silent
 from dprap.privacy import Excess, Ledger, PersonColumn, open_bounded

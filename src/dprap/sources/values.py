@@ -15,14 +15,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Bool, UInt64
 
-from dprap.array_types import Counts
+from dprap.array_types import Bool, Counts, UInt64
 from dprap.counting import CellCounts
 from dprap.domain import Domain
 from dprap.encoding import check_columns, open_table
 from dprap.encoding.column_codes import codes_of, positions_of
-from dprap.encoding.encode import person_ids
+from dprap.encoding.encode_table import person_ids
 from dprap.encoding.tables import TableBatches
 from dprap.errors import DataError, SchemaError, SettingsError
 from dprap.queries.marginal import Marginal

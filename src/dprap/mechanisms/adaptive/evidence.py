@@ -20,10 +20,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from jaxtyping import Float64, Int64
 
 from dprap.accounting import Measurement
-from dprap.array_types import Answers
+from dprap.array_types import Answers, Float64, Int64
 from dprap.mechanisms.adaptive.shrinkage import fit_mixtures, posterior
 from dprap.queries import Marginal
 from dprap.relaxed.gradient import Target

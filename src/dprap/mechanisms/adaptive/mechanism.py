@@ -40,9 +40,9 @@ from dprap.privacy import Curator, Rows
 from dprap.public import PublicTable
 from dprap.queries import Marginal
 from dprap.relaxed.adam import FitSettings
+from dprap.relaxed.blocks import Blocks
 from dprap.relaxed.fit import fit
 from dprap.relaxed.gradient import Target
-from dprap.relaxed.marginals import Blocks
 from dprap.relaxed.rows import RelaxedDataset
 from dprap.relaxed.shares import SharePlan
 from dprap.schema import CodeConstraint

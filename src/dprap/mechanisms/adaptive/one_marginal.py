@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float64
 
 from dprap.accounting import Measurement
-from dprap.array_types import Relaxed
+from dprap.array_types import Float64, Relaxed
 from dprap.domain import Domain
 from dprap.mechanisms.adaptive.column_estimate import Shares, estimate_column
 from dprap.mechanisms.adaptive.evidence import first_evidence

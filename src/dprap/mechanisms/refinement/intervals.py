@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from jaxtyping import Bool, Float64
 
+from dprap.array_types import Bool, Float64
 from dprap.mechanisms.refinement.masses import Masses
 from dprap.mechanisms.refinement.planning import CLEAR, TAIL_CUTS
 from dprap.schema.columns.binned import Starts

@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from jaxtyping import Float64, Int64
 
+from dprap.array_types import Float64, Int64
 from dprap.mechanisms.adaptive.smoothing import smooth
 from dprap.mechanisms.refinement.search import Level
 from dprap.relaxed.simplex import project_simplex

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from jaxtyping import Float64, Int64
 
+from dprap.array_types import Float64, Int64
 from dprap.mechanisms.refinement.planning import CLEAR, RefinementPlan
 from dprap.privacy import Curator
 from dprap.queries import Marginal

@@ -11,9 +11,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from jaxtyping import Float64, Int64, Num
 
+from dprap.array_types import Float64, Int64, Num
 from dprap.errors import WorkloadError
 from dprap.schema import arrays, bins
 from dprap.schema.arrays import INT64, Mask, Positions
@@ -121,7 +120,9 @@ class BinnedColumn(BaseColumn):
         readable = np.zeros(len(texts), dtype=bool)
         is_plain = np.zeros(len(texts), dtype=bool)
         if self.plain_texts is not None:
-            matches = pc.fill_null(pc.match_substring_regex(texts, self.plain_texts), fill_value=False)
+            import pyarrow.compute as pc
+
+            matches = pc.match_substring_regex(texts, self.plain_texts).fill_null(False)  # noqa: FBT003
             is_plain = matches.to_numpy(zero_copy_only=False)
             plain = texts if is_plain.all() else texts.filter(matches)
             values[is_plain], readable[is_plain] = self.parse_plain(plain)

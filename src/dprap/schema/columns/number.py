@@ -10,9 +10,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float64, Int64, Num
 from pydantic import Field, FiniteFloat, StrictInt, model_validator
 
+from dprap.array_types import Float64, Int64, Num
 from dprap.errors import WorkloadError
 from dprap.schema import arrays, bins
 from dprap.schema.arrays import Mask, Positions
