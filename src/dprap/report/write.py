@@ -11,9 +11,10 @@ from dprap.errors import SettingsError
 from dprap.evaluate import Evaluation, exact_answers
 from dprap.queries import Marginal
 from dprap.release import Release
-from dprap.report.content import Truth, coarse_cells, cramers_v, pair_marginals
+from dprap.report.column_views import Truth
 from dprap.report.guarantee_texts import language as language_texts
 from dprap.report.page import page
+from dprap.report.pair_views import coarse_cells, cramers_v, pair_marginals
 from dprap.sources import CountSource
 
 _MAX_PAIR_CELLS = 1_000_000

@@ -5,6 +5,7 @@ option_values  what one option may be: kinds, checks, and paths as job files kee
 wording      messages in the words of Python
 plan         what follows from options and schema, before private data are touched
 discover     paid discovery of domains that nobody knows
+discovery_plan  what paid discovery will do, told before it
 points       where the codes of numeric columns lie for halfspaces
 forecast     what a plan will cost and give
 execute      a plan carried out on a private table

@@ -25,7 +25,8 @@ from dprap.limits import MAX_SCHEMA_CODES
 from dprap.schema.code_constraints import CodeConstraint, to_codes
 from dprap.schema.columns import Column
 from dprap.schema.columns.base import Part, require_texts
-from dprap.schema.columns.binned import PLAIN_POINTS, BinnedColumn
+from dprap.schema.columns.binned import BinnedColumn
+from dprap.schema.columns.ordered import PLAIN_POINTS
 from dprap.schema.constraints import Constraint
 from dprap.schema.discover import DiscoverColumn, Discovered, split_columns
 from dprap.schema.encodings import encoding_named
