@@ -37,8 +37,8 @@ def answer(
     with importing():
         from dprap.cli.output import print_json, results
         from dprap.errors import one_line
-        from dprap.runs.published import answer as answer_from
-        from dprap.runs.published import load_release
+        from dprap.runs.finished_release import answer as answer_from
+        from dprap.runs.finished_release import load_release
 
         read = load_release(release)
     answered = answer_from(read, question, tuple(by or ()), level=level, population=population)

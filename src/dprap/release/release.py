@@ -114,7 +114,7 @@ class Release(Asking):
             SettingsError: If the file cannot be written, or there is no such translation.
 
         """
-        from dprap.runs.published import write_report_of
+        from dprap.runs.finished_release import write_report_of
 
         write_report_of(self, Path(path), language=language)
         return Path(path)
@@ -134,7 +134,7 @@ class Release(Asking):
             SettingsError: If a file cannot be written, or a name or value is refused.
 
         """
-        from dprap.runs.published import write_statement_of
+        from dprap.runs.finished_release import write_statement_of
 
         return write_statement_of(self, Path(folder), about, language=language)
 
@@ -156,6 +156,6 @@ class Release(Asking):
             DprapError: If the table cannot be read by the release's schema.
 
         """
-        from dprap.runs.published import evaluate_against
+        from dprap.runs.finished_release import evaluate_against
 
         return evaluate_against(self, table, reading, path=None if path is None else Path(path), targets=targets)

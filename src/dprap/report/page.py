@@ -12,8 +12,8 @@ from dprap.release.certified import rounded_up
 from dprap.report import explanations
 from dprap.report.budget_plots import budget_bar, residual_plot
 from dprap.report.budget_views import budget_parts, measured_families
+from dprap.report.column_cards import columns_section
 from dprap.report.column_views import Truth
-from dprap.report.columns import columns_section
 from dprap.report.compared import by_value, true_errors
 from dprap.report.figure import WARNING
 from dprap.report.guarantee_texts import GuaranteeTexts

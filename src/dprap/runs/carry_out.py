@@ -31,8 +31,8 @@ from dprap.runs.options import RunOptions
 from dprap.runs.plan import Plan, expected_marginals, make_plan, neighbors_of
 from dprap.schema import Schema
 from dprap.sources import CountSource
-from dprap.sources.files import PassProgress, no_progress
 from dprap.sources.protocol import Expect, expect_nothing
+from dprap.sources.table_files import PassProgress, no_progress
 from dprap.sources.touched import touched_in
 
 Reading: TypeAlias = AbstractContextManager[PassProgress]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -30,7 +30,7 @@ from dprap.schema.columns.ordered import PLAIN_POINTS
 from dprap.schema.constraints import Constraint
 from dprap.schema.discover import DiscoverColumn, Discovered, split_columns
 from dprap.schema.encodings import encoding_named
-from dprap.schema.files import read_mapping, write_mapping
+from dprap.schema.files import SUGGESTED, read_mapping, write_mapping
 from dprap.schema.messages import describe
 from dprap.schema.number_format import NumberFormat
 from dprap.schema.review_record import DraftNote, Vouch
@@ -289,11 +289,12 @@ class Schema(Part):
         except SchemaError as error:
             raise SchemaError(f"{path}: {error}") from None
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, suggestions: Sequence[str] = ()) -> None:
         """Write the schema; reading it back gives an equal schema.
 
         Args:
             path: A .yaml or .json file.
+            suggestions: Constraints for the reviewer of a draft to think about, as comments in YAML.
 
         Raises:
             SchemaError: If the file cannot be written, or has another ending.
@@ -306,7 +307,9 @@ class Schema(Part):
         True
 
         """
-        write_mapping(self.as_mapping(), Path(path), comment=DRAFT_WARNING if self.is_draft else None)
+        above = DRAFT_WARNING if self.is_draft else None
+        below = "\n".join(["", SUGGESTED, *suggestions]) if self.is_draft and suggestions else None
+        write_mapping(self.as_mapping(), Path(path), comment=above, below=below)
 
     def as_mapping(self) -> dict[str, Any]:
         """The schema as plain data, without settings that have their default.
