@@ -143,7 +143,7 @@ class _Possible:
 
     def unwanted(self, records: Sequence[CodeColumn]) -> Bool[np.ndarray, " records"]:
         """Which records no exchange may make: they break a constraint or lie where there are most likely none."""
-        return self.broken(records) | self._placing.misplaced(records)
+        return np.asarray(self.broken(records) | self._placing.misplaced(records))
 
     def broken(self, records: Sequence[CodeColumn]) -> Bool[np.ndarray, " records"]:
         """Which records break a constraint."""

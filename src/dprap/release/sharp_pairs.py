@@ -152,11 +152,11 @@ def _possible(
     found = seen | ~seen.any(axis=1, keepdims=True) | ~seen.any(axis=0, keepdims=True)
     numbers = seen[: regular[0], : regular[1]]
     padded = np.pad(numbers, 1)
-    near = np.any(
-        [padded[down : down + regular[0], right : right + regular[1]] for down in range(3) for right in range(3)],
-        axis=0,
-    )
-    unseen_first, unseen_second = ~numbers.any(axis=1), ~numbers.any(axis=0)
+    near = np.zeros_like(numbers)
+    for down in range(3):
+        for right in range(3):
+            near |= padded[down : down + regular[0], right : right + regular[1]]
+    unseen_first, unseen_second = np.asarray(~numbers.any(axis=1)), np.asarray(~numbers.any(axis=0))
     near &= numbers | likely[: regular[0], : regular[1]]
     between = near | (unseen_first[:, None] & unseen_second)
     between |= unseen_first[:, None] & _between(near)
