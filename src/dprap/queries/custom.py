@@ -44,6 +44,7 @@ from jaxtyping import Float, Float64, Int32, Int64
 from dprap.array_types import CodeColumn
 from dprap.domain import Domain
 from dprap.errors import DataError, WorkloadError
+from dprap.products import product
 
 if TYPE_CHECKING:
     import jax
@@ -124,7 +125,9 @@ class Custom:
         It is linear in the cells, so on relaxed rows it is the multilinear extension. Only methods of the array are used,
         so JAX arrays pass too and can be differentiated.
         """
-        return table.reshape(-1) @ (self._table_of(tuple(table.shape)) / np.float32(GRID)).astype(np.float32)
+        values = (self._table_of(tuple(table.shape)) / np.float32(GRID)).astype(np.float32)
+        cells = table.reshape(-1)
+        return product(cells, values) if isinstance(cells, np.ndarray) else cells @ values
 
     def values(self, blocks: Mapping[str, Any]) -> Float[jax.Array, "queries rows"]:
         """Values of a function that is no table on relaxed rows, given as a block of probabilities a column.

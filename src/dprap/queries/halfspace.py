@@ -30,6 +30,7 @@ from jaxtyping import Bool, Float64, Int64
 from dprap.array_types import CodeColumn
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
+from dprap.products import product
 
 MAX_HALFSPACES = 1_000_000
 """Halfspaces that a family may have, before they are crossed with values."""
@@ -139,7 +140,7 @@ class Halfspace:
             values = onehot[place[start : start + _RECORDS]].T
             for queries, inside in hits(located[start : start + _RECORDS], planes):
                 # sums of at most `_RECORDS` ones, which float32 adds up exactly
-                total[queries] += (values @ inside.astype(np.float32)).T.astype(np.int64)
+                total[queries] += product(values, inside.astype(np.float32)).T.astype(np.int64)
         return total.ravel()
 
     def located(
@@ -161,9 +162,9 @@ def hits(
     """Which records each query's planes hold, some queries at a time."""
     for start in range(0, len(planes.offsets), _HALFSPACES):
         queries = slice(start, start + _HALFSPACES)
-        inside = located @ planes.normals[queries, 0].T >= planes.offsets[queries, 0]
+        inside = product(located, planes.normals[queries, 0].T) >= planes.offsets[queries, 0]
         for plane in range(1, planes.offsets.shape[1]):
-            inside &= located @ planes.normals[queries, plane].T >= planes.offsets[queries, plane]
+            inside &= product(located, planes.normals[queries, plane].T) >= planes.offsets[queries, plane]
         yield queries, inside
 
 

@@ -25,6 +25,7 @@ from jaxtyping import Float32
 
 from dprap.array_types import Answers, Relaxed
 from dprap.domain import Domain
+from dprap.products import product
 from dprap.queries import Custom, Family, Halfspace, Marginal, from_cells
 from dprap.queries.code_groups import Starts
 from dprap.relaxed.drawn import drawn_answers, halfspace_answers
@@ -74,7 +75,7 @@ def cell_table(
         heavy = weights * _factor(probabilities, relaxed.domain, fold.left, range(left, left + chunk))
         for right in range(0, fold.right_size, chunk):
             light = _factor(probabilities, relaxed.domain, fold.right, range(right, right + chunk))
-            table[left : left + chunk, right : right + chunk] = heavy @ light.T
+            table[left : left + chunk, right : right + chunk] = product(heavy, light.T)
     shaped = table.reshape(relaxed.domain.shape_of((*fold.left, *fold.right)))
     order = [(*fold.left, *fold.right).index(name) for name in columns]
     return np.ascontiguousarray(shaped.transpose(order))
@@ -185,7 +186,7 @@ class Blocks:
     def shares(self, marginal: Marginal) -> Float32[np.ndarray, " cells"]:
         """Shares of all cells of a marginal, as a fit sees them."""
         left, right = self.halves(axes_of(marginal))
-        return np.ravel(self.product(left) @ self.product(right).T) / np.float32(self.probabilities.shape[1])
+        return np.ravel(product(self.product(left), self.product(right).T)) / np.float32(self.probabilities.shape[1])
 
 
 def axes_of(marginal: Marginal) -> tuple[Axis, ...]:

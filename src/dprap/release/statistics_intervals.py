@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from dprap.products import product
 from dprap.queries import Marginal
 from dprap.release.intervals import Interval, Kind, compound
 from dprap.release.intervals.interval import count_intervals, mean_interval
@@ -78,4 +79,4 @@ class Sureness:
         if mass.sum() <= 0:
             return 0.0
         mass = mass / mass.sum()
-        return float(np.sqrt(max(mass @ pieces.mean_square - (mass @ pieces.mean) ** 2, 0.0)))
+        return float(np.sqrt(max(product(mass, pieces.mean_square) - product(mass, pieces.mean) ** 2, 0.0)))
