@@ -10,7 +10,7 @@ from jaxtyping import Bool
 from dprap.accounting.measurement import Measurement, QueryMeasurement
 from dprap.array_types import CodeColumn
 from dprap.encoding import Codes
-from dprap.errors import SettingsError
+from dprap.errors import ImpossibleTableError
 from dprap.queries import Halfspace
 from dprap.relaxed import RelaxedDataset
 from dprap.relaxed.exchange import OwnerOf, Records, draw_jointly
@@ -95,7 +95,7 @@ def draw_records(
         Chunks of records; together they are the table.
 
     Raises:
-        SettingsError: The constraints rule out every record that could be drawn.
+        ImpossibleTableError: The constraints rule out every record that could be drawn.
 
     """
     if not schema.code_constraints:
@@ -165,7 +165,7 @@ class _Possible:
     ) -> tuple[Records, OwnerOf]:
         """Put copies of possible records in place of those that are still broken."""
         if broken.size == len(owner_of):
-            raise SettingsError(
+            raise ImpossibleTableError(
                 "the schema's constraints rule out every synthetic record that could be drawn. Check them."
             )
         kept = np.setdiff1d(np.arange(len(owner_of)), broken)
