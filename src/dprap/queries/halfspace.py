@@ -30,6 +30,7 @@ from jaxtyping import Bool, Float64, Int64
 from dprap.array_types import CodeColumn
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
+from dprap.limits import MAX_FAMILY_CELLS
 from dprap.products import product
 
 MAX_HALFSPACES = 1_000_000
@@ -109,8 +110,11 @@ class Halfspace:
         return f"{named} by {'×'.join(self.by)}" if self.by else named
 
     def size(self, domain: Domain) -> int:
-        """Number of queries."""
-        return self.count * domain.size_of(self.by)
+        """Number of queries; refuses more than a release can hold."""
+        queries = self.count * domain.size_of(self.by)
+        if queries > MAX_FAMILY_CELLS:
+            raise WorkloadError(f"{self} are {queries:,} queries; the limit is {MAX_FAMILY_CELLS:,}. Lower the count.")
+        return queries
 
     def points_of(self, domain: Domain) -> dict[str, Points]:
         """The point of every code of each numeric column, on the grid."""
@@ -134,13 +138,15 @@ class Halfspace:
         by = [np.asarray(codes[self.columns.index(name)], dtype=np.int64) for name in self.by]
         place = np.ravel_multi_index(by, domain.shape_of(self.by)) if by else np.zeros(len(codes[0]), dtype=np.int64)
         located, known = self.located(domain, [codes[self.columns.index(name)] for name in self.numeric])
-        place, onehot = place[known], np.eye(cells, dtype=np.float32)
+        place = place[known]
         planes = self.planes(domain)
         for start in range(0, len(located), _RECORDS):
-            values = onehot[place[start : start + _RECORDS]].T
+            present, at = np.unique(place[start : start + _RECORDS], return_inverse=True)
+            values = (at == np.arange(len(present))[:, None]).astype(np.float32)
             for queries, inside in hits(located[start : start + _RECORDS], planes):
                 # sums of at most `_RECORDS` ones, which float32 adds up exactly
-                total[queries] += product(values, inside.astype(np.float32)).T.astype(np.int64)
+                of_present = product(values, inside.astype(np.float32)).T.astype(np.int64)
+                total[queries][:, present] += of_present
         return total.ravel()
 
     def located(
