@@ -38,14 +38,21 @@ _OTHER_EPSILONS = ("ε = 0.25", "ε = 0.5")
 
 
 def tables_of(text: str) -> dict[str, list[str]]:
-    """The tables of a page by the last line of words above each; a heading has no marks."""
+    """The tables of a page by the last line of words above each; a heading has no marks.
+
+    Of two tables with the same words above, the second has its section's heading before them: `numbers: adult, …`.
+    """
     found: dict[str, list[str]] = {}
-    title = ""
+    section, title, key = "", "", None
     for line in text.splitlines():
         if line.startswith("|"):
-            found.setdefault(title, []).append(line)
+            if key is None:
+                key = f"{section}: {title}" if title in found else title
+                found[key] = []
+            found[key].append(line)
         elif line:
-            title = line.lstrip("# ").removesuffix(": maximum error / TV")
+            title, key = line.lstrip("# ").removesuffix(": maximum error / TV"), None
+            section = title if line.startswith("#") else section
     return found
 
 

@@ -23,16 +23,16 @@ from dprap.queries import Range, Threshold
 from dprap_bench import command, experiments
 from dprap_bench import data as data_sets
 from dprap_bench.cell import Cell
-from dprap_bench.choosing import JUDGING, at_chosen_pair, with_whole_grid
+from dprap_bench.chosen_pair import JUDGING, at_chosen_pair, whole_grid
 from dprap_bench.grid_table import grid_tables
-from dprap_bench.measure import measure_cell
+from dprap_bench.markdown_tables import write_tables
+from dprap_bench.measure_cell import measure_cell
 from dprap_bench.medians import best, wide
 from dprap_bench.methods import BENCH_METHODS, fem_settings
 from dprap_bench.record import Record
 from dprap_bench.results import COLUMNS, Results
 from dprap_bench.runner import run_cells
 from dprap_bench.studies import STUDIES, study_named
-from dprap_bench.tables import write_tables
 from dprap_bench.workloads import named_workload, unseen_marginals
 
 
@@ -75,16 +75,14 @@ def test_every_experiment_names_known_methods_and_distinct_cells() -> None:
 
 
 def test_the_whole_grid_of_the_paper_can_be_asked_for() -> None:
-    cells = experiments.PAPER["1"].cells("loans")
-    whole = with_whole_grid(cells)
-    assert {cell.key for cell in cells} < {cell.key for cell in whole}
-    assert len({cell.key for cell in whole}) == len(whole)
+    grid = whole_grid(experiments.PAPER["1"].cells("adult"))
+    assert {(cell.experiment, cell.method) for cell in grid} == {("grid", "rap")}
+    assert len({cell.key for cell in grid}) == len(grid) == 25 * 2 * len(experiments.EPSILONS)
     for epsilon in experiments.EPSILONS:
-        ours = [c for c in whole if c.method == "rap" and c.workload == "3way:64" and c.epsilon == epsilon]
+        ours = [cell for cell in grid if cell.workload == "3way:64" and cell.epsilon == epsilon]
         pairs = {(cell.settings["rounds"], cell.settings["queries_per_round"]) for cell in ours}
         assert len(ours) == len(pairs) == 25
         assert {rounds for rounds, _ in pairs} == {2, 5, 10, 25, 50}
-    assert [c for c in whole if c.method != "rap"] == [c for c in cells if c.method != "rap"]
 
 
 def test_data_sets_are_prepared_from_published_files_and_checked(
@@ -288,7 +286,7 @@ def test_the_pair_that_some_draws_choose_is_judged_by_others() -> None:
     grid = [replace(base, settings={"rounds": t, "queries_per_round": k}) for t in (2, 5) for k in range(5, 11)]
     records = [Record.of("1-epsilon", c.as_dict(), {"max": 0.01 * c.settings["rounds"]}, key=c.key) for c in grid]
     lines = grid_tables(wide(results_table(records)))
-    assert lines[0] == "adult, 3way:64, ε = 0.1, rap by T and K"
+    assert lines[0] == "adult, 3way:64, ε = 0.1, n' = 1000, rap by T and K"
     assert lines[5] == "| T = 5 | " + " | ".join(["0.0500"] * 6) + " |"
     assert chosen[["max_low", "max_high", "draws", "choosing"]].to_numpy().tolist() == [[0.3, 0.5, 2, 0.05]]
 
@@ -412,9 +410,12 @@ def test_kept_results_are_those_of_present_cells() -> None:
     present = set()
     for data in ("adult", "loans"):
         cells = [*experiments.peers(data), *(c for e in experiments.PAPER.values() for c in e.cells(data))]
-        chosen = [*at_chosen_pair(cells, kept), *experiments.numbers(data)]
+        grid = whole_grid(cells)
+        # The first grid had as many rows as the other experiments.
+        grid += [replace(c, settings={k: v for k, v in c.settings.items() if k != "synthetic_rows"}) for c in grid]
+        others = [*(cell for cell in cells if cell.method != "rap"), *experiments.numbers(data)]
         for seed in seeds:
-            for cell in chosen if seed >= JUDGING else with_whole_grid(cells):
+            for cell in [*others, *(at_chosen_pair(cells, kept) if seed >= JUDGING else [*cells, *grid])]:
                 present.add((cell.experiment, replace(cell, seed=seed).key))
     assert {(record.experiment, record.key) for record in kept} <= present
     for name in STUDIES:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from dprap.lazily import imported_when_used
 from dprap.version import __version__
 
 if TYPE_CHECKING:
@@ -27,25 +28,28 @@ if TYPE_CHECKING:
     from dprap.workload import Workload
 
 # Imported when first used, so that `import dprap` and `dprap --help` do not wait for JAX.
-_HOMES = {
-    "Budget": "dprap.accounting",
-    "Curator": "dprap.privacy",
-    "Custom": "dprap.queries",
-    "Ledger": "dprap.privacy",
-    "Marginal": "dprap.queries",
-    "Neighbors": "dprap.accounting",
-    "Release": "dprap.release",
-    "Schema": "dprap.schema",
-    "Synthesizer": "dprap.api",
-    "Workload": "dprap.workload",
-    "combine": "dprap.release.intervals.combine",
-    "draft_schema": "dprap.encoding",
-    "load": "dprap.release",
-    "marginals": "dprap.api",
-    "plan": "dprap.api",
-    "resume": "dprap.api",
-    "synthesize": "dprap.api",
-}
+_from_home = imported_when_used(
+    __name__,
+    {
+        "Budget": "dprap.accounting",
+        "Curator": "dprap.privacy",
+        "Custom": "dprap.queries",
+        "Ledger": "dprap.privacy",
+        "Marginal": "dprap.queries",
+        "Neighbors": "dprap.accounting",
+        "Release": "dprap.release",
+        "Schema": "dprap.schema",
+        "Synthesizer": "dprap.api",
+        "Workload": "dprap.workload",
+        "combine": "dprap.release.intervals.combine",
+        "draft_schema": "dprap.encoding",
+        "load": "dprap.release",
+        "marginals": "dprap.api",
+        "plan": "dprap.api",
+        "resume": "dprap.api",
+        "synthesize": "dprap.api",
+    },
+)
 
 __all__ = [
     "Budget",
@@ -72,11 +76,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
     if name in ("datasets", "queries"):
         return importlib.import_module(f"dprap.{name}")
-    raise AttributeError(f"module 'dprap' has no attribute {name!r}")
+    return _from_home(name)
 
 
 def __dir__() -> list[str]:

@@ -15,10 +15,10 @@ from dprap.privacy import Ledger, balance_lines, caution_lines
 from dprap.release import load
 from dprap.release.release import Release, TableFormat
 from dprap.runs.carry_out import Observer, Running, carry_out
-from dprap.runs.discover import Discovery
+from dprap.runs.discover import Discovery, plan_run
 from dprap.runs.job import is_complete, job_to_resume, new_job
 from dprap.runs.options import ABOUT, DEFAULTS, RunOptions
-from dprap.runs.plan import Plan, check_records, make_plan
+from dprap.runs.plan import Plan, check_records
 from dprap.runs.progress_bar import ShownProgress, check_progress, shown
 from dprap.runs.wording import in_python, worded_for_python
 from dprap.schema import Schema
@@ -169,7 +169,7 @@ def plan(  # noqa: D417
     """
     with worded_for_python():
         check_records(records)
-        return make_plan(as_schema(schema), RunOptions.of(epsilon=epsilon, **options), records=records)
+        return plan_run(as_schema(schema), RunOptions.of(epsilon=epsilon, **options), records=records)
 
 
 def resume(
@@ -211,7 +211,24 @@ def resume(
 
 
 def marginals(schema: Schema | Domain, k: int, *, max_cells: int = MAX_CELLS) -> Workload:
-    """All k-way marginals of a schema with at most `max_cells` cells."""
+    """All k-way marginals of a schema.
+
+    Args:
+        schema: The schema, or its domain.
+        k: How many columns each marginal has.
+        max_cells: The most cells that a marginal may have; larger ones are left out.
+
+    Returns:
+        A workload of one family for each marginal.
+
+    Raises:
+        WorkloadError: If k is not between 1 and the number of columns, or no marginal is small enough.
+
+    >>> from dprap.datasets import example_schema
+    >>> len(marginals(example_schema(), 2))
+    91
+
+    """
     return all_kway(schema if isinstance(schema, Domain) else schema.domain, k, max_cells=max_cells)
 
 
@@ -232,6 +249,8 @@ class Synthesizer:
     >>> model = Synthesizer(example_schema(), epsilon=1.0, kway=1, method="independent")
     >>> len(model.fit(example(500, seed=1)).sample(7))
     7
+    >>> model.set_params(epsilon=2.0).get_params()["epsilon"]
+    2.0
     """
 
     @_takes_run_options
@@ -256,11 +275,30 @@ class Synthesizer:
         self._params: dict[str, Any] = {"schema": schema, "epsilon": epsilon, "progress": progress, **options}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - nothing is nested
-        """What the constructor was given."""
+        """What the constructor was given.
+
+        Args:
+            deep: Ignored: nothing is nested. scikit-learn hands it over.
+
+        Returns:
+            The parameters by name.
+
+        """
         return dict(self._params)
 
     def set_params(self, **params: Any) -> Synthesizer:
-        """Change what the constructor was given."""
+        """Change what the constructor was given.
+
+        Args:
+            **params: New values by name; the others stay.
+
+        Returns:
+            The synthesizer itself.
+
+        Raises:
+            SettingsError: If a name is unknown.
+
+        """
         with worded_for_python():
             RunOptions.check_names({name: None for name in params if name not in ("schema", "progress")})
         self._params.update(params)
@@ -270,6 +308,13 @@ class Synthesizer:
         """Spend the budget on a table; `release_` holds the result.
 
         A second fit spends the budget again, and says so before it does.
+
+        Args:
+            table: The private table, as `synthesize` takes it.
+            y: Ignored. scikit-learn hands a target over.
+
+        Returns:
+            The synthesizer itself.
 
         Raises:
             DprapError: If the table, the schema or an option is refused.
@@ -290,8 +335,17 @@ class Synthesizer:
     def sample(self, num_rows: int, *, format: TableFormat = "pandas", seed: int | None = None) -> Any:  # noqa: A002
         """A synthetic table; costs nothing.
 
+        Args:
+            num_rows: How many rows it has.
+            format: pandas, polars or arrow.
+            seed: The seed of public randomness; the run's, unless given.
+
+        Returns:
+            The table.
+
         Raises:
             NotFittedError: If `fit` was not called.
+            SettingsError: If the method gives answers alone, or the number of rows makes no sense.
 
         """
         if not hasattr(self, "release_"):

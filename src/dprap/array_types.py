@@ -1,11 +1,43 @@
-"""One vocabulary of array shapes, used in annotations everywhere. All of them are NumPy arrays."""
+"""One vocabulary of array shapes, used in annotations everywhere. All of them are NumPy arrays.
+
+Shapes are for readers and type checkers: while the code runs, `Float[np.ndarray, "rows"]` is `np.ndarray`.
+"""
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from jaxtyping import Float, Int64, UInt
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Float32, Float64, Int, Int32, Int64, Integer, Num, UInt, UInt64
+else:
+
+    class _Shaped:
+        """An array type with the words of a shape, which importing jaxtyping would read: a tenth of `dprap answer`."""
+
+        def __class_getitem__(cls, array_and_shape: tuple[type, str]) -> Any:
+            return array_and_shape[0]
+
+    Bool = Float = Float32 = Float64 = Int = Int32 = Int64 = Integer = Num = UInt = UInt64 = _Shaped
+
+__all__ = [
+    "Answers",
+    "Bool",
+    "CodeColumn",
+    "Counts",
+    "Float",
+    "Float32",
+    "Float64",
+    "Int",
+    "Int32",
+    "Int64",
+    "Integer",
+    "Num",
+    "Relaxed",
+    "UInt",
+    "UInt64",
+]
 
 Relaxed: TypeAlias = Float[np.ndarray, "onehot rows"]
 """Relaxed rows, feature-major: column blocks of one-hot coordinates by synthetic rows."""

@@ -14,11 +14,13 @@ import numpy as np
 
 
 def product(left: Any, right: Any, out: np.ndarray | None = None) -> Any:
-    """`left @ right` of NumPy arrays, written to `out` if that is given.
+    """`left @ right`, written to `out` if that is given. Arrays of JAX, which sets no flags, pass too.
 
     >>> product(np.array([[1.0, 2.0]]), np.array([3.0, 4.0]))
     array([11.])
     """
+    if not isinstance(left, np.ndarray):
+        return left @ right
     flags: list[str] = []
     with np.errstate(all="call", call=lambda kind, _: flags.append(kind), under="ignore"):
         found = np.matmul(left, right, out=out)

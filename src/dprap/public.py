@@ -13,11 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float64
 
-from dprap.array_types import CodeColumn
+from dprap.array_types import CodeColumn, Float64
 from dprap.counting import cell_numbers
-from dprap.encoding import encode_batches
 from dprap.errors import DataError, DprapError, SettingsError
 from dprap.queries import Marginal
 from dprap.schema import Schema
@@ -58,6 +56,8 @@ class PublicTable:
 
 def read_public(table: Any, schema: Schema, workload: Workload) -> PublicTable:
     """Read a public table, an object in memory or the path of a CSV or Parquet file, by the schema of the private one."""
+    from dprap.encoding import encode_batches
+
     name = Path(table).name if isinstance(table, str | Path) else "in memory"
     try:
         return count_public(encode_batches(table, schema), workload, name=name)

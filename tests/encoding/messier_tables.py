@@ -273,7 +273,7 @@ MESSIER = [
     Messy("survey", _survey,
           {**{f"{kind}{k}": "categorical" if kind == "T" else "integer" for k in range(6) for kind in "QST"}, "YOB": "integer", "state": "categorical",
            "income": "categorical", "height": "integer", "pain": "categorical", "wave": "integer"},
-          ("CASEID",), (), (*(f"S{k}" for k in range(6)), "YOB", "height")),
+          ("CASEID",), (), (*(f"{kind}{k}" for kind in "QS" for k in range(6)), "YOB", "height")),
     Messy("dates", _dates,
           {**dict.fromkeys(("ambiguous", "us", "short", "named", "compact", "gaps", "typos"), "date"), "noon": "integer", "took": "integer"},
           (), ("ca. 2022",), ("gaps", "typos"), {"us": "%m/%d/%Y", "short": "%d/%m/%y", "noon": {"clock": "minutes"}}),

@@ -10,6 +10,7 @@ import pyarrow.parquet
 import pytest
 from tests.encoding.messier_tables import MESSIER
 from tests.encoding.messy_tables import Messy
+from tests.encoding.odd_tables import ODD
 from typer.testing import CliRunner
 
 from dprap.cli.app import app
@@ -17,8 +18,9 @@ from dprap.encoding import Codes, encode, open_table
 from dprap.schema import Schema
 from dprap.schema.columns.binned import BinnedColumn
 
-QUICK = ("taxi", "nulls")
-BY_NAME = {table.name: table for table in MESSIER}
+QUICK = ("taxi", "nulls", "clinic")
+TABLES = [*MESSIER, *ODD]
+BY_NAME = {table.name: table for table in TABLES}
 
 
 def call(*arguments: object) -> str:
@@ -33,7 +35,7 @@ def drafted(table: Messy, folder: Path) -> tuple[Path, Path, str]:
     return path, schema, call("schema", "draft", path, "-o", schema)
 
 
-@pytest.mark.parametrize("table", MESSIER, ids=lambda table: table.name)
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_drafts_say_what_they_take_and_what_they_leave(table: Messy, tmp_path: Path) -> None:
     path, schema, said = drafted(table, tmp_path)
     draft = Schema.load(schema)

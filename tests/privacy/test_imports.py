@@ -69,7 +69,7 @@ def test_the_contracts_are_kept():
         ("relaxed/rounding.py", "from .. import runs"),
         ("release/release.py", "import dprap.privacy.ledger"),
         ("queries/marginal.py", "from dprap import schema"),
-        ("encoding/encode.py", "from dprap.sources import memory"),
+        ("encoding/encode_table.py", "from dprap.sources import memory"),
         ("overlooked.py", ""),
     ],
 )

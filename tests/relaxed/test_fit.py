@@ -10,8 +10,8 @@ from dprap.domain import Domain
 from dprap.errors import SettingsError
 from dprap.queries import Marginal
 from dprap.relaxed import FitSettings, RelaxedDataset, Target, answers, fit
+from dprap.relaxed.blocks import Blocks
 from dprap.relaxed.gradient import Gradient
-from dprap.relaxed.marginals import Blocks
 from dprap.relaxed.shares import SharePlan
 
 DOMAIN = Domain.of({"a": 3, "b": 2, "c": 4, "d": 2})

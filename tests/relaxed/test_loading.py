@@ -70,7 +70,12 @@ def test_a_question_loads_what_it_needs_alone(tmp_path):
         "polars",
         "opendp",
         "scipy",
+        "jaxtyping",
+        "charset_normalizer",
         "pyarrow.dataset",
+        "pyarrow.compute",
+        "dprap.encoding.tables",
+        "dprap.encoding.draft",
         "dprap.sources",
         "dprap.privacy",
     )

@@ -12,8 +12,8 @@ import dprap
 from dprap import products
 from dprap.products import product
 
-# Integers, which set no flags, and functions that take arrays of JAX as well.
-ELSEWHERE = {"privacy/exact_counts.py", "queries/custom.py", "products.py"}
+# Integers, which set no flags, and the one place itself.
+ELSEWHERE = {"privacy/exact_counts.py", "products.py"}
 
 
 def _multiply_with_a_flag(left: np.ndarray, right: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:

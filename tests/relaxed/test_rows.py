@@ -4,18 +4,20 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from tests.mechanisms.small import DOMAIN as SMALL
 from tests.mechanisms.small import curator_on, small_codes
 from tests.relaxed.cases import DOMAIN
+from tests.relaxed.jax import test_tied
 
 from dprap.errors import SettingsError
 from dprap.mechanisms import rap
 from dprap.queries import Custom, Marginal
 from dprap.relaxed import RelaxedDataset, answers
-from dprap.relaxed.jax.projection import ProjectionSettings
+from dprap.relaxed.jax.projection import ProjectionSettings, QueryTargets, fit_queries
 from dprap.relaxed.jax.start import devices_named, initialise, on_devices
 from dprap.workload import Workload
 
@@ -40,6 +42,9 @@ def fitted() -> tuple[int, list[list[float]]]:
         relaxed = rap.run(curator_on(small_codes(), epsilon=10.0), workload, settings, seed=0).relaxed
         assert relaxed is not None
         found += [shares.tolist() for shares in answers(relaxed, families)]
+    targets = QueryTargets.of(test_tied.DOMAIN, test_tied.QUERIES, test_tied.WANTED)
+    wide = fit_queries(initialise(test_tied.DOMAIN, 12, 0), targets, replace(projection, device="cpu"))
+    found.append(wide.rows.probabilities.ravel().tolist())
     probabilities, _ = on_devices(initialise(SMALL, 12, 0), devices_named("cpu"))
     return len(probabilities.sharding.device_set), found
 

@@ -13,7 +13,6 @@ from dprap.datasets import example, example_schema
 from dprap.encoding import encode
 from dprap.errors import DataError, DprapError, LedgerError, SettingsError
 from dprap.privacy import read_ledger
-from dprap.release import files
 from dprap.runs import carry_out
 from dprap.sources import MemorySource
 
@@ -37,7 +36,7 @@ def stopped(monkeypatch):
             raise DataError("the disk is full.")
 
         with monkeypatch.context() as patch:
-            patch.setattr(files, "write_chunks", full)
+            patch.setattr("dprap.encoding.write_tables.write_chunks", full)
             with pytest.raises(
                 DataError, match="paid for and kept: `dprap resume out`, with other rows or table_format"
             ):

@@ -200,3 +200,70 @@ def test_codes_that_look_like_money_stay_labels() -> None:
     table = {"region": [f"R{i % 7:02d}" for i in range(rows)], "zone": [f"R{i % 5}" for i in range(rows)]}
     drafted = draft_schema(pa.table({**table, "pay": [f"R{i % 90}.50" for i in range(rows)]}))
     assert [column.type for column in drafted.columns.values()] == ["categorical", "categorical", "number"]
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "last", "years", "is_asked"),
+    [
+        ("Date of Birth", 1935, 2014, (1935, 2014), True),
+        ("dob", 1935, 1965, (1935, 1965), True),
+        ("opened", 2019, 2023, (2019, 2023), False),
+        ("matures", 2026, 2056, (2026, 2056), True),
+    ],
+)
+def test_years_of_two_digits_get_the_century_that_people_mean(
+    tmp_path: Path, name: str, first: int, last: int, years: tuple[int, int], is_asked: bool
+) -> None:
+    """Births of 1935 once became births of 2035, since Python's century is 1969 to 2068."""
+    days = [dt.date(first, 1, 1) + dt.timedelta(days=13 * n) for n in range((last + 1 - first) * 28)]
+    path = tmp_path / "t.csv"
+    path.write_text(f"{name},x\n" + "".join(f"{day:%d.%m.%y},a\n" for day in days))
+    drafted = draft_schema(path)
+    column = drafted.columns[name]
+    assert (column.min.year, column.max.year) == years
+    assert (drafted.draft_notes[name].question is not None) == is_asked
+    codes = encode(path, reviewed(drafted))
+    again = [column.place(day) for day in days]
+    assert codes.column(name).tolist() == again
+
+
+def test_two_digits_tell_a_hundred_years_apart() -> None:
+    wide = {"columns": {"d": {"type": "date", "min": "1900-01-01", "max": "2020-12-31", "format": "%d.%m.%y"}}}
+    with pytest.raises(SchemaError, match="tell a hundred years apart"):
+        Schema.of(wide)
+
+
+def test_a_header_may_lack_the_name_of_its_row_numbers(tmp_path: Path) -> None:
+    """The first record once became the header of a table of two columns."""
+    path = tmp_path / "t.csv"
+    path.write_text(",price\n" + "".join(f"{n},{n % 90}\n" for n in range(400)))
+    assert list(draft_schema(path).columns) == ["price"]
+
+
+def test_clocks_are_no_delimiters(tmp_path: Path) -> None:
+    """Colons cut every line but the header into more fields than commas do."""
+    path = tmp_path / "t.csv"
+    path.write_text("at,took,n\n" + "".join(f"0{n % 9}:15:00,{n % 7}:30:10,{n % 5}\n" for n in range(200)))
+    assert list(draft_schema(path).columns) == ["at", "took", "n"]
+
+
+def test_few_values_far_apart_are_listed_if_many_records_have_them() -> None:
+    sizes = np.log(np.repeat([1, 2, 3, 5, 12], [200, 900, 500, 400, 10])).round(6)
+    wide = np.repeat([10_115, 20_095, 99_998, 40_210], [700, 800, 500, 10])
+    schema = draft_schema(pa.table({"log_size": sizes, "place": wide}))
+    columns = schema.as_mapping()["columns"]
+    assert columns["log_size"]["representatives"] == [0.0, 0.693147, 1.098612, 1.609438]
+    assert columns["place"]["representatives"] == [10_115, 20_095, 99_998]
+    assert "2.4849" not in str(columns)  # the values of ten people
+    assert "40210" not in str(columns)
+    assert schema.draft_notes["place"].from_data == ("edges", "representatives")
+    known = draft_schema(pa.table({"place": wide}), known={"place": {"type": "integer", "min": 0, "max": 99_999}})
+    assert "representatives" not in known.as_mapping()["columns"]["place"]
+
+
+def test_the_highest_of_few_decimals_keeps_its_place() -> None:
+    """Bins of a tenth from 0.5 to 2.5 put 2.4 and 2.5 together, and half of all 2.5 came out as 2.4."""
+    fees = np.repeat([0.5, 1.0, 2.5], 200)
+    schema = reviewed(draft_schema(pa.table({"fee": fees})))
+    drawn = decode(encode(pa.table({"fee": fees}), schema), schema, seed=1)
+    assert sorted(drawn.column("fee").to_pylist()) == fees.tolist()

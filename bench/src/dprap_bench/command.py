@@ -59,7 +59,8 @@ def paper(
         list[str] | None, typer.Option("--only", help="Number of an experiment, 1 to 10; several times for several.")
     ] = None,
     grid: Annotated[
-        bool, typer.Option("--grid", help="Run RAP at all 25 pairs (T, K) of the paper, not at a few.")
+        bool,
+        typer.Option("--grid", help="Run RAP alone, at all 25 pairs (T, K) of the paper, with a tenth of the rows."),
     ] = False,
     judge: Annotated[
         bool,
@@ -82,7 +83,7 @@ def paper(
     method: Methods = None,
 ) -> None:
     """Run the paper's experiments (and one beyond them) and draw their figures."""
-    from dprap_bench.choosing import JUDGING, at_chosen_pair, with_whole_grid
+    from dprap_bench.chosen_pair import JUDGING, at_chosen_pair, whole_grid
     from dprap_bench.experiments import COMPARISONS, PAPER
     from dprap_bench.results import Results
 
@@ -93,7 +94,7 @@ def paper(
     cells = [cell for cell in cells if cell.epsilon in (epsilon or [cell.epsilon])]
     cells = [cell for cell in cells if cell.workload in (workload or [cell.workload])]
     if grid:
-        cells = with_whole_grid(cells)
+        cells = whole_grid(cells)
     if judge:
         cells, first_seed = at_chosen_pair(cells, Results(out).records(COMPARISONS)), JUDGING
     _compare(
@@ -142,9 +143,9 @@ def study(
     retry: Retry = False,
 ) -> None:
     """Run a study: the adaptive mechanism and its levers, RAP, counting, noise and selection."""
+    from dprap_bench.markdown_tables import study_table
     from dprap_bench.results import Results
     from dprap_bench.studies import study_named
-    from dprap_bench.tables import study_table
 
     cells = [cell for cell in study_named(name).cells(seeds) if not only or any(part in str(cell) for part in only)]
     results = Results(out)
@@ -264,7 +265,7 @@ def _complain_of_failures(records: Sequence[Record]) -> None:
 
 def _publish(results: Results, out: Path) -> None:
     from dprap_bench.experiments import COMPARISONS
-    from dprap_bench.tables import write_tables
+    from dprap_bench.markdown_tables import write_tables
 
     table = results.table(COMPARISONS)
     regimes = list(results.records(["regimes"]))

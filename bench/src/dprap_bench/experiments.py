@@ -222,7 +222,7 @@ PAPER = {
 }
 """The experiments by number."""
 
-COMPARISONS = (*(experiment.name for experiment in PAPER.values()), "peers", "numbers", "quick")
+COMPARISONS = (*(experiment.name for experiment in PAPER.values()), "grid", "peers", "numbers", "quick")
 """All experiments whose cells run a method on a workload; their results go into one table."""
 
 

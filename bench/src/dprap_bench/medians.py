@@ -6,7 +6,7 @@ import math
 
 import pandas as pd
 
-from dprap_bench.choosing import JUDGING
+from dprap_bench.chosen_pair import JUDGING
 from dprap_bench.record import COSTS
 
 _GROUP = ["experiment", "data", "workload", "relation", "rows", "columns", "method", "settings", "epsilon"]
@@ -43,10 +43,7 @@ def best(table: pd.DataFrame) -> pd.DataFrame:
     if "max" not in table:
         return table.iloc[:0]
     measured = table.dropna(subset=["max"])
-    tried = measured.groupby(by)["settings"].transform("nunique")
-    ranked = measured.assign(
-        tried=tried, unjudged=~measured["judged"], rank=measured["choosing"].fillna(measured["max"])
-    )
+    ranked = measured.assign(unjudged=~measured["judged"], rank=measured["choosing"].fillna(measured["max"]))
     return ranked.sort_values(["unjudged", "rank"]).groupby(by).head(1).sort_index()
 
 

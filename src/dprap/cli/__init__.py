@@ -20,18 +20,21 @@ import sys
 
 def main() -> None:
     """Run the command line; errors meant for the user become one line and an exit code."""
-    from dprap.cli.exits import REFUSED_INPUT, exit_code_of
-    from dprap.cli.output import complain, show_every_sign
-    from dprap.cli.secrets import passwords_taken
-    from dprap.errors import DprapError
+    from dprap.lazily import importing
+
+    with importing():
+        from dprap.cli.exits import REFUSED_INPUT, exit_code_of
+        from dprap.cli.output import complain, show_every_sign
+        from dprap.cli.secrets import passwords_taken
+        from dprap.errors import DprapError
 
     # Pydantic would look through every installed package for plug-ins, a tenth of the time that a question takes.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     show_every_sign()
     try:
         with passwords_taken(sys.argv):
-            from dprap.cli.app import app
-
+            with importing():
+                from dprap.cli.app import app
             app()
     except DprapError as error:
         complain(str(error))

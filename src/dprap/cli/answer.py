@@ -32,12 +32,16 @@ def answer(
     correlation or histogram, and may go on with by COLUMNS and where CONDITION. Two groups are compared by
     "difference of mean income between sex = F versus sex = M", or ratio; "share of A among B" is a part of some records.
     """
-    from dprap.cli.output import print_json, results
-    from dprap.errors import one_line
-    from dprap.runs.published import answer as answer_from
-    from dprap.runs.published import load_release
+    from dprap.lazily import importing
 
-    answered = answer_from(load_release(release), question, tuple(by or ()), level=level, population=population)
+    with importing():
+        from dprap.cli.output import print_json, results
+        from dprap.errors import one_line
+        from dprap.runs.finished_release import answer as answer_from
+        from dprap.runs.finished_release import load_release
+
+        read = load_release(release)
+    answered = answer_from(read, question, tuple(by or ()), level=level, population=population)
     if as_json:
         print_json(answered.as_data())
         return

@@ -35,8 +35,9 @@ def plan(
     from dprap.cli.output import print_json, results
     from dprap.errors import SettingsError
     from dprap.runs.describe import plan_data, plan_lines
+    from dprap.runs.discover import plan_run
     from dprap.runs.options import RunOptions
-    from dprap.runs.plan import check_records, make_plan
+    from dprap.runs.plan import check_records
     from dprap.schema import Schema
 
     check_records(records, "--records or --rows")
@@ -45,7 +46,7 @@ def plan(
         return
     if given["epsilon"] is None:
         raise SettingsError("--epsilon is missing: how much privacy may the run spend? See `dprap plan --help`.")
-    made = make_plan(Schema.load(schema), RunOptions(**given), records=records)
+    made = plan_run(Schema.load(schema), RunOptions(**given), records=records)
     if as_json:
         print_json(plan_data(made))
     else:

@@ -58,7 +58,7 @@ def draft(
             f"Constraints that hold in the data stand as comments at the end of the draft ({len(drafted.suggestions)})."
         )
     note(
-        f"{output}: a draft of {len(schema.columns)} columns. What it says comes from private data, and is for the steward's eyes "
+        f"{output}: a draft of {len(schema.columns)} column{'s' * (len(schema.columns) > 1)}. What it says comes from private data, and is for the steward's eyes "
         f"alone. Go on with `dprap schema review {output}`. Until then no private operation takes it."
     )
 

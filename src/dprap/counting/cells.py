@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Int64, Integer
 
-from dprap.array_types import CodeColumn, Counts
+from dprap.array_types import CodeColumn, Counts, Int64, Integer
 
 _TWO_BYTES = 1 << 16
 

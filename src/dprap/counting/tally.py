@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from jaxtyping import Integer
 
-from dprap.array_types import CodeColumn
+from dprap.array_types import CodeColumn, Integer
 from dprap.counting.cells import CellCounts, cell_numbers, merge_sparse
 from dprap.counting.sums import all_summed_out
 from dprap.domain import Domain

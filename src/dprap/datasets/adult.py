@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Int
 
+from dprap.array_types import Int
 from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.errors import DataError

@@ -38,6 +38,9 @@ _ENCODINGS = [
     "euc_kr",
     "big5",
 ]
+# How much a sign counts as a delimiter that cuts the first line into another number of fields. Titles above a header
+# do so too, but to every sign.
+_NO_HEADER = 0.8
 # Letters and signs of western Europe outside ASCII: a file that has no others is one of Windows' western encoding.
 _WESTERN = set("éèêëàâäáãåæçñíìîïóòôöõøœúùûüýÿßÉÈÊÀÂÄÁÃÅÆÇÑÍÎÓÔÖÕØŒÚÛÜŸ€£¥§°²³µ·–—‘’“”„«»…™©®¿¡ªº½¼¾×±¢\xa0")
 
@@ -84,8 +87,12 @@ def recognise_csv(path: Path, given: Mapping[str, Any] | None = None) -> Csv:
 
 
 def _is_filled(row: list[str]) -> bool:
-    """Whether most fields of a line hold something; spreadsheets write a title with empty fields behind it."""
-    return 2 * sum(bool(field.strip()) for field in row) > len(row)
+    """Whether most fields of a line hold something; spreadsheets write a title with empty fields behind it.
+
+    The header of a table with row numbers may lack its first name alone, whichever its number of columns.
+    """
+    filled = [bool(field.strip()) for field in row]
+    return 2 * sum(filled) > len(row) or (len(row) > 1 and all(filled[1:]))
 
 
 def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,12 +152,16 @@ def _delimiter(lines: list[str]) -> tuple[str, str]:
         for quote in ('"', "'"):
             if quote == "'" and text.count(f"'{delimiter}'") < len(lines) // 2 + 1:
                 continue
-            widths = Counter(len(row) for row in _rows(lines, delimiter, quote) if row)
-            if not widths:
+            rows = [row for row in _rows(lines, delimiter, quote) if row]
+            if not rows:
                 continue
-            width, count = widths.most_common(1)[0]
+            width, count = Counter(map(len, rows)).most_common(1)[0]
+            if width == 1:
+                continue
             # a sign that stands in every line once or twice is weaker evidence than one that stands there often
-            score = count / sum(widths.values()) * (1 - 0.5 / width) * (1.01 if quote == "'" else 1) if width > 1 else 0
+            score = count / len(rows) * (1 - 0.5 / width) * (1.01 if quote == "'" else 1)
+            if len(rows[0]) != width:
+                score *= _NO_HEADER  # colons of clocks cut all lines alike, but not the names of the columns
             if score > best + 1e-9:
                 best, found = score, (delimiter, quote)
     return found

@@ -1,7 +1,8 @@
 """Bounds for drafted columns of numbers: they look public, and are never a value of one person.
 
 A bound lies on a grid of round numbers, so that it tells no more than which round numbers the data lie between. Only in
-columns of few different values, which are drafted like categories, an end that many records share stays as it is. A
+columns of few different values, which are drafted like categories, an end that many records share stays as it is, and
+so do the values themselves where they lie far apart (such as the logarithms of small whole numbers). Any other
 column of numbers needs no bins: a run finds its intervals, spikes and tails with noisy counts.
 """
 
@@ -11,10 +12,15 @@ import math
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float64, Int64
+
+from dprap.array_types import Float64, Int64
 
 # Up to so many steps between its bounds a column has a code for each.
 _SINGLE_VALUES = 100
+
+# Values that few records have may make up so much of a column whose other values are listed. They are read as the
+# listed value below them. A run stops where a policy changes 1% of a column, so that this is less.
+_BETWEEN_LISTED = 0.0099
 
 _STEPS = (1.0, 2.0, 5.0, 10.0)
 
@@ -37,10 +43,23 @@ def numeric_bounds(values: Values, counts: Counts, *, decimals: int, min_count: 
     """
     step = 10.0**-decimals
     low, high = float(values[0]), float(values[-1])
-    if round((high - low) / step) < _SINGLE_VALUES:
+    often = counts >= min_count
+    is_listed = 0 < often.sum() <= _SINGLE_VALUES and counts[~often].sum() <= _BETWEEN_LISTED * counts.sum()
+    are_steps = round((high - low) / step) < _SINGLE_VALUES
+    if are_steps and decimals == 0:
         low, high = _single_bounds(values, counts, step, min_count)
-        settings: dict[str, Any] = {"min": _tidy(low, decimals), "max": _tidy(high, decimals)}
-        return (settings if decimals == 0 else {**settings, "width": step}), "few different values: one code each"
+        return {"min": _tidy(low, 0), "max": _tidy(high, 0)}, "few different values: one code each"
+    if is_listed:
+        # by their values: of bins of one step each, the last would hold the two highest values
+        _, high = _round_bounds(low, high, step)
+        listed = [_tidy(value, decimals) for value in values[often].tolist()]
+        top = _tidy(max(high, listed[-1] + step), decimals)
+        settings: dict[str, Any] = {"edges": [*listed, top], "decode": "representative", "representatives": listed}
+        return settings, "few different values: one code each"
+    if are_steps:
+        low, high = _single_bounds(values, counts, step, min_count)
+        bounds = {"min": _tidy(low, decimals), "max": _tidy(high, decimals)}
+        return {**bounds, "width": step}, "few different values: one code each"
     low, high = _round_bounds(low, high, step)
     bounds = {"min": _tidy(low, decimals), "max": _tidy(high, decimals)}
     return bounds, "round bounds; a run finds the intervals between them with noise"

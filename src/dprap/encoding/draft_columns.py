@@ -13,7 +13,7 @@ import pyarrow as pa
 from dprap.encoding import recognise, recognise_names
 from dprap.encoding.draft_numbers import decimals_of, number_proposal, typed_numbers
 from dprap.encoding.draft_proposal import LOOKED_AT, MIN_COUNT, Hints, Proposal
-from dprap.encoding.draft_times import clock_proposal, never_texts, time_proposal
+from dprap.encoding.draft_times import clock_proposal, in_century, never_texts, time_proposal
 from dprap.schema.values import is_text_type
 
 MAX_CATEGORIES = 100
@@ -144,7 +144,7 @@ def _read(name: str, texts: Mapping[str, int], rows: int, hints: Hints) -> Propo
     postcode = recognise_names.looks_like_postcode(name)
     dated = None if postcode else recognise.date_format(looked_at, day_first=hints.day_first)
     if dated is not None:
-        return _dates(texts, dated)
+        return _dates(name, texts, dated)
     unit = recognise.clock_unit(looked_at)
     if unit is not None:
         return clock_proposal(texts, unit)
@@ -158,7 +158,8 @@ def _read(name: str, texts: Mapping[str, int], rows: int, hints: Hints) -> Propo
     return _written_numbers(name, texts, rows, form)
 
 
-def _dates(texts: Mapping[str, int], dated: recognise.Reading) -> Proposal:
+def _dates(name: str, texts: Mapping[str, int], dated: recognise.Reading) -> Proposal:
+    dated = in_century(dated, texts, is_past=recognise_names.looks_like_birth(name))
     when: dict[str, datetime] = {text: found for text in texts if (found := dated.read(text)) is not None}
     never = never_texts(when)
     counted: dict[datetime, int] = {}
@@ -235,4 +236,7 @@ def _categories(name: str, texts: Mapping[str, int], rows: int) -> Proposal:
         question = (
             "Which of these values are public knowledge? A top list read off the data is not, until somebody says so."
         )
+    alike = recognise_names.spelled_alike(listed)
+    if alike and question is None:
+        question = f"Do {' and '.join(map(repr, alike))} mean the same? They are drafted as values of their own."
     return Proposal(settings, reason, ("values",), question)

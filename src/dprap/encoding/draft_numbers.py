@@ -22,6 +22,10 @@ _CODES = (
 )
 _NEGATIVE_CODES = (-1, -2, -7, -8, -9, -77, -88, -97, -98, -99, -999, -9999, -99999)
 
+# Scales of answers run from 1 to one of these, and single digits beyond a gap are then codes.
+_SCALE_ENDS = (4, 5, 6)
+_DIGIT_CODES = (8, 9)
+
 # A code lies this many times the range of all other values away from them: no scale has such a gap.
 _GAP = 3
 
@@ -72,7 +76,8 @@ def _floats(name: str, numbers: Mapping[float, int], rows: int, kind: pa.DataTyp
 def _fits(settings: Mapping[str, Any], kind: pa.DataType) -> bool:
     bits = kind.bit_width - (not pa.types.is_unsigned_integer(kind))
     least = 0 if pa.types.is_unsigned_integer(kind) else -(2**bits)
-    return bool(settings["min"] >= least and settings["max"] < 2**bits)
+    low, *_, high = settings.get("edges") or (settings["min"], settings["max"])
+    return bool(low >= least and high < 2**bits)
 
 
 def decimals_of(value: float) -> int:
@@ -112,7 +117,8 @@ def number_proposal(name: str, seen: Mapping[float, int], rows: int, decimals: i
         question = question or "Do the codes in null_values mean that there is no answer?"
     if decimals > 0 and any(part in name.lower() for part in ("lat", "lon", "lng")):
         reason += "; coordinates" if largest <= 180 else ""
-    from_data = tuple(key for key in ("min", "max", "decimals", "null_values") if key in settings)
+    taken = ("min", "max", "edges", "representatives", "decimals", "null_values")
+    from_data = tuple(key for key in taken if key in settings)
     return Proposal(settings, reason, from_data, question)
 
 
@@ -136,7 +142,12 @@ def missing_codes(values: np.ndarray, counts: np.ndarray) -> list[float]:
 
     >>> missing_codes(np.array([1.0, 2, 3, 4, 5, 98, 99]), np.full(7, 30))
     [98.0, 99.0]
+    >>> missing_codes(np.array([1.0, 2, 3, 4, 5, 8, 9]), np.full(7, 30))
+    [8.0, 9.0]
     """
+    scale = values[~np.isin(values, _DIGIT_CODES)]
+    if len(scale) in _SCALE_ENDS and np.array_equal(scale, np.arange(1, len(scale) + 1)):
+        return [float(value) for value in values[len(scale) :]]
     possible = {float(code) for code in (*_CODES, *_NEGATIVE_CODES)}
     rest = values[~np.isin(values, list(possible))]
     if len(rest) < 2:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -11,13 +13,18 @@ import pyarrow as pa
 
 from dprap.encoding.draft_bounds import numeric_bounds
 from dprap.encoding.draft_proposal import MIN_COUNT, Proposal
+from dprap.encoding.recognise import Reading
 from dprap.schema.number_format import ClockUnit, NumberFormat
+from dprap.schema.texts import has_short_years, read_by_format
 
 # Up to so many days a column is cut into bins of this unit; longer ones into years.
 _UNITS = ((100, "day"), (500, "week"), (4_000, "month"), (12_000, "quarter"))
 
 # A date from this year on is a mark for "no end", as databases write 9999-12-31.
 _NEVER = 9000
+
+# Years of two digits that span fewer years than this, and end before today, leave no doubt about their century.
+_CLEAR_YEARS = 50
 
 
 def clock_proposal(texts: Mapping[str, int], unit: ClockUnit) -> Proposal:
@@ -79,6 +86,41 @@ def time_proposal(seen: Mapping[Any, int], kind: pa.DataType, declared: dict[str
         settings["storage"] = f"timestamp[{kind.unit}]"
     reason = f"times, by {finer}; the time of day is drawn evenly within a bin"
     return Proposal({**settings, "out_of_domain": "clip"}, reason, from_data)
+
+
+def in_century(dated: Reading, texts: Iterable[str], *, is_past: bool) -> Reading:
+    """How dates are read whose years have two digits: in the century that the years show, which is asked.
+
+    The years stand on a circle of a hundred. The longest stretch of it without a date is where they begin and end:
+    35 to 99 and 00 to 14 are 1935 to 2014. Python's own century, 1969 to 2068, stays where it keeps them together,
+    unless the dates are known to lie in the past.
+
+    Args:
+        dated: How the texts are read.
+        texts: The texts.
+        is_past: Whether no date can lie in the future, as of births.
+
+    """
+    form = dated.settings.get("format", "")
+    if not has_short_years(form):
+        return dated
+    years = sorted({when.year for when in map(dated.read, texts) if when is not None})
+    if not years:
+        return dated
+    steps = [later - year for year, later in zip(years, [*years[1:], years[0] + 100], strict=True)]
+    last = years[steps.index(max(steps))]
+    this_year = date.today().year  # noqa: DTZ011 - of the steward's own calendar
+    is_together = last == years[-1]
+    if not is_together or (is_past and last > this_year):
+        last -= 100 * max(0, math.ceil((last - this_year) / 100))
+    first = min(last - (last - year) % 100 for year in years)
+    is_clear = last == years[-1] <= this_year and last - first < _CLEAR_YEARS
+    question = f"Years are written with two digits. Do they mean {first} to {last}?"
+    return replace(
+        dated,
+        read=lambda text: read_by_format(text, form, last_year=last),
+        question=dated.question if is_clear else " ".join(filter(None, (dated.question, question))),
+    )
 
 
 def never_texts(read: Mapping[str, datetime]) -> list[str]:

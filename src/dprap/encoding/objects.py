@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Int64
 
+from dprap.array_types import Int64
 from dprap.errors import DataError
 from dprap.schema import Column
 from dprap.schema.values import Unplaced, plain

@@ -44,7 +44,7 @@ _SIGNED = re.compile(
     rf"(?P<number>[0-9](?:[0-9.,'’{BLANKS}]*[0-9])?|[.,][0-9]+)[{BLANKS}]?(?P<suffix>{_CURRENCY}|{_UNIT})?(?P<behind>[\-\u2212])?\)?"
 )
 
-_CLOCKLIKE = re.compile(r"[0-9]:[0-9]|[0-9] ?h ?[0-9]|[0-9] ?m(?:in)? ?[0-9]+ ?s")
+_CLOCKLIKE = re.compile(r"[0-9]:[0-9]|[0-9] ?d(?:ays?)?,? ?[0-9]+ ?h|[0-9] ?h ?[0-9]|[0-9] ?m(?:in)? ?[0-9]+ ?s")
 
 # Two letters that mean null, unless they stand among codes of two letters: ND is North Dakota, and NA Namibia.
 _SHORT_MARKERS = frozenset(("na", "nd", "nr"))

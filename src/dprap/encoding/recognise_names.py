@@ -35,6 +35,9 @@ _FAMILY_NAMES = re.compile(
     re.IGNORECASE,
 )
 _POSTCODE_NAMES = re.compile(r"zip|postcode|postal|plz|code_?post|\bcp\b|cap\b", re.IGNORECASE)
+_BIRTH_NAMES = re.compile(
+    r"birth|\bdob\b|_dob|dob_|\bborn\b|geburt|\bgeb\b|naissance|né\(?e?|nacimiento|nascita|рожд", re.IGNORECASE
+)
 _ADDRESS_NAMES = re.compile(r"address|street|adresse|strasse|straße|\brue\b", re.IGNORECASE)
 
 _PATTERNS = (
@@ -90,6 +93,11 @@ def looks_like_id(name: str) -> bool:
     return _ID_NAMES.search(name) is not None
 
 
+def looks_like_birth(name: str) -> bool:
+    """Whether a column's name says that it holds dates of birth."""
+    return _BIRTH_NAMES.search(name) is not None
+
+
 def looks_like_postcode(name: str) -> bool:
     """Whether a column's name says that it holds postcodes."""
     return _POSTCODE_NAMES.search(name) is not None
@@ -111,6 +119,8 @@ _NO_ANSWERS = frozenset(
     ("don't know", "don’t know", "do not know", "dk", "refused", "prefer not to say", "no answer", "not applicable", "unknown", "other",
      "weiß nicht", "keine angabe", "ne sait pas", "nsp", "sans réponse", "no sabe", "no contesta")
 )  # fmt: skip
+# Codes of surveys for the same, which stand among brackets of ages or incomes.
+_NO_ANSWER_CODES = re.compile(r"-[1-9]|-?(?:77|88|97|98|99|777|888|997|998|999|9999)")
 _BRACKET = re.compile(
     r"(?P<lead>[<>≤≥$€£~]|less than|under|below|up to|at most|over|above|more than|at least|age|ages|[\s])*"
     r"(?P<first>[0-9]+(?:[.,][0-9]+)*)(?P<rest>.*)",
@@ -131,6 +141,8 @@ def in_order(values: Sequence[str]) -> tuple[list[str], bool]:
     for order in _ORDERS:
         if len(answers) > 1 and small <= set(order):
             return [*sorted(answers, key=lambda value: order.index(value.strip().lower())), *others], True
+    codes = [value for value in answers if _NO_ANSWER_CODES.fullmatch(value.strip())]
+    answers, others = [value for value in answers if value not in codes], [*others, *codes]
     brackets = [_BRACKET.fullmatch(value) for value in answers]
     if len(answers) > 2 and all(brackets) and any(not value.strip().isdigit() for value in answers):
         starts = [_start(match["first"]) for match in brackets if match]
@@ -139,6 +151,18 @@ def in_order(values: Sequence[str]) -> tuple[list[str], bool]:
             ordered = sorted(zip(starts, [not below for below in is_below], answers, strict=True))
             return [*(value for _, _, value in ordered), *others], True
     return sorted(values), False
+
+
+def spelled_alike(values: Sequence[str]) -> list[str]:
+    """The first values that differ only in capitals and blanks.
+
+    >>> spelled_alike(["ok", "WARN", "OK ", "warn"])
+    ['ok', 'OK ']
+    """
+    by_text: dict[str, list[str]] = {}
+    for value in values:
+        by_text.setdefault(" ".join(value.split()).casefold(), []).append(value)
+    return next((found for found in by_text.values() if len(found) > 1), [])
 
 
 def _start(text: str) -> float:

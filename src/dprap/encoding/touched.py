@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from dprap.encoding import recognise
 from dprap.encoding.column_codes import positions_of
-from dprap.encoding.encode import check_columns
+from dprap.encoding.encode_table import check_columns
 from dprap.encoding.tables import open_table
 from dprap.schema import Column, Schema
 from dprap.schema.arrays import decoded

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Int64
 
-from dprap.evaluate.values import TableValues
+from dprap.array_types import Int64
+from dprap.evaluate.records_by_value import TableValues
 
 # Distances are computed between this many records and this many others.
 _RECORDS = 1_000

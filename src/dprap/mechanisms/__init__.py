@@ -7,6 +7,7 @@ outline       a step of a plan, told before any data are touched
 records       the number of records, as far as it is known
 cell_answers  noisy cells made into answers of query families
 adaptive/     the default: whole marginals, the worst-answered first
+rounds        T rounds of choosing and measuring K queries, for rap and rap++
 rap           the algorithm of the paper
 rap_plus      `rap++`: halfspaces, with real coordinates for numeric columns
 projection_theorem  the accuracy theorem of the paper, evaluated

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float
 
 from dprap.accounting import Measurement
-from dprap.array_types import Answers
+from dprap.array_types import Answers, Float
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
 from dprap.queries import CellFamily, Custom, Halfspace, Marginal
-from dprap.queries.custom import MAX_TABLE_CELLS
+from dprap.queries.custom_values import MAX_TABLE_CELLS
 from dprap.relaxed.simplex import project_simplex
 from dprap.workload import Workload
 

@@ -7,7 +7,7 @@ selection and each measurement, and the relaxed data set is projected on all ans
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -22,6 +22,7 @@ from dprap.mechanisms.outline import PlannedStep, rho_of_records, total_of_recor
 from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
+from dprap.mechanisms.rounds import check_rounds, choose_and_measure, planned_rounds
 from dprap.privacy import Curator
 from dprap.queries import Custom, Family, Halfspace, Marginal, Query
 from dprap.relaxed.fit import FitResult
@@ -86,12 +87,9 @@ class RapSettings:
     def check(self, workload: Workload) -> None:
         """Refuse settings that the workload cannot carry, devices there are not, and custom queries that cannot be used."""
         devices_named(self.placed_projection.device)
-        asked = self.rounds * self.queries_per_round
-        if self.rounds > 1 and asked > workload.queries:
-            raise SettingsError(
-                f"{self.rounds} rounds of {self.queries_per_round} queries select {asked:,}, but the workload has "
-                f"{workload.queries:,}. Lower rounds or queries_per_round, or use one round to measure all."
-            )
+        if self.rounds > 1:
+            instead = ", or use one round to measure all"
+            check_rounds(workload, self.rounds, self.queries_per_round, instead=instead)
         for family in workload.families:
             if isinstance(family, Halfspace):
                 raise WorkloadError(f"method rap does not take {family}. Use the method rap++ or adaptive.")
@@ -117,16 +115,11 @@ def outline(
         stddev = stddev_for(neighbors.query**2, rho / workload.queries)
         fit = 3 * settings.projection.max_steps * evaluate
         return [*records, PlannedStep(f"{workload.queries:,} queries", rho, stddev, workload.queries, fit)]
-    asked = settings.rounds * settings.queries_per_round
-    label = f"choose {asked:,} of {workload.queries:,} queries, in {settings.rounds} rounds"
+    rounds, per_round = settings.rounds, settings.queries_per_round
     # half of the queries are there in the mean round; forward once, backward twice
-    fit = 3.0 * settings.projection.max_steps * settings.rounds * asked / 2 * settings.synthetic_rows
-    stddev = stddev_for(neighbors.query**2, rho / 2 / asked)
-    return [
-        *records,
-        PlannedStep(label, rho / 2, None, 0, settings.rounds * evaluate),
-        PlannedStep("measure them", rho / 2, stddev, asked, fit),
-    ]
+    fit = 3.0 * settings.projection.max_steps * rounds * rounds * per_round / 2 * settings.synthetic_rows
+    steps = planned_rounds(workload, rounds, per_round, rho=rho, neighbors=neighbors, evaluate=evaluate, fit=fit)
+    return [*records, *steps]
 
 
 def run(
@@ -179,14 +172,10 @@ def _adapt(
     measurements: list[QueryMeasurement] = []
     steps = 0
     for done in range(settings.rounds):
-        selected = curator.select_queries(
-            workload.families,
-            _counts(relaxed, workload, records, settings.memory_bytes),
-            k=settings.queries_per_round,
-            rho=share,
-            exclude=[measurement.query for measurement in measurements],
+        shares = answers(relaxed, workload.families, memory_bytes=settings.memory_bytes)
+        measurements += choose_and_measure(
+            curator, workload, shares, measurements, records=records, k=settings.queries_per_round, rho=share
         )
-        measurements += curator.measure_queries(selected, share)
         result = _fit(relaxed, workload, measurements, records, settings)
         relaxed, steps = result.rows, steps + result.steps
         residual = (result.misfit / len(measurements)) ** 0.5
@@ -214,11 +203,6 @@ def _fit(
         floor=settings.noise_floor**2 * noise,
     )
     return fit_queries(relaxed, targets, settings.placed_projection)
-
-
-def _counts(relaxed: RelaxedDataset, workload: Workload, records: float, memory_bytes: int) -> Iterator[Answers]:
-    for fractions in answers(relaxed, workload.families, memory_bytes=memory_bytes):
-        yield fractions * np.float64(records)
 
 
 def _measure_everything(

@@ -11,28 +11,25 @@ by the curator's verbs, so that the sum is ρ whatever the rows do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float64
 
 from dprap.accounting import Measurement, Neighbors, QueryMeasurement
-from dprap.accounting.stddev import stddev_for
-from dprap.array_types import Answers
+from dprap.array_types import Answers, Float64
 from dprap.errors import SettingsError, WorkloadError
 from dprap.mechanisms.cell_answers import distribution_of
 from dprap.mechanisms.outline import PlannedStep, measured_marginals, rho_of_records, total_of_records
 from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
+from dprap.mechanisms.rounds import check_rounds, choose_and_measure, planned_rounds
 from dprap.privacy import Curator
 from dprap.queries import Halfspace, Marginal, Range
 from dprap.relaxed.jax.mixed import AnnealingSettings, Box, Conjunctions, MixedRows, MixedSpace, Places, fit_mixed
 from dprap.relaxed.marginals import answers
-from dprap.relaxed.rows import RelaxedDataset
 from dprap.workload import Workload
 
 # Share of the budget that buys the number of records, where it is private.
@@ -73,12 +70,7 @@ class RapPlusSettings:
                 raise WorkloadError(f"method rap++ takes halfspaces, ranges and marginals, not {family}.")
             if isinstance(family, Range) and (other := [name for name in family.along if name not in numeric]):
                 raise WorkloadError(f"method rap++: {family} runs along {other[0]!r}, which no halfspaces speak of.")
-        asked = self.rounds * self.queries_per_round
-        if asked > workload.queries:
-            raise SettingsError(
-                f"{self.rounds} rounds of {self.queries_per_round} queries select {asked:,}, but the workload has "
-                f"{workload.queries:,}. Lower rounds or queries_per_round."
-            )
+        check_rounds(workload, self.rounds, self.queries_per_round)
 
 
 def places_of(workload: Workload) -> Places:
@@ -111,21 +103,15 @@ def outline(
     records_rho = rho_of_records(budget_rho, _TOTAL_SHARE, neighbors)
     columns_rho = (budget_rho - records_rho) * Fraction(settings.columns_share)
     rho = budget_rho - records_rho - columns_rho
-    asked = settings.rounds * settings.queries_per_round
+    rounds, per_round = settings.rounds, settings.queries_per_round
     evaluate = float(workload.queries * settings.synthetic_rows)
-    step = 3.0 * (asked / 2 + _INTERVALS * len(workload.domain)) * settings.synthetic_rows
-    label = f"choose {asked:,} of {workload.queries:,} queries, in {settings.rounds} rounds"
+    # half of the queries are there in the mean round; forward once, backward twice
+    step = 3.0 * (rounds * per_round / 2 + _INTERVALS * len(workload.domain)) * settings.synthetic_rows
+    fit = rounds * settings.fit.levels * settings.fit.steps * step
     return [
         *total_of_records(records_rho, neighbors),
         measured_marginals("columns", _columns(workload), workload.domain, rho=columns_rho, neighbors=neighbors),
-        PlannedStep(label, rho / 2, None, 0, settings.rounds * evaluate),
-        PlannedStep(
-            "measure them",
-            rho / 2,
-            stddev_for(neighbors.query**2, rho / 2 / asked),
-            asked,
-            settings.rounds * settings.fit.levels * settings.fit.steps * step,
-        ),
+        *planned_rounds(workload, rounds, per_round, rho=rho, neighbors=neighbors, evaluate=evaluate, fit=fit),
     ]
 
 
@@ -153,14 +139,10 @@ def run(
     measured: list[QueryMeasurement] = []
     steps = 0
     for done in range(settings.rounds):
-        selected = curator.select_queries(
-            workload.families,
-            _counts(space.relaxed(rows), workload, records.count),
-            k=settings.queries_per_round,
-            rho=share,
-            exclude=[item.query for item in measured],
+        shares_now = answers(space.relaxed(rows), workload.families)
+        measured += choose_and_measure(
+            curator, workload, shares_now, measured, records=records.count, k=settings.queries_per_round, rho=share
         )
-        measured += curator.measure_queries(selected, share)
         targets = _with_queries(space, known, measured, records.count)
         fitted = fit_mixed(space, rows, *targets, settings.fit)
         rows, steps = fitted.rows, steps + fitted.steps
@@ -188,11 +170,6 @@ class _Targets(NamedTuple):
 
 def _columns(workload: Workload) -> list[Marginal]:
     return [Marginal((name,)) for name in workload.domain]
-
-
-def _counts(relaxed: RelaxedDataset, workload: Workload, records: float) -> Iterator[Answers]:
-    for shares in answers(relaxed, workload.families):
-        yield shares * np.float64(records)
 
 
 def _start(space: MixedSpace, shares: dict[str, Answers], rows: int, seed: int) -> MixedRows:

@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int64
 
+from dprap.array_types import Int64
 from dprap.privacy.exact_counts import ExactAnswers
 from dprap.privacy.steps import label
 from dprap.privacy.turns import Apart, Turns

@@ -31,6 +31,10 @@ Then for every set S of outcomes
 since P(M(D′) ∈ S) ≥ (1 − δ)·P(M(D′) ∈ S | A′). So the whole is (ε, δ₀ + δ)-differentially private. A `Budget` keeps δ
 as `threshold_delta` and accounts for ρ with what is left of the promised δ.
 
+**Several looks.** A later look at a column may have a ρ and a τ that follow from what earlier ones published, as long as
+its δ is fixed before. Shrunk by coins, given the results so far, each look's A has probability 1 − δᵢ whatever these
+results were. So conditioning on all of them changes no probability among the results, and the δᵢ add up as above.
+
 Which values are candidates is decided by each value alone (`dprap.schema.discover.is_candidate`), and the number of
 values that are kept depends on noisy counts alone.
 """

@@ -22,7 +22,6 @@ from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
-from jaxtyping import UInt64
 
 # Not opendp.prelude: it loads polars and scikit-learn, half a second that every command would pay.
 from opendp.domains import atom_domain, vector_domain
@@ -30,7 +29,7 @@ from opendp.measurements import make_gaussian
 from opendp.metrics import l2_distance
 from opendp.mod import Measurement, enable_features
 
-from dprap.array_types import Counts
+from dprap.array_types import Counts, UInt64
 from dprap.errors import BudgetError
 from dprap.privacy.entropy import Entropy
 

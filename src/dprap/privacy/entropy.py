@@ -7,7 +7,8 @@ import secrets
 from typing import Protocol
 
 import numpy as np
-from jaxtyping import UInt64
+
+from dprap.array_types import UInt64
 
 
 class Entropy(Protocol):

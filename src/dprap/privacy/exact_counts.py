@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from jaxtyping import Int64
 
-from dprap.array_types import CodeColumn, Counts
+from dprap.array_types import CodeColumn, Counts, Int64
 from dprap.counting.cells import CellCounts
 from dprap.counting.sums import summed_out
 from dprap.errors import SettingsError, WorkloadError

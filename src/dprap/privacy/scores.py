@@ -29,10 +29,9 @@ from dataclasses import dataclass, field
 from typing import NoReturn, TypeAlias
 
 import numpy as np
-from jaxtyping import Float, Int64
 
 from dprap.accounting.neighbors import Neighbors
-from dprap.array_types import Answers, Counts
+from dprap.array_types import Answers, Counts, Float, Int64
 from dprap.errors import SettingsError
 
 ESTIMATE_GRID = 16

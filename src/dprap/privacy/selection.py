@@ -44,9 +44,9 @@ from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
-from jaxtyping import Int64, UInt64
 
 from dprap.accounting.zcdp import Rho
+from dprap.array_types import Int64, UInt64
 from dprap.errors import BudgetError, SettingsError
 from dprap.privacy.entropy import Entropy
 

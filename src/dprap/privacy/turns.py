@@ -14,8 +14,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int64
 
+from dprap.array_types import Int64
 from dprap.queries import Marginal
 
 

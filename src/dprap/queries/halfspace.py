@@ -25,9 +25,8 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float64, Int64
 
-from dprap.array_types import CodeColumn
+from dprap.array_types import Bool, CodeColumn, Float64, Int64
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
 from dprap.limits import MAX_FAMILY_CELLS
@@ -110,14 +109,42 @@ class Halfspace:
         return f"{named} by {'×'.join(self.by)}" if self.by else named
 
     def size(self, domain: Domain) -> int:
-        """Number of queries; refuses more than a release can hold."""
+        """The number of queries: halfspaces times combinations of the values of `by`.
+
+        Args:
+            domain: The domain of the table.
+
+        Returns:
+            How many there are.
+
+        Raises:
+            WorkloadError: If the domain lacks a column, or there are more queries than a release can hold.
+
+        >>> Halfspace(("age", "sex"), by=("sex",), count=3).size(Domain.of({"age": 9, "sex": 2}))
+        6
+
+        """
         queries = self.count * domain.size_of(self.by)
         if queries > MAX_FAMILY_CELLS:
             raise WorkloadError(f"{self} are {queries:,} queries; the limit is {MAX_FAMILY_CELLS:,}. Lower the count.")
         return queries
 
     def points_of(self, domain: Domain) -> dict[str, Points]:
-        """The point of every code of each numeric column, on the grid."""
+        """The point of every code of each numeric column, on the grid of whole numbers.
+
+        Args:
+            domain: The domain of the table.
+
+        Returns:
+            For each numeric column one point for each code; None for a code that is no number.
+
+        Raises:
+            WorkloadError: If there are points for another number of codes.
+
+        >>> Halfspace(("age",)).points_of(Domain.of({"age": 3}))
+        {'age': (-65536, 0, 65536)}
+
+        """
         sizes = {name: domain.size(name) for name in self.numeric}
         if self.points is None:
             return {name: _even_points(size) for name, size in sizes.items()}
@@ -128,11 +155,41 @@ class Halfspace:
         return found
 
     def planes(self, domain: Domain) -> Planes:
-        """Normals and offsets, on the grids of normals and of their products with points."""
+        """Normals and offsets, on the grids of normals and of their products with points.
+
+        Args:
+            domain: The domain of the table.
+
+        Returns:
+            One normal and offset for each plane of each query.
+
+        Raises:
+            WorkloadError: If there are points for another number of codes.
+
+        >>> Halfspace(("age", "hours"), count=4).planes(Domain.of({"age": 9, "hours": 5})).normals.shape
+        (4, 1, 2)
+
+        """
         return _planes(self.count, self.seed, self.shape, tuple(self.points_of(domain).values()))
 
     def counts(self, domain: Domain, codes: Sequence[CodeColumn]) -> Int64[np.ndarray, " queries"]:
-        """How many of some records each query counts; `codes` has one array for each column of the family."""
+        """How many of some records each query counts.
+
+        Args:
+            domain: The domain of the table.
+            codes: The codes of the records, one array for each column of the family.
+
+        Returns:
+            One count for each query.
+
+        Raises:
+            WorkloadError: If there are points for another number of codes.
+
+        >>> prefixes = Halfspace(("age",), count=2, shape="prefix", seed=1)
+        >>> prefixes.counts(Domain.of({"age": 4}), [np.array([0, 1, 2, 3])]).tolist()
+        [2, 4]
+
+        """
         cells = domain.size_of(self.by)
         total = np.zeros((self.count, cells), dtype=np.int64)
         by = [np.asarray(codes[self.columns.index(name)], dtype=np.int64) for name in self.by]
@@ -152,7 +209,23 @@ class Halfspace:
     def located(
         self, domain: Domain, codes: Sequence[CodeColumn]
     ) -> tuple[Float64[np.ndarray, "known numeric"], Bool[np.ndarray, " records"]]:
-        """Points of the records that have one in every numeric column, and which records these are."""
+        """Points of the records that have one in every numeric column, and which records these are.
+
+        Args:
+            domain: The domain of the table.
+            codes: The codes of the records, one array for each numeric column.
+
+        Returns:
+            The points, one row for each such record, and a mask over all records.
+
+        Raises:
+            WorkloadError: If there are points for another number of codes.
+
+        >>> points, known = Halfspace(("age",)).located(Domain.of({"age": 3}), [np.array([2, 0])])
+        >>> points.ravel().tolist(), known.tolist()
+        ([65536, -65536], [True, True])
+
+        """
         known = np.ones(len(codes[0]), dtype=bool)
         columns = []
         for points, column in zip(self.points_of(domain).values(), codes, strict=True):

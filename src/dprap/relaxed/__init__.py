@@ -1,7 +1,9 @@
 """Relaxed data sets: rows that are product distributions over the columns, in NumPy.
 
 rows       the noun: probabilities of all codes in all rows, and the rows' weights
+folding    a cell table as one matrix product of two halves, for NumPy and JAX alike
 marginals  answers of any query family on rows
+blocks     column blocks of rows that move: what fits look at again and again
 shares     shares of many marginals on changing rows
 gradient   the gradient of rows' distance from marginals
 adam       one step of a fit, given the gradient

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
-from jaxtyping import Float32
 
-from dprap.array_types import Relaxed
+from dprap.array_types import Float32, Relaxed
 from dprap.domain import Domain
 from dprap.errors import SettingsError
 from dprap.relaxed.rows import LOWEST_LOGIT

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
-from jaxtyping import Float32, Int64
 
-from dprap.array_types import CodeColumn
+from dprap.array_types import CodeColumn, Float32, Int64
 from dprap.counting import Tally
 from dprap.counting.passes import Pass, plan_passes
 from dprap.queries import Marginal

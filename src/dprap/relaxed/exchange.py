@@ -22,9 +22,8 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int64
 
-from dprap.array_types import CodeColumn
+from dprap.array_types import Bool, CodeColumn, Float32, Int64
 from dprap.domain import Domain
 from dprap.relaxed.excess import Excess
 from dprap.relaxed.fit import StepCallback, unwatched

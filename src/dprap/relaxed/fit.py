@@ -15,8 +15,8 @@ import numpy as np
 
 from dprap.errors import SettingsError
 from dprap.relaxed.adam import Adam, FitSettings
+from dprap.relaxed.blocks import Blocks
 from dprap.relaxed.gradient import Gradient, Target
-from dprap.relaxed.marginals import Blocks
 from dprap.relaxed.rows import RelaxedDataset
 
 StepCallback: TypeAlias = Callable[[int, int], None]

@@ -18,12 +18,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float32, Int64
 
-from dprap.array_types import Relaxed
+from dprap.array_types import Float32, Int64, Relaxed
 from dprap.products import product
 from dprap.queries import Marginal
-from dprap.relaxed.marginals import Axis, Blocks, axes_of
+from dprap.relaxed.blocks import Axis, Blocks, axes_of
 
 Half = tuple[Axis, ...]
 

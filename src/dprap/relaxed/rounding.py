@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Float64, Int64
 
-from dprap.array_types import CodeColumn
+from dprap.array_types import CodeColumn, Float64, Int64
 from dprap.encoding import code_dtype
 from dprap.errors import SettingsError
 from dprap.products import product

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float32
 
-from dprap.array_types import Relaxed
+from dprap.array_types import Float32, Relaxed
 from dprap.domain import Domain
 from dprap.errors import SettingsError
 

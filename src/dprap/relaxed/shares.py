@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 import numpy as np
-from jaxtyping import Float32
 
-from dprap.array_types import Relaxed
+from dprap.array_types import Float32, Relaxed
 from dprap.domain import Domain
 from dprap.products import product
 from dprap.queries import Marginal
-from dprap.relaxed.marginals import Axis, Blocks, axes_of
+from dprap.relaxed.blocks import Axis, Blocks, axes_of
 from dprap.relaxed.rows import column_slices
 
 # Pairs that are answered by one matrix product: with columns of ten codes, 3 MB of factors.

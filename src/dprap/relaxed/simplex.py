@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float, Num
+
+from dprap.array_types import Float, Num
 
 
 def project_simplex(values: Num[np.ndarray, " cells"], total: float = 1.0) -> Float[np.ndarray, " cells"]:

@@ -1,6 +1,9 @@
 """What a run publishes, in memory and on disk.
 
-release            the noun: everything a run publishes
+release            the noun: everything a run publishes, and the files it is written to
+contents           its data, and the sentences that follow from them
+drawing            its synthetic tables
+asking             its answers and intervals
 statement          the privacy statement, exactly and in plain words
 files              the release directory, written whole or not at all
 measurements       measurements.parquet: every noisy measurement

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float
 
 from dprap.accounting.measurement import Measurement, QueryMeasurement
+from dprap.array_types import Bool, Float
 from dprap.errors import WorkloadError
 from dprap.products import product
 from dprap.queries import Marginal, Range

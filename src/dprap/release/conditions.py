@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Bool
 
-from dprap.array_types import CodeColumn
+from dprap.array_types import Bool, CodeColumn
 from dprap.encoding import Codes, decode
 from dprap.encoding.decode import decode_column
 from dprap.errors import SettingsError

@@ -31,7 +31,7 @@ from dprap.accounting.measurement import Certificate
 from dprap.accounting.neighbors import Relation
 from dprap.accounting.refined import RefinedColumn
 from dprap.documents import DocumentError, parse, read_text, require_finite
-from dprap.encoding import Codes, decode_chunks, write_chunks
+from dprap.encoding import Codes, decode_chunks
 from dprap.errors import DprapError, ImpossibleTableError
 from dprap.limits import MAX_FAMILY_CELLS, MAX_RECORDS, MAX_SEED
 from dprap.public import PublicFacts
@@ -149,19 +149,42 @@ def _write_table(release: Release, path: Path, rows: int | None, seed: int | Non
         _decode_to(path, release, sliced(codes), seed)
         return saved
     watch = ChunkBound(release)
-    _decode_to(path, release, watch.watching(release.chunks(rows, seed=seed)), seed)
+    chunks = watch.watching(release.chunks(rows, seed=seed))
+    _decode_to(path, release, (part for chunk in chunks for part in sliced(chunk)), seed)
     return watch.bound()
 
 
 def _decode_to(path: Path, release: Release, chunks: Iterable[Codes], seed: int | None) -> None:
+    from dprap.encoding import write_chunks
+
     tables = decode_chunks(chunks, release.schema, seed=release.facts.seed if seed is None else seed)
     write_chunks(tables, path, release.schema)
 
 
 def load(directory: Path | str) -> Release:
-    """Read a release directory; refuses one that is damaged, of another version or too large.
+    """Read a release directory.
 
-    A release may come from a stranger. What its files announce is compared with `dprap.limits` before they are read.
+    A release may come from a stranger. What its files announce is compared with `dprap.limits` before
+    they are read.
+
+    Args:
+        directory: The directory that `Release.save` or `dprap synth` wrote.
+
+    Returns:
+        The release.
+
+    Raises:
+        ReleaseError: If it is no release, damaged, of another version, or too large.
+
+    >>> import tempfile
+    >>> from dprap import synthesize
+    >>> from dprap.datasets import example, example_schema
+    >>> release = synthesize(example(300), example_schema(), epsilon=1.0, kway=1, method="independent")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     saved = release.save(f"{folder}/release", rows=5)
+    ...     load(f"{folder}/release").rows
+    300
+
     """
     directory = Path(directory)
     described = _read_description(directory)

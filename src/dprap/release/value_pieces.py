@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float64, Int64
 
+from dprap.array_types import Float64, Int64
 from dprap.schema.columns.binned import BinnedColumn
 from dprap.schema.columns.shape import weight_between
 from dprap.schema.value_sets import ValueSet

@@ -25,9 +25,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float64
 
 from dprap.accounting import Measurement
+from dprap.array_types import Float64
 from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.mechanisms.records import estimate_records

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from dprap.accounting import Budget
-from dprap.encoding.check import MAX_TOUCHED
+from dprap.encoding.check_table import MAX_TOUCHED
 from dprap.errors import DataError, DprapError, SettingsError
 from dprap.mechanisms.result import ProgressCallback, silent
 from dprap.privacy import Excess, Ledger, PersonColumn, open_bounded
@@ -31,8 +31,8 @@ from dprap.runs.options import RunOptions
 from dprap.runs.plan import Plan, expected_marginals, make_plan, neighbors_of
 from dprap.schema import Schema
 from dprap.sources import CountSource
-from dprap.sources.files import PassProgress, no_progress
 from dprap.sources.protocol import Expect, expect_nothing
+from dprap.sources.table_files import PassProgress, no_progress
 from dprap.sources.touched import touched_in
 
 Reading: TypeAlias = AbstractContextManager[PassProgress]

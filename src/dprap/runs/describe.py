@@ -12,6 +12,7 @@ from dprap.mechanisms.projection_theorem import theorem_line
 from dprap.privacy import Ledger, LedgerState, balance_lines, caution_lines
 from dprap.release import Release
 from dprap.release.certified import published_table
+from dprap.runs.discovery_plan import DiscoveryPlan
 from dprap.runs.forecast import Forecast
 from dprap.runs.outlook import verdict
 from dprap.runs.peak_memory import peak_memory_mb
@@ -30,7 +31,10 @@ def plan_lines(plan: Plan) -> list[str]:
         f"guarantee   ε = {budget.epsilon:g}, δ = {budget.delta:.3g}, so ρ = {float(budget.whole_rho):.4g} ({budget.proof.value} accounting)",
         f"neighbours  {plan.neighbors.relation.value}, at most {plan.neighbors.max_rows_per_person} record(s) a person",
     ]
-    if budget.other_rho:
+    if plan.discovery is not None:
+        lines += plan.discovery.lines
+        lines.append("after it    planned with two values for each category to be found: more of them need more")
+    elif budget.other_rho:
         lines.append(f"discovered  for {float(budget.other_rho):.4g} of ρ = {float(budget.whole_rho):.4g} in all")
     if rows is not None:
         lines.append(f"records     {rows:,}")
@@ -92,6 +96,18 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
+def _discovery_data(plan: DiscoveryPlan) -> dict[str, Any]:
+    budget, _ = plan.split()
+    half, nearly_all = plan.found_from() if plan.listed else (None, None)
+    return {
+        "columns": [*plan.listed, *plan.numbers],
+        "rho": float(budget.rho),
+        "threshold_delta": budget.threshold_delta,
+        "found_in_half_of_runs_counts": half,
+        "found_in_95_percent_of_runs_counts": nearly_all,
+    }
+
+
 def plan_data(plan: Plan) -> dict[str, Any]:
     """The plan as plain data."""
     rows, expected = plan.records, plan.forecast
@@ -118,6 +134,7 @@ def plan_data(plan: Plan) -> dict[str, Any]:
             }
             for step in expected.steps
         ],
+        "discovery": None if plan.discovery is None else _discovery_data(plan.discovery),
         "verdict": verdict(plan),
         "memory_mb": expected.memory_mb,
         "core_seconds": expected.core_seconds,

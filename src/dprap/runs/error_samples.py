@@ -9,8 +9,8 @@ from itertools import combinations
 from typing import TypeAlias
 
 import numpy as np
-from jaxtyping import Float64
 
+from dprap.array_types import Float64
 from dprap.encoding import Codes
 from dprap.products import product
 from dprap.relaxed import RelaxedDataset

@@ -195,7 +195,22 @@ class RunOptions:
 
     @classmethod
     def of(cls, **given: Any) -> RunOptions:
-        """Options by name; refuses a name that there is not, and says which one is near."""
+        """Options by name.
+
+        Args:
+            **given: The options; those that are left out have their default.
+
+        Returns:
+            The options, checked.
+
+        Raises:
+            SettingsError: If there is no such option, and the message says which one is near; or if a
+                value is not allowed.
+
+        >>> RunOptions.of(epsilon=1.0, kway=2).kway
+        2
+
+        """
         cls.check_names(given)
         return cls(**given)
 
@@ -203,8 +218,13 @@ class RunOptions:
     def check_names(given: Iterable[str]) -> None:
         """Refuse a name that there is not, and say which one is near.
 
+        Args:
+            given: The names.
+
         Raises:
             SettingsError: If a name is unknown.
+
+        >>> RunOptions.check_names(["epsilon", "kway"])
 
         """
         for name in given:
@@ -212,14 +232,38 @@ class RunOptions:
                 raise SettingsError(f"there is no option {name!r}. {_nearest(name)}")
 
     def but(self, **changes: Any) -> RunOptions:
-        """These options with some replaced, which are checked as all are."""
+        """These options with some replaced, which are checked as all are.
+
+        Args:
+            **changes: New values by name.
+
+        Returns:
+            The changed options.
+
+        Raises:
+            SettingsError: If a value is not allowed.
+            TypeError: If there is no such option.
+
+        >>> RunOptions(epsilon=1.0, kway=2).but(kway=3).kway
+        3
+
+        """
         return replace(self, **changes)
 
     def as_plain(self, folder: Path) -> dict[str, Any]:
-        """The options as plain data for a job file in this folder, to which paths are relative.
+        """The options as plain data for a job file.
+
+        Args:
+            folder: The folder of the file, to which paths are relative.
+
+        Returns:
+            The options by name, with the version of their form.
 
         Raises:
             SettingsError: If an option is an object in memory, which a file cannot keep.
+
+        >>> RunOptions(epsilon=1.0, kway=2).as_plain(Path("."))["kway"]
+        2
 
         """
         plain: dict[str, Any] = {"version": VERSION}
@@ -243,9 +287,20 @@ class RunOptions:
     def from_plain(cls, plain: Mapping[str, Any], folder: Path) -> RunOptions:
         """The options that `as_plain` wrote; every one must be there, and no other.
 
+        Args:
+            plain: The plain data.
+            folder: The folder of the job file, to which paths are relative.
+
+        Returns:
+            The options.
+
         Raises:
             SettingsError: If a value is not allowed.
             KeyError: If an option is missing, unknown, or of a kind that is never kept.
+
+        >>> options = RunOptions(epsilon=1.0, kway=2)
+        >>> RunOptions.from_plain(options.as_plain(Path(".")), Path(".")) == options
+        True
 
         """
         kept = {name for name, about in ABOUT.items() if about.kept}
@@ -292,6 +347,8 @@ PLANNED = (
     "settings",
     "certificate_share",
     "public",
+    "discover",
+    "discover_share",
 )
 
 # Options that the plain form of version 1 does not have; each was None.

@@ -21,6 +21,7 @@ from dprap.mechanisms.refinement.planning import RefinementPlan, plan_refinement
 from dprap.mechanisms.registry import Method, method_named
 from dprap.public import PublicTable, read_public
 from dprap.queries import Custom, Halfspace, Marginal, Range, as_family, from_cells
+from dprap.runs.discovery_plan import DiscoveryPlan
 from dprap.runs.loading import NamedCode
 from dprap.runs.option_values import is_of_kind
 from dprap.runs.options import RunOptions
@@ -61,6 +62,7 @@ class Plan:
     public: PublicTable | None = None
     refinement: RefinementPlan | None = None
     intervals: bool = True
+    discovery: DiscoveryPlan | None = None
 
     def __repr__(self) -> str:
         from dprap.runs.describe import plan_lines

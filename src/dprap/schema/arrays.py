@@ -11,9 +11,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from jaxtyping import Bool, Float64, Int64
 
+from dprap.array_types import Bool, Float64, Int64
 from dprap.schema.values import Unplaced
 
 Mask: TypeAlias = Bool[np.ndarray, " records"]
@@ -36,7 +35,30 @@ def nulls(array: pa.Array) -> Mask:
     """Which elements are null."""
     if array.null_count == 0:
         return np.zeros(len(array), dtype=bool)
-    return np.asarray(pc.is_null(array).to_numpy(zero_copy_only=False), dtype=bool)
+    return np.asarray(array.is_null().to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def holds(kind: pa.DataType, low: int, high: int) -> bool:
+    """Whether the cast of int64 to a type takes all whole numbers between two bounds.
+
+    >>> holds(pa.uint8(), 0, 255), holds(pa.float32(), 0, 2**24 + 1)
+    (True, False)
+    """
+    if low < INT64.min or high > INT64.max:
+        return False
+    if pa.types.is_integer(kind):
+        ends = np.iinfo(kind.to_pandas_dtype())
+        return bool(ends.min <= low and high <= ends.max)
+    if pa.types.is_floating(kind):
+        exact = 2 ** (np.finfo(kind.to_pandas_dtype()).nmant + 1)
+        return bool(-exact <= low and high <= exact)
+    # From a buffer: an array of Python numbers would load pandas, where it is installed.
+    bounds = pa.py_buffer(np.array([low, high], dtype=np.int64))
+    try:
+        pa.Array.from_buffers(pa.int64(), 2, [None, bounds]).cast(kind)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def with_missing(positions: Positions, missing: Mask) -> Positions:
@@ -46,7 +68,7 @@ def with_missing(positions: Positions, missing: Mask) -> Positions:
 
 def integers(array: pa.Array) -> Positions:
     """Integers, or what Arrow keeps as integers, as int64; 0 for null."""
-    return np.asarray(pc.fill_null(array.cast(pa.int64()), 0).to_numpy(zero_copy_only=False))
+    return np.asarray(array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False))
 
 
 def days(array: pa.Array) -> Positions:
@@ -76,9 +98,11 @@ def decoded(texts: pa.Array) -> list[str | None]:
 
 def look_up(keys: pa.Array, places: Mapping[Any, int], not_found: Unplaced) -> Positions:
     """The place that a list gives to each key; null is not in it."""
+    import pyarrow.compute as pc  # the wrappers of all its functions take time to build
+
     found = pc.index_in(keys, value_set=pa.array(list(places), keys.type))
     listed = np.array([*places.values(), not_found], dtype=np.int64)
-    return np.asarray(listed[pc.fill_null(found, len(places)).to_numpy(zero_copy_only=False)])
+    return np.asarray(listed[found.fill_null(len(places)).to_numpy(zero_copy_only=False)])
 
 
 def place_floats(array: pa.Array, place: PlaceFloats, place_one: PlaceOne) -> Positions:
@@ -92,7 +116,7 @@ def place_floats(array: pa.Array, place: PlaceFloats, place_one: PlaceOne) -> Po
     """
     if pa.types.is_decimal(array.type):
         return _place_decimals(array, lambda unscaled, scale: place(unscaled / 10.0**scale), _EXACT_FLOAT, place_one)
-    floats = pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    floats = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return with_missing(place(floats), np.isnan(floats))
 
 
@@ -108,14 +132,14 @@ def place_whole_numbers(array: pa.Array, place: PlaceWhole, place_one: PlaceOne)
     if pa.types.is_decimal(array.type):
         return _place_decimals(array, lambda unscaled, scale: _whole_parts(unscaled, scale, place), None, place_one)
     if pa.types.is_floating(array.type):
-        floats = pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        floats = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         beyond = (floats >= 2.0**63) | (floats < -(2.0**63))
         is_whole = floats == np.rint(floats)
         ends = np.where(floats > 0, INT64.max, INT64.min)
         whole = np.where(beyond | ~is_whole, 0, floats).astype(np.int64)
         positions = place(np.where(beyond, ends, whole), beyond)
         return with_missing(np.where(is_whole, positions, Unplaced.UNREADABLE), np.isnan(floats))
-    values = pc.fill_null(array, 0).to_numpy(zero_copy_only=False)
+    values = array.fill_null(0).to_numpy(zero_copy_only=False)
     if array.type != pa.uint64():
         return place(values.astype(np.int64), None)
     beyond = values > np.uint64(INT64.max)

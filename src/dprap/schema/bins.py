@@ -13,7 +13,8 @@ from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 import numpy as np
-from jaxtyping import Float64, Int64
+
+from dprap.array_types import Float64, Int64
 
 IntegerEdges = Int64[np.ndarray, "edges"]
 NumberEdges = Float64[np.ndarray, "edges"]

@@ -8,9 +8,8 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
-from jaxtyping import Bool, Float64, Int64
 
-from dprap.array_types import CodeColumn
+from dprap.array_types import Bool, CodeColumn, Float64, Int64
 from dprap.schema.columns import Integer, Number
 from dprap.schema.columns.base import BaseColumn, CodeMask
 from dprap.schema.columns.binned import BinnedColumn

@@ -11,9 +11,8 @@ from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from jaxtyping import Bool, Int64, Num
 
+from dprap.array_types import Bool, Int64, Num
 from dprap.schema.texts import read_moment
 
 Parsed: TypeAlias = tuple[Num[np.ndarray, " values"], Bool[np.ndarray, " values"]]
@@ -44,6 +43,8 @@ def read_moments(texts: pa.Array, *, is_zoned: bool) -> Parsed:
     hour, minute, second = digits.number(11, 12), digits.number(14, 15), digits.number(17, 18)
     readable &= (hour <= 23) & (minute <= 59) & (second <= 59)
     # the pattern leaves ASCII only, so that a character is a byte; there are few different ends
+    import pyarrow.compute as pc
+
     ends = pc.utf8_slice_codeunits(texts, _WHOLE_SECONDS).dictionary_encode()
     read = [read_moment("1970-01-01T00:00:00" + end) for end in ends.dictionary.to_pylist()]
     fits = np.array([each is not None and each.is_zoned == is_zoned for each in read], dtype=bool)

@@ -7,7 +7,7 @@ Currency and percent signs may be left out of a text, and so may separators of t
 mean the same. Where a separator stands, it must separate thousands: with `thousands: "."` the text `1.5` is unreadable
 rather than fifteen. A minus may stand in front, behind, or be written as brackets.
 
-Clocks are times of day, `7:05`, `07:05:30` or `7:05 PM`, and durations, `31:45:00` or `2h 5m`.
+Clocks are times of day, `7:05`, `07:05:30` or `7:05 PM`, and durations, `31:45:00`, `2h 5m` or `1 day, 7:45:00`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Literal, Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Int64
 from pydantic import StrictStr, model_validator
 
+from dprap.array_types import Int64
 from dprap.schema.columns.base import Part, require_texts
 
 ClockUnit: TypeAlias = Literal["minutes", "seconds"]
@@ -29,8 +29,11 @@ ClockUnit: TypeAlias = Literal["minutes", "seconds"]
 BLANKS = " \u00a0\u202f"
 _BLANK = f"[{BLANKS}]?"
 _MINUS = "\u2212-"  # the hyphen last, where it is no range of a pattern
-_CLOCK = re.compile(r"([+-]?)([0-9]{1,9}):([0-5][0-9])(?::([0-5][0-9]))?(?: ?([AaPp])\.?[Mm]\.?)?", re.ASCII)
-_UNITS = re.compile(r"(?=.)(?:([0-9]{1,9}) ?h)?(?: ?([0-9]{1,9}) ?m(?:in)?)?(?: ?([0-9]{1,9}) ?s)?", re.ASCII)
+_DAYS = r"(?:([0-9]{1,6}) ?d(?:ays?)?,? ?)?"
+_CLOCK = re.compile(_DAYS + r"([+-]?)([0-9]{1,9}):([0-5][0-9])(?::([0-5][0-9]))?(?: ?([AaPp])\.?[Mm]\.?)?", re.ASCII)
+_UNITS = re.compile(
+    r"(?=.)" + _DAYS + r"(?:([0-9]{1,9}) ?h)?(?: ?([0-9]{1,9}) ?m(?:in)?)?(?: ?([0-9]{1,9}) ?s)?", re.ASCII
+)
 
 
 class NumberFormat(Part):
@@ -130,21 +133,25 @@ def _read_clock(text: str) -> int | None:
 
     >>> _read_clock("1:05"), _read_clock("1:05 PM"), _read_clock("12:00 am"), _read_clock("2h 5m")
     (3900, 47100, 0, 7500)
+    >>> _read_clock("2 days 01:00:00"), _read_clock("1d 2h"), _read_clock("1 day, 1:05 PM")
+    (176400, 93600, None)
     """
     match = _CLOCK.fullmatch(text)
     if match is None:
         units = _UNITS.fullmatch(text)
         if units is None:
             return None
-        hours, minutes, seconds = (int(part or "0") for part in units.groups())
-        return hours * 3600 + minutes * 60 + seconds
-    hour, half = int(match[2]), (match[5] or "").lower()
+        days, hours, minutes, seconds = (int(part or "0") for part in units.groups())
+        return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    with_days, sign, hour, half = match[1] is not None, match[2], int(match[3]), (match[6] or "").lower()
+    if with_days and sign:
+        return None
     if half:
-        if match[1] or not 1 <= hour <= 12:
+        if with_days or sign or not 1 <= hour <= 12:
             return None
         hour = hour % 12 + (12 if half == "p" else 0)
-    seconds = hour * 3600 + int(match[3]) * 60 + int(match[4] or "0")
-    return -seconds if match[1] == "-" else seconds
+    seconds = ((int(match[1] or "0") * 24 + hour) * 60 + int(match[4])) * 60 + int(match[5] or "0")
+    return -seconds if sign == "-" else seconds
 
 
 def number_texts(values: pa.Array | pa.ChunkedArray, decimals: int | None, form: NumberFormat | None) -> pa.Array:

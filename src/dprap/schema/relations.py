@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Bool, Float64
 
-from dprap.array_types import CodeColumn
+from dprap.array_types import Bool, CodeColumn, Float64
 from dprap.schema.code_constraints import Broken, CodeConstraint, RelatedCodes
 from dprap.schema.columns.base import BaseColumn
 from dprap.schema.columns.binned import BinnedColumn

@@ -120,12 +120,35 @@ def read_offset(text: str) -> int | None:
     return -size if match[1] == "-" else size
 
 
-def read_by_format(text: str, form: str) -> datetime | None:
-    """A date or a time in a form of Python's `strptime`."""
+def read_by_format(text: str, form: str, *, last_year: int | None = None) -> datetime | None:
+    """A date or a time in a form of Python's `strptime`.
+
+    Args:
+        text: The text.
+        form: The form.
+        last_year: Years of two digits (`%y`) lie in the hundred years that end with this one. Python would always take
+            1969 to 2068, and let people who were born in 1935 be born in 2035.
+
+    >>> read_by_format("31/12/35", "%d/%m/%y", last_year=2030).year
+    1935
+
+    """
     try:
-        return datetime.strptime(text, form)  # noqa: DTZ007 - whether there is a zone is the column's question
-    except (ValueError, OverflowError):
+        found = datetime.strptime(text, form)  # noqa: DTZ007 - whether there is a zone is the column's question
+        if last_year is None or not has_short_years(form):
+            return found
+        return found.replace(year=last_year - (last_year - found.year) % 100)
+    except (ValueError, OverflowError):  # also the 29th of February of a year that has none
         return None
+
+
+def has_short_years(form: str) -> bool:
+    """Whether a form writes years with two digits.
+
+    >>> has_short_years("%d.%m.%y"), has_short_years("%d.%m.%Y"), has_short_years("%Y%%y")
+    (True, False, False)
+    """
+    return "%y" in form.replace("%%", "")
 
 
 def written(array: pa.Array | pa.ChunkedArray, form: str | None) -> pa.Array:
@@ -141,9 +164,13 @@ def format_problem(form: str, bounds: tuple[date | datetime, ...]) -> str | None
     """
     for bound in (*bounds, *(each.replace(month=11, day=23) for each in bounds)):
         try:
-            again = datetime.strptime(bound.strftime(form), form)  # noqa: DTZ007 - compared by its fields
+            again = read_by_format(bound.strftime(form), form, last_year=bounds[-1].year)
         except (ValueError, OverflowError, re.error, IndexError, KeyError, TypeError):
+            again = None
+        if again is None:
             return "format: cannot be read. Use the directives of Python's strptime, each at most once"
+        if has_short_years(form) and again.year != bound.year:
+            return "format: years of two digits tell a hundred years apart, and min and max lie further apart"
         if (again.year, again.month, again.day) != (bound.year, bound.month, bound.day):
             return "format: loses a part of the date. Give year, month and day, such as %d.%m.%Y"
         has_offset = isinstance(bound, datetime) and bound.tzinfo is not None

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
-from jaxtyping import Float
 
+from dprap.array_types import Float
 from dprap.errors import WorkloadError
 
 CodeWeights: TypeAlias = Float[np.ndarray, " codes"]

@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Int64
 
-from dprap.array_types import CodeColumn
+from dprap.array_types import CodeColumn, Int64
 from dprap.domain import Domain
 from dprap.encoding import code_dtype
 from dprap.errors import SchemaError

@@ -82,12 +82,19 @@ class Workload:
     def closure(self, *, smallest: int = 1) -> tuple[Marginal, ...]:
         """Every marginal over a subset of some family's columns, once, in the domain's column order.
 
-        Of a family over more than 12 columns, a custom function's, and of halfspaces, those over at most three columns:
-        all subsets would be 2^k.
+        Of a family over more than 12 columns, a custom function's, and of halfspaces, those over at
+        most three columns: all subsets would be 2^k.
+
+        Args:
+            smallest: The least number of columns of a marginal.
+
+        Returns:
+            The marginals, those of fewer columns first.
 
         >>> domain = Domain.of({"a": 2, "b": 2, "c": 2})
         >>> [str(m) for m in Workload(domain, (Marginal(("a", "b")), Marginal(("c", "b")))).closure()]
         ['a', 'b', 'c', 'a×b', 'b×c']
+
         """
         found = {
             Marginal(tuple(sorted(subset.columns, key=self.domain.position)))

@@ -15,7 +15,7 @@ from dprap.mechanisms.adaptive.public_start import fit_to_public, records_stood_
 from dprap.privacy import Curator
 from dprap.public import PublicTable, count_public
 from dprap.relaxed import RelaxedDataset
-from dprap.relaxed.marginals import Blocks
+from dprap.relaxed.blocks import Blocks
 from dprap.sources import MemorySource
 from dprap.workload import all_kway
 

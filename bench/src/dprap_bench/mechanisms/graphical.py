@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from dprap.accounting import Measurement
-from dprap.array_types import Answers
+from dprap.array_types import Answers, Float, Int
 from dprap.domain import Domain
 from dprap.errors import SettingsError
 from dprap.queries import Marginal

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from jaxtyping import Int
 
 from dprap.accounting import Measurement
-from dprap.array_types import Answers
+from dprap.array_types import Answers, Int
 from dprap.domain import Domain
 from dprap.mechanisms.cell_answers import cell_families
 from dprap.mechanisms.result import MechanismResult

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from jaxtyping import Float
 
+from dprap.array_types import Float
 from dprap.domain import Domain
 
 Table = Float[np.ndarray, "..."]

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from jaxtyping import Float
 
 from dprap.accounting import Neighbors, QueryMeasurement
 from dprap.accounting.stddev import stddev_for
-from dprap.array_types import Answers
+from dprap.array_types import Answers, Float
 from dprap.domain import Domain
 from dprap.errors import SettingsError
 from dprap.mechanisms.outline import PlannedStep, rho_of_records, total_of_records

@@ -16,8 +16,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from dprap.array_types import Float, Int
 from dprap.domain import Domain
 from dprap.errors import SettingsError
 from dprap.queries import Query

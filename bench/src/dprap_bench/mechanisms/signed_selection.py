@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from jaxtyping import Int
 
-from dprap.array_types import Answers
+from dprap.array_types import Answers, Int
 from dprap.domain import Domain
 from dprap.privacy import Curator
 from dprap.queries import Family, Marginal, Query, Range

@@ -20,8 +20,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
 
+from dprap.array_types import Float
 from dprap.products import product
 from dprap.queries import Marginal, Range
 from dprap.queries.range import bounds_of

@@ -11,9 +11,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float64
 
-from dprap.array_types import Answers
+from dprap.array_types import Answers, Bool, Float64
 from dprap.mechanisms.adaptive.rules import Rules
 from dprap.mechanisms.adaptive.smoothing import smooth
 from dprap.relaxed.simplex import project_simplex

@@ -14,8 +14,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Bool
 
+from dprap.array_types import Bool
 from dprap.domain import Domain
 from dprap.queries import Marginal
 from dprap.relaxed.gradient import Target

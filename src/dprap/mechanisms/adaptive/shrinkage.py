@@ -9,8 +9,8 @@ model before it.
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float64
 
+from dprap.array_types import Float64
 from dprap.products import product
 
 Likelihoods = Float64[np.ndarray, "numbers variances"]

@@ -13,9 +13,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from jaxtyping import Float64
 
-from dprap.array_types import Answers
+from dprap.array_types import Answers, Float64
 from dprap.mechanisms.adaptive.shrinkage import fit_shares, posterior
 from dprap.products import product
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float64, Int64
 
 from dprap.accounting import Measurement
+from dprap.array_types import Float64, Int64
 from dprap.mechanisms.refinement.intervals import Pieces
 from dprap.queries import Marginal
 from dprap.schema.columns.binned import BinnedColumn

@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from jaxtyping import UInt64
 
+from dprap.array_types import UInt64
 from dprap.encoding.frames import from_polars
 from dprap.encoding.tables import is_stream, library_of, native
 from dprap.errors import DataError

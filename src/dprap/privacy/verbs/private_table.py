@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
-from jaxtyping import Int64
 
 from dprap.accounting.budget import Budget
 from dprap.accounting.neighbors import Neighbors
 from dprap.accounting.zcdp import Rho
+from dprap.array_types import Int64
 from dprap.domain import Domain
 from dprap.errors import BudgetError, DataError, LedgerError, WorkloadError
 from dprap.privacy.entropy import Entropy, InsecureSeededEntropy, OsEntropy
@@ -126,7 +126,15 @@ class PrivateTable:
         return self.budget.rho - self._set_aside - self._spent_before
 
     def set_aside(self, rho: Rho) -> None:
-        """Keep a part of the budget from the mechanism, for a certificate after it; 0 gives it back."""
+        """Keep a part of the budget from the mechanism, for a certificate after it; 0 gives it back.
+
+        Args:
+            rho: What is kept.
+
+        Raises:
+            BudgetError: If that is the whole budget or more.
+
+        """
         if not 0 <= rho < self.budget.rho:
             raise BudgetError("what is set aside must be less than the whole budget.")
         self._set_aside = Fraction(rho)
@@ -175,13 +183,29 @@ class PrivateTable:
         self._steps.under({name: maps[name].tolist() for name in sorted(maps)})
 
     def prepare(self, families: Sequence[Family]) -> None:
-        """Count ahead, in one pass over the table, what later verbs will need. Releases nothing, costs nothing."""
+        """Count ahead, in one pass over the table, what later verbs will need.
+
+        This releases nothing and costs nothing.
+
+        Args:
+            families: What will be measured or chosen from.
+
+        Raises:
+            WorkloadError: A family is not of the domain, or has too many cells.
+            DataError: The table cannot be read any more.
+
+        """
         self._check_sizes(families)
         with self._stopwatch.running():
             self._exact.prepare(families)
 
     def finish(self) -> None:
-        """Close the run: its unspent budget is given back to the ledger's cap."""
+        """Close the run: its unspent budget is given back to the ledger's cap.
+
+        Raises:
+            LedgerError: If the ledger cannot be written.
+
+        """
         self._steps.finish()
 
     def _check_sizes(self, families: Sequence[Family], kinds: tuple[type, ...] = PROVEN_FAMILIES) -> None:

@@ -3,7 +3,7 @@
 start       random rows, and rows spread over devices
 layout      column blocks of different sizes, laid out for one loop
 sparsemax   sparsemax and softmax of every column block
-cells       cell tables of rows, differentiable
+tied        codes of a column with one probability, carried as one number
 queries     selected single queries as index arrays, with derivatives
 optimizer   momentum whose step follows the largest gradient
 projection  `fit_queries`: rows fitted to selected queries, in one compiled loop

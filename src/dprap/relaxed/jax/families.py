@@ -16,14 +16,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Float32
 
-from dprap.array_types import Answers
+from dprap.array_types import Answers, Float32
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
 from dprap.queries import Custom, Family, Halfspace
 from dprap.relaxed.fit import FitResult
-from dprap.relaxed.jax.cells import blocks_of, folded_table
+from dprap.relaxed.folding import Fold, folded_table
 from dprap.relaxed.jax.layout import JaxRows
 from dprap.relaxed.jax.projection import (
     Attempt,
@@ -33,8 +32,7 @@ from dprap.relaxed.jax.projection import (
 )
 from dprap.relaxed.jax.sparsemax import softmax, sparsemax
 from dprap.relaxed.jax.start import devices_named, on_devices
-from dprap.relaxed.marginals import Fold
-from dprap.relaxed.rows import RelaxedDataset
+from dprap.relaxed.rows import RelaxedDataset, column_slices
 
 # What a probability of zero becomes where its logarithm is needed.
 _SMALLEST_PROBABILITY = 1e-6
@@ -146,10 +144,13 @@ def _family_loss(
 ) -> jax.Array:
     if isinstance(family, Halfspace):
         raise WorkloadError(f"a fit to whole families does not take {family}.")
+    slices = column_slices(domain)
+    blocks = {name: rows[slices[name]] for name in family.columns}
     if isinstance(family, Custom) and not family.is_table(domain):
-        answered = family.values(blocks_of(rows, domain, family.columns)) @ weights
+        answered = family.values(blocks) @ weights
     else:
         # Families use methods that NumPy and JAX arrays share.
-        table: Any = folded_table(blocks_of(rows, domain, family.columns), weights, Fold.of(domain, family.columns))
+        fold = Fold.of({name: domain.size(name) for name in family.columns})
+        table: Any = folded_table(blocks, weights, fold)
         answered = jnp.asarray(family.answers(table).reshape(-1))
     return jnp.sum((answered - fractions) ** 2)

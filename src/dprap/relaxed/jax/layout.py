@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Bool, Float, Int
 
+from dprap.array_types import Bool, Float, Int
 from dprap.domain import Domain
 
 JaxRows = Float[jax.Array, "onehot rows"]
@@ -59,6 +59,11 @@ class ColumnLayout:
             else:
                 buckets.append([column])
         return buckets
+
+    @cached_property
+    def order(self) -> Int[np.ndarray, " columns"]:
+        """Positions of the domain's columns in the order of `PerColumn`."""
+        return np.array([column for members in self._order for column in members])
 
     @cached_property
     def buckets(self) -> tuple[Bucket, ...]:

@@ -27,8 +27,8 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax import lax
-from jaxtyping import Float, Float32, Float64, Int32
 
+from dprap.array_types import Float, Float32, Float64, Int32
 from dprap.domain import Domain
 from dprap.errors import SettingsError, WorkloadError
 from dprap.queries import Halfspace, Marginal, Query, Range

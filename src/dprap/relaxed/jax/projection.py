@@ -18,9 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax import lax
-from jaxtyping import Float
 
-from dprap.array_types import Answers
+from dprap.array_types import Answers, Float
 from dprap.domain import Domain
 from dprap.errors import SettingsError
 from dprap.queries import Custom, Query
@@ -28,8 +27,9 @@ from dprap.relaxed.fit import FitResult
 from dprap.relaxed.jax.layout import ColumnLayout, JaxRows, Packed, layout_of
 from dprap.relaxed.jax.optimizer import shared_scale_momentum
 from dprap.relaxed.jax.queries import QueryBatch, compile_queries
-from dprap.relaxed.jax.sparsemax import shrink, softmax_packed, sparsemax, thresholds
+from dprap.relaxed.jax.sparsemax import Tied, shrink, softmax_packed, sparsemax, thresholds
 from dprap.relaxed.jax.start import devices_named, on_devices
+from dprap.relaxed.jax.tied import Iterate, TiedRows
 from dprap.relaxed.rows import RelaxedDataset
 
 Normalisation = Literal["sparsemax", "softmax"]
@@ -142,12 +142,24 @@ def fit_queries(start: RelaxedDataset, targets: QueryTargets, settings: Projecti
         DivergedError: if the loss is not finite, also after three starts with ever shorter steps.
 
     """
-    layout = layout_of(start.domain)
-    optimizer = optimizer_of(settings)
-    probabilities, row_weights = on_devices(start, devices_named(settings.device))
-    fractions, weights = (jnp.asarray(numbers, jnp.float32) for numbers in (targets.fractions, targets.weights))
-    problem = _Problem(targets.batch, fractions, weights, row_weights)
-    shape = _Shape(layout, optimizer, settings.normalisation)
+    # A softmax moves every code of a column in its own way: nothing stays tied.
+    shrinks = settings.normalisation == "sparsemax"
+    rows = TiedRows.of(start.probabilities, start.domain, np.asarray(targets.batch.coordinates), shrinks=shrinks)
+    layout = layout_of(rows.domain)
+    kept, row_weights = on_devices(
+        RelaxedDataset(rows.domain, rows.kept, start.weights), devices_named(settings.device)
+    )
+    tied = jax.device_put(rows.tied[layout.order], kept.sharding)
+    problem = _Problem(
+        targets.batch,
+        # Padding lies beyond the last slot: read as zero, dropped on writing.
+        jnp.asarray(np.append(layout.slots, layout.size)[rows.coordinates]),
+        jnp.asarray(targets.fractions, jnp.float32),
+        jnp.asarray(targets.weights, jnp.float32),
+        row_weights,
+        jnp.asarray(rows.counts[layout.order, None], jnp.float32),
+    )
+    shape = _Shape(layout, optimizer_of(settings), settings.normalisation)
     limits = _Limits(
         jnp.int32(settings.max_steps),
         jnp.int32(settings.window),
@@ -157,14 +169,15 @@ def fit_queries(start: RelaxedDataset, targets: QueryTargets, settings: Projecti
         jnp.asarray(settings.keep == "last"),
     )
 
-    def attempt(packed: Packed, scale: float) -> Attempt[Packed]:
-        end = _fit(packed, problem, limits, jnp.float32(scale), shape)
+    def attempt(begin: Iterate, scale: float) -> Attempt[Iterate]:
+        end = _fit(begin, problem, limits, jnp.float32(scale), shape)
         return Attempt(end.best, float(end.best_loss), int(end.step), bool(end.finite))
 
-    end = with_shorter_steps(layout.pack(probabilities), attempt)
+    end = with_shorter_steps(Iterate(layout.pack(kept), tied), attempt)
+    found = rows.whole(np.asarray(layout.unpack(end.best.kept)), np.asarray(end.best.tied)[np.argsort(layout.order)])
     # Between steps, rows are distributions up to a small tolerance; the result is one up to
     # rounding.
-    fitted = _normalised(layout.unpack(end.best), start.domain, settings.normalisation)
+    fitted = _normalised(found, start.domain, settings.normalisation)
     return FitResult(RelaxedDataset(start.domain, np.asarray(fitted), start.weights), end.loss, end.steps)
 
 
@@ -217,10 +230,14 @@ _momentum = cache(shared_scale_momentum)
 
 
 class _Problem(NamedTuple):
+    """What to fit; `slots` are those of the batch's coordinates, `tied_counts` codes that share a probability."""
+
     batch: QueryBatch
+    slots: jax.Array
     targets: jax.Array
     query_weights: jax.Array
     row_weights: jax.Array
+    tied_counts: jax.Array
 
 
 class _Shape(NamedTuple):
@@ -243,24 +260,23 @@ class _Limits(NamedTuple):
 
 
 class _State(NamedTuple):
-    iterate: Packed
+    iterate: Iterate
     memory: Any
     step: jax.Array
-    best: Packed
+    best: Iterate
     best_loss: jax.Array
     scale: jax.Array
     plateaus: jax.Array
     finite: jax.Array
 
 
-_Step = Callable[[Packed, Any, jax.Array], tuple[Packed, Any]]
+_Step = Callable[[Iterate, Any, jax.Array], tuple[Iterate, Any]]
 
 
 @partial(jax.jit, static_argnums=4)
-def _fit(packed: Packed, problem: _Problem, limits: _Limits, scale: jax.Array, shape: _Shape) -> _State:
+def _fit(begin: Iterate, problem: _Problem, limits: _Limits, scale: jax.Array, shape: _Shape) -> _State:
     layout = shape.layout
-    # Padding lies beyond the last slot: read as zero, dropped on writing.
-    slots = jnp.asarray(np.append(layout.slots, layout.size))[problem.batch.coordinates]
+    slots = problem.slots
 
     def read(probabilities: Packed) -> jax.Array:
         return probabilities.at[slots].get(mode="fill", fill_value=0)
@@ -273,30 +289,33 @@ def _fit(packed: Packed, problem: _Problem, limits: _Limits, scale: jax.Array, s
         updates, memory = shape.optimizer.update(gradient, memory, parameters)
         return parameters + scale * updates, memory
 
-    def sparsemax_step(probabilities: Packed, memory: Any, scale: jax.Array) -> tuple[Packed, Any]:
+    def sparsemax_step(rows: Iterate, memory: Any, scale: jax.Array) -> tuple[Iterate, Any]:
         # Coordinates that no query reads have no gradient: the optimiser sees the others alone.
-        touched = read(probabilities)
+        touched = read(rows.kept)
         touched, memory = update(touched, jax.grad(loss)(touched), memory, scale)
-        moved = probabilities.at[slots].set(touched, mode="drop", unique_indices=True)
-        start = jnp.zeros((len(layout.domain), moved.shape[1]), moved.dtype)
-        return shrink(moved, layout, thresholds(moved, layout, start, _STEP_TOLERANCE)), memory
+        moved = rows.kept.at[slots].set(touched, mode="drop", unique_indices=True)
+        tied = Tied(rows.tied, problem.tied_counts)
+        threshold = thresholds(moved, layout, jnp.zeros_like(rows.tied), _STEP_TOLERANCE, tied)
+        return Iterate(shrink(moved, layout, threshold), jnp.maximum(rows.tied - threshold, 0)), memory
 
-    def softmax_step(logits: Packed, memory: Any, scale: jax.Array) -> tuple[Packed, Any]:
-        gradient = jax.grad(lambda logits: loss(read(softmax_packed(logits, layout))))(logits)
-        return update(logits, gradient, memory, scale)
+    def softmax_step(logits: Iterate, memory: Any, scale: jax.Array) -> tuple[Iterate, Any]:
+        gradient = jax.grad(lambda kept: loss(read(softmax_packed(kept, layout))))(logits.kept)
+        kept, memory = update(logits.kept, gradient, memory, scale)
+        return Iterate(kept, logits.tied), memory
 
     if shape.normalisation == "softmax":
         step: _Step = softmax_step
-        iterate = jnp.maximum(jnp.log(jnp.maximum(packed, 0)), _SMALLEST_LOGIT)
-        iterate = jnp.where(layout.is_padding[:, None], packed, iterate)
-        memory = shape.optimizer.init(iterate)
+        padding = layout.is_padding[:, None]
+        kept = jnp.maximum(jnp.log(jnp.maximum(begin.kept, 0)), _SMALLEST_LOGIT)
+        iterate = Iterate(jnp.where(padding, begin.kept, kept), begin.tied)
+        memory = shape.optimizer.init(iterate.kept)
 
-        def normalised(iterate: Packed) -> Packed:
-            return jnp.where(layout.is_padding[:, None], packed, softmax_packed(iterate, layout))
+        def normalised(iterate: Iterate) -> Iterate:
+            return Iterate(jnp.where(padding, begin.kept, softmax_packed(iterate.kept, layout)), iterate.tied)
     else:
-        step, iterate, memory = sparsemax_step, packed, shape.optimizer.init(read(packed))
+        step, iterate, memory = sparsemax_step, begin, shape.optimizer.init(read(begin.kept))
 
-        def normalised(iterate: Packed) -> Packed:
+        def normalised(iterate: Iterate) -> Iterate:
             return iterate
 
     def unfinished(state: _State) -> jax.Array:
@@ -309,7 +328,7 @@ def _fit(packed: Packed, problem: _Problem, limits: _Limits, scale: jax.Array, s
             0, window, lambda _, pair: step(pair[0], pair[1], state.scale), (state.iterate, state.memory)
         )
         reached = normalised(iterate)
-        reached_loss = loss(read(reached))
+        reached_loss = loss(read(reached.kept))
         better = (reached_loss < state.best_loss) | (limits.keeps_last & jnp.isfinite(reached_loss))
         plateau = reached_loss >= limits.kept * state.best_loss
         return _State(
@@ -323,12 +342,12 @@ def _fit(packed: Packed, problem: _Problem, limits: _Limits, scale: jax.Array, s
             jnp.isfinite(reached_loss),
         )
 
-    start_loss = loss(read(packed))
+    start_loss = loss(read(begin.kept))
     start = _State(
         iterate,
         memory,
         jnp.asarray(0),
-        packed,
+        begin,
         start_loss,
         scale,
         jnp.asarray(0),

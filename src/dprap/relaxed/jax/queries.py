@@ -17,13 +17,12 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Float32, Int, Int32
 
+from dprap.array_types import Float, Float32, Int, Int32
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
 from dprap.queries import GRID, Custom, Halfspace, Marginal, Query, Range, Threshold
-from dprap.relaxed.jax.cells import folded_table
-from dprap.relaxed.marginals import Fold
+from dprap.relaxed.folding import Fold, folded_table
 
 Literals = Float[jax.Array, "literals rows"]
 LiteralIndex = Int[jax.Array, "queries columns"]
@@ -92,7 +91,8 @@ class QueryBatch:
         if table is None:
             return family.values(blocks) @ weights
         own = {name: blocks[name] for name in family.columns}
-        return folded_table(own, weights, Fold.of(self.domain, family.columns)).reshape(-1) @ table
+        fold = Fold.of({name: self.domain.size(name) for name in family.columns})
+        return jnp.asarray(folded_table(own, weights, fold)).reshape(-1) @ table
 
 
 def compile_queries(

@@ -8,11 +8,13 @@ passes, without a sort.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jaxtyping import Float
 
 from dprap.domain import Domain
 from dprap.relaxed.jax.layout import PADDING, ColumnLayout, JaxRows, Packed, PerColumn, layout_of
@@ -23,11 +25,26 @@ EXACT = 1e-6
 _MOST_PASSES = 64
 
 
-def thresholds(packed: Packed, layout: ColumnLayout, start: PerColumn, tolerance: float = EXACT) -> PerColumn:
+@dataclass(frozen=True)
+class Tied:
+    """Codes of a column that share one probability: what it is, by column and row, and how many they are."""
+
+    values: PerColumn
+    counts: Float[jax.Array, "columns 1"]
+
+    def excess(self, thresholds: PerColumn) -> tuple[PerColumn, PerColumn]:
+        """The sum of what exceeds the column's threshold, and the number of codes that do."""
+        above = self.values - thresholds
+        return self.counts * jnp.maximum(above, 0), self.counts * (above > 0)
+
+
+def thresholds(
+    packed: Packed, layout: ColumnLayout, start: PerColumn, tolerance: float = EXACT, tied: Tied | None = None
+) -> PerColumn:
     """Return the sparsemax threshold of every column and row, by Newton's method from `start`.
 
     Passes end with a Newton step taken where all sums are within `tolerance` of one, so the result
-    is better than that.
+    is better than that. `tied` codes belong to their columns besides those in `packed`.
     """
 
     def unfinished(carry: tuple[PerColumn, jax.Array, jax.Array]) -> jax.Array:
@@ -37,6 +54,9 @@ def thresholds(packed: Packed, layout: ColumnLayout, start: PerColumn, tolerance
     def newton(carry: tuple[PerColumn, jax.Array, jax.Array]) -> tuple[PerColumn, jax.Array, jax.Array]:
         threshold, _, passes = carry
         total, count = layout.excess(packed, threshold)
+        if tied is not None:
+            more, others = tied.excess(threshold)
+            total, count = total + more, count + others
         # A column with nothing above the threshold has no slope; one unit down there always is
         # something.
         return threshold + (total - 1) / jnp.maximum(count, 1), jnp.max(jnp.abs(total - 1)), passes + 1

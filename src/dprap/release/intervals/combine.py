@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float64
 
+from dprap.array_types import Float64
 from dprap.errors import SettingsError
 
 _ANGLES = 1 << 12

@@ -24,9 +24,9 @@ from statistics import NormalDist
 from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from jaxtyping import Float64
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from dprap.array_types import Float64
 from dprap.documents import DocumentError, parse, read_text, require_finite
 from dprap.errors import SettingsError
 from dprap.release.intervals.basis import Basis

@@ -29,9 +29,9 @@ from dprap.errors import SettingsError
 from dprap.queries import Marginal
 from dprap.relaxed import RelaxedDataset
 from dprap.relaxed.adam import FitSettings
+from dprap.relaxed.blocks import Blocks
 from dprap.relaxed.fit import fit
 from dprap.relaxed.gradient import Target
-from dprap.relaxed.marginals import Blocks
 from dprap.release.intervals.error_table import Kind
 
 if TYPE_CHECKING:

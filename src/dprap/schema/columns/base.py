@@ -17,9 +17,9 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Bool, Int64
 from pydantic import BaseModel, ConfigDict, StrictStr, field_validator, model_validator
 
+from dprap.array_types import Bool, Int64
 from dprap.errors import WorkloadError
 from dprap.schema.arrays import Mask, Positions
 from dprap.schema.value_sets import CodeWeights, ValueSet
@@ -72,7 +72,7 @@ def require_texts(values: Iterable[str | int | None]) -> None:
 class Part(BaseModel):
     """Base of everything in a schema file: immutable, and an unknown key is an error."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     def __eq__(self, other: object) -> bool:
         # by what is declared: computed edges kept beside the fields are arrays, which do not compare to one truth value

@@ -8,10 +8,9 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from jaxtyping import Int64
 from pydantic import StrictStr, model_validator
 
+from dprap.array_types import Int64
 from dprap.errors import WorkloadError
 from dprap.schema.arrays import Mask, Positions
 from dprap.schema.columns.base import DatabaseKind, SqlType, require_texts
@@ -61,20 +60,22 @@ class Boolean(ListedColumn):
 
     def place_array(self, array: pa.Array) -> Positions:
         """Booleans; text goes to `place_texts`."""
-        filled = pc.fill_null(array, fill_value=False)
+        filled = array.fill_null(False)  # noqa: FBT003 - Arrow's argument
         return np.asarray(filled.to_numpy(zero_copy_only=False).astype(np.int64))
 
     def draw(self, positions: Int64[np.ndarray, " records"], is_null: Mask, rng: np.random.Generator) -> pa.Array:  # noqa: ARG002 - nothing is left to chance
         """The boolean, or the first text that means it."""
         if self.storage == "string":
             texts = pa.array([self.false_values[0], self.true_values[0]])
-            return pc.take(texts, pa.array(positions, mask=is_null))
+            return texts.take(pa.array(positions, mask=is_null))
         return pa.array(positions == 1, mask=is_null)
 
     def as_csv(self, array: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
         """The first text that means false or true."""
         if not pa.types.is_boolean(array.type):
             return array
+        import pyarrow.compute as pc
+
         return pc.if_else(array, self.true_values[0], self.false_values[0])
 
     def regular_code_of(self, name: str, value: Any) -> int:

@@ -9,14 +9,15 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Int64, Num
 from pydantic import Field, StrictInt, StrictStr, model_validator
 
+from dprap.array_types import Int64, Num
 from dprap.errors import WorkloadError
 from dprap.schema import arrays, bins
 from dprap.schema.arrays import Mask, Positions
 from dprap.schema.columns.base import DatabaseKind, SqlType
-from dprap.schema.columns.binned import BinnedColumn, Starts, check_edges, nested_starts
+from dprap.schema.columns.binned import BinnedColumn
+from dprap.schema.columns.ordered import Starts, check_edges, nested_starts
 from dprap.schema.columns.shape import Edges
 from dprap.schema.digits import DATE, Parsed, read_days
 from dprap.schema.texts import format_problem, read_by_format, read_day, read_period, written
@@ -68,7 +69,7 @@ class Date(BinnedColumn):
     def read(self, value: Plain) -> int | None:
         """Days, wall times (their day) and texts in ISO form or the declared format, as days since 1970-01-01."""
         if isinstance(value, str) and self.format is not None:
-            found = read_by_format(value, self.format)
+            found = read_by_format(value, self.format, last_year=self.bounds[1].year)
             return None if found is None else bins.days_since_epoch(found)
         if isinstance(value, str):
             return read_day(value)

@@ -10,14 +10,15 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Int64, Num
 from pydantic import Field, StrictInt, StrictStr, field_validator, model_validator
 
+from dprap.array_types import Int64, Num
 from dprap.errors import WorkloadError
 from dprap.schema import arrays, bins
 from dprap.schema.arrays import Mask, Positions
 from dprap.schema.columns.base import DatabaseKind, SqlType
-from dprap.schema.columns.binned import BinnedColumn, Starts, check_edges, nested_starts
+from dprap.schema.columns.binned import BinnedColumn
+from dprap.schema.columns.ordered import Starts, check_edges, nested_starts
 from dprap.schema.columns.shape import Edges
 from dprap.schema.digits import DATETIME, Parsed, read_moments
 from dprap.schema.texts import format_problem, read_by_format, read_moment, read_period, written
@@ -115,7 +116,7 @@ class Datetime(BinnedColumn):
         """Instants where there is a time zone, else wall times, and their texts, as microseconds since 1970."""
         found = value
         if isinstance(value, str) and self.format is not None:
-            by_format = read_by_format(value, self.format)
+            by_format = read_by_format(value, self.format, last_year=self.bounds[1].year)
             found = value if by_format is None else plain(by_format)
         elif isinstance(value, str):
             found = read_moment(value) or value

@@ -8,14 +8,14 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Int64, Num
 from pydantic import Field, StrictInt, model_validator
 
+from dprap.array_types import Int64, Num
 from dprap.schema import arrays, bins
 from dprap.schema.arrays import Mask, Positions
 from dprap.schema.columns.base import INTEGER_STORAGE, DatabaseKind, SqlType
-from dprap.schema.columns.binned import Starts
 from dprap.schema.columns.numeric import Numeric
+from dprap.schema.columns.ordered import Starts
 from dprap.schema.columns.shape import Edges
 from dprap.schema.digits import PLAIN_WHOLE, Parsed, cast_numbers
 from dprap.schema.number_format import number_texts, whole_texts
@@ -56,13 +56,9 @@ class Integer(Numeric):
         self.check_bins()
         if pa.types.is_decimal(self.arrow_type) and self.arrow_type.scale == 0 and self.arrow_type.precision > 18:
             raise ValueError("storage: whole decimals have at most 18 digits. Use decimal128(18, 0) or int64")
-        if self.storage != "string":
-            try:
-                # From a buffer: a scalar or an array of Python numbers would load pandas, where it is installed.
-                bounds = np.array([int(self.bin_edges[0]), int(self.bin_edges[-1] - 1)], dtype=np.int64)
-                pa.Array.from_buffers(pa.int64(), 2, [None, pa.py_buffer(bounds)]).cast(self.arrow_type)
-            except pa.ArrowInvalid:
-                raise ValueError("storage is too small for the declared bounds. Choose a wider type") from None
+        low, high = int(self.bin_edges[0]), int(self.bin_edges[-1] - 1)
+        if self.storage != "string" and not arrays.holds(self.arrow_type, low, high):
+            raise ValueError("storage is too small for the declared bounds. Choose a wider type")
         return self
 
     @property

@@ -10,15 +10,15 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float64, Int64, Num
 from pydantic import Field, FiniteFloat, StrictInt, model_validator
 
+from dprap.array_types import Float64, Int64, Num
 from dprap.errors import WorkloadError
 from dprap.schema import arrays, bins
 from dprap.schema.arrays import Mask, Positions
 from dprap.schema.columns.base import DatabaseKind, SqlType
-from dprap.schema.columns.binned import Starts
 from dprap.schema.columns.numeric import Numeric
+from dprap.schema.columns.ordered import Starts
 from dprap.schema.columns.shape import Edges, Float64Bound
 from dprap.schema.digits import PLAIN_NUMBER, Parsed, cast_numbers
 from dprap.schema.number_format import number_texts

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Int64
 from pydantic import field_validator
 
-from dprap.schema.columns.binned import BinnedColumn, Starts, check_edges, nested_starts
+from dprap.array_types import Int64
+from dprap.schema.columns.binned import BinnedColumn
+from dprap.schema.columns.ordered import Starts, check_edges, nested_starts
 from dprap.schema.number_format import NumberFormat
 from dprap.schema.values import is_number_type
 

@@ -14,9 +14,9 @@ from itertools import pairwise
 from typing import Annotated
 
 import numpy as np
-from jaxtyping import Float64, Int64, Num
 from pydantic import AfterValidator, Field, FiniteFloat
 
+from dprap.array_types import Float64, Int64, Num
 from dprap.products import product
 from dprap.schema.columns.base import Part
 

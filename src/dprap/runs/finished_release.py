@@ -15,7 +15,7 @@ from dprap.release.statistics_answers import answer as answer_question
 from dprap.runs.options import RunOptions
 
 if TYPE_CHECKING:
-    from dprap.evaluate.release import Evaluation
+    from dprap.evaluate.against_truth import Evaluation
 
 
 def load_release(folder: Path) -> Release:

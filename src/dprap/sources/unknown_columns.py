@@ -15,14 +15,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Bool, UInt64
 
-from dprap.array_types import Counts
+from dprap.array_types import Bool, Counts, UInt64
 from dprap.counting import CellCounts
 from dprap.domain import Domain
 from dprap.encoding import check_columns, open_table
 from dprap.encoding.column_codes import codes_of, positions_of
-from dprap.encoding.encode import person_ids
+from dprap.encoding.encode_table import person_ids
 from dprap.encoding.tables import TableBatches
 from dprap.errors import DataError, SchemaError, SettingsError
 from dprap.queries.marginal import Marginal
@@ -31,11 +30,11 @@ from dprap.schema.arrays import Mask, Positions, decoded, nulls
 from dprap.schema.discover import DiscoverColumn, grid_column, is_candidate
 from dprap.schema.values import Unplaced, is_text_type, plain
 from dprap.sources.digest import Digest, digest_of
-from dprap.sources.files import PassProgress, no_progress
 from dprap.sources.locate import find_files
 from dprap.sources.open import is_elsewhere
 from dprap.sources.read_files import hidden_partitions
 from dprap.sources.recoding import Recoding
+from dprap.sources.table_files import PassProgress, no_progress
 
 Kept = Callable[[pa.ChunkedArray], Bool[np.ndarray, " records"]]
 """Which records count, given whose each is."""

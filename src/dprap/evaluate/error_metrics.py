@@ -14,7 +14,7 @@ import numpy as np
 
 from dprap.array_types import Answers
 from dprap.errors import WorkloadError
-from dprap.evaluate.published import Published, exact_answers, published_answers
+from dprap.evaluate.answer_shares import Published, exact_answers, published_answers
 from dprap.products import product
 from dprap.queries import Family, Marginal
 from dprap.sources import CountSource

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from dprap.encoding.encode import check_columns, encode_batch
+from dprap.encoding.encode_table import check_columns, encode_batch
 from dprap.encoding.tables import open_table
 from dprap.encoding.touched import TouchedTable, touched_by
 from dprap.errors import DprapError

@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float64
 
+from dprap.array_types import Float64
 from dprap.encoding import Codes, check_columns, encode_batch, open_table
 from dprap.encoding.objects import PlacedType
 from dprap.errors import DataError
