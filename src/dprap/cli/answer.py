@@ -18,7 +18,9 @@ def answer(
             help='Such as "age in 30..39 and sex = F", or "mean income by region where age >= 65".', metavar="QUESTION"
         ),
     ],
-    by: Annotated[list[str] | None, typer.Option(help="Break the answer down by a column; may be repeated.")] = None,
+    by: Annotated[
+        list[str] | None, typer.Option(help="Break the answer down by a column; may be repeated.", metavar="COLUMN")
+    ] = None,
     level: Annotated[float, typer.Option(help="Level of the intervals, from 0.5 to 0.99.")] = 0.95,
     population: Annotated[
         bool, typer.Option("--population", help="Intervals for a population of which the records are a sample.")

@@ -10,7 +10,8 @@ import numpy as np
 from dprap.accounting.measurement import Measurement, QueryMeasurement
 from dprap.array_types import Bool, CodeColumn
 from dprap.encoding import Codes, code_dtype
-from dprap.errors import SettingsError
+from dprap.errors import ImpossibleTableError
+from dprap.products import product
 from dprap.queries import Halfspace
 from dprap.relaxed import RelaxedDataset
 from dprap.relaxed.exchange import OwnerOf, Records, draw_jointly
@@ -106,7 +107,7 @@ def draw_records(
         Chunks of records; together they are the table.
 
     Raises:
-        SettingsError: The constraints rule out every record that could be drawn.
+        ImpossibleTableError: The constraints rule out every record that could be drawn.
 
     """
     # a condition on one column of a pair leaves nothing to be moved there
@@ -198,7 +199,7 @@ class _Possible:
         weights = np.asarray(self._relaxed.weights, dtype=np.float64)
         for constraint in self._led_by_target:
             source, target = (self._domain.position(name) for name in constraint.columns)
-            shares = np.asarray(self._relaxed.block(constraint.columns[0]), dtype=np.float64) @ weights
+            shares = product(np.asarray(self._relaxed.block(constraint.columns[0]), dtype=np.float64), weights)
             wanted, codes = constraint.targets, records[target]
             for code in np.unique(codes):
                 places = np.flatnonzero(codes == code)
@@ -219,7 +220,7 @@ class _Possible:
     ) -> tuple[Records, OwnerOf]:
         """Put copies of possible records in place of those that are still broken."""
         if broken.size == len(owner_of):
-            raise SettingsError(
+            raise ImpossibleTableError(
                 "the schema's constraints rule out every synthetic record that could be drawn. Check them."
             )
         kept = np.setdiff1d(np.arange(len(owner_of)), broken)

@@ -117,7 +117,7 @@ def evaluate_against(
     from dprap.sources.open import is_elsewhere
 
     made_with = release.privacy
-    options = RunOptions(
+    options = RunOptions.of(
         epsilon=made_with.epsilon,
         neighbors=made_with.relation,
         max_rows_per_person=made_with.max_rows_per_person,
