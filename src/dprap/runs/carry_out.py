@@ -262,13 +262,17 @@ def _spend(job: Job, source: CountSource, plan: Plan, ledger: Ledger | None, obs
             return release
         try:
             return release.save(job.out, rows=options.rows, format=options.table_format)
-        except DprapError as error:
+        except Exception as error:
             if ledger is None:
                 raise
-            raise type(error)(
-                f"{error} The run is paid for and kept: `dprap resume {job.out}`, with other --rows or --format if need "
-                "be, writes it without spending."
-            ) from error
+            kept = (
+                f"The run is paid for and kept: `dprap resume {job.out}`, with other --rows or --format if need be, "
+                "writes it without spending."
+            )
+            if isinstance(error, DprapError):
+                raise type(error)(f"{error} {kept}") from error
+            error.add_note(kept)
+            raise
 
 
 def watched(callback: Callable[..., None], observer: Observer) -> Callable[..., None]:
