@@ -22,7 +22,7 @@ from dprap.runs.options import RunOptions
 from dprap.schema import Schema
 from dprap.schema.discover import LONGEST_TEXT, MOST_VALUES, is_candidate, listed_column
 from dprap.sources.touched import touched_in
-from dprap.sources.values import open_discovery
+from dprap.sources.unknown_columns import open_discovery
 
 ZIP = Schema.of({"columns": {"zip": {"type": "categorical", "domain": "discover"}}})
 RELATIONS = [Neighbors(relation, rows) for relation in Relation for rows in (1, 3)]

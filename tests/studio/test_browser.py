@@ -18,7 +18,7 @@ import pytest
 from tests.studio.driving import Server, browsing, require_browser
 
 from dprap.datasets import example, example_schema
-from dprap.encoding.write import write_table
+from dprap.encoding.write_tables import write_table
 from dprap.privacy import read_ledger
 from dprap.release import load
 

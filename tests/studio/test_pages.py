@@ -12,11 +12,11 @@ from dprap.accounting.budget import largest_belief
 from dprap.cli.app import app
 from dprap.datasets import example_schema
 from dprap.runs.discover import plan_run
+from dprap.runs.first_records import preview
 from dprap.runs.options import RunOptions
 from dprap.runs.outlook import beliefs, cell_outlook, weighted_workload
 from dprap.runs.plan import make_plan
 from dprap.runs.schema_files import ChangedMeanwhileError, change_schema, drop_column, version_of
-from dprap.runs.tables import preview
 from dprap.schema import Schema
 from dprap.schema.files import suggestions_in
 from dprap.schema.review import to_review

@@ -40,8 +40,8 @@ from dprap.schema.discover import (
     grid_edges,
     listed_column,
 )
-from dprap.sources.files import PassProgress
-from dprap.sources.values import DiscoverySource, open_discovery
+from dprap.sources.table_files import PassProgress
+from dprap.sources.unknown_columns import DiscoverySource, open_discovery
 
 # How likely it is that the noise alone moves a bound of a column outwards.
 FALSE_BOUND = 1e-3

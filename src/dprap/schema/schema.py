@@ -224,6 +224,10 @@ class Schema(Part):
         (2,)
 
         """
+        if not isinstance(mapping, Mapping):
+            raise SchemaError(f"a schema is a mapping with columns, not {type(mapping).__name__}.")
+        if mapping and "columns" not in mapping and all(isinstance(each, Mapping) for each in mapping.values()):
+            raise SchemaError('a schema has its columns under the key "columns": write {"columns": {...}}.')
         if mapping and "columns" not in mapping and all(type(size) is int for size in mapping.values()):
             return cls.from_domain({str(name): size for name, size in mapping.items()})
         columns = mapping.get("columns")

@@ -7,8 +7,8 @@ from pathlib import Path
 from starlette.responses import Response
 
 from dprap.errors import DprapError
+from dprap.runs.first_records import Preview, is_csv, preview
 from dprap.runs.schema_files import load_schema
-from dprap.runs.tables import Preview, is_csv, preview
 from dprap.studio import commands, tasks
 from dprap.studio.notes import note_down, notes_of
 from dprap.studio.views import texts
