@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from dprap.errors import WorkloadError
+from dprap.errors import WorkloadError, meant
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ class Domain:
         try:
             return self._positions[name]
         except KeyError:
-            known = ", ".join(self.names[:8]) + (", …" if len(self.names) > 8 else "")
-            raise WorkloadError(f"column {name!r} is not in the schema. Its columns are: {known}.") from None
+            advice = meant(str(name), self.names, "Its columns are")
+            raise WorkloadError(f"column {name!r} is not in the schema. {advice}") from None
 
     def size(self, name: str) -> int:
         """The number of codes of one column.

@@ -19,8 +19,7 @@ from dprap.encoding.tables import TableBatches, csv_form, is_text_file, open_csv
 from dprap.encoding.touched import Touched, touched_by
 from dprap.errors import DataError, SchemaError
 from dprap.schema import Schema
-from dprap.schema.files import write_mapping
-from dprap.schema.schema import DRAFT_WARNING, Csv
+from dprap.schema.schema import Csv
 
 
 @dataclass(frozen=True)
@@ -32,12 +31,7 @@ class Draft:
 
     def save(self, path: str | Path) -> None:
         """Write the draft, with the suggestions as comments where the file can hold them."""
-        lines = [
-            "",
-            "Constraints that hold in every record that was looked at. Keep what is known to be so by law or logic:",
-        ]
-        below = "\n".join([*lines, *self.suggestions]) if self.suggestions else None
-        write_mapping(self.schema.as_mapping(), Path(path), comment=DRAFT_WARNING, below=below)
+        self.schema.save(path, suggestions=self.suggestions)
 
 
 def draft_schema(
@@ -125,7 +119,7 @@ def _proposals(source: TableBatches, profile: Profile, form: Csv | None) -> dict
     def of(name: str, hints: Hints) -> Proposal:
         column = profile.columns[name]
         seen, is_exact = profile.seen(name)
-        rows = profile.rows if is_exact else profile.sample.num_rows
+        rows = profile.rows if is_exact else _as_many_rows(seen, profile.sample.num_rows, profile.rows)
         return propose(name, column.kind, seen, has_null=column.nulls > 0, rows=rows, hints=hints)
 
     hints = Hints(decimal_comma=form is not None and form.delimiter == ";", typed_texts=source.is_typed)
@@ -143,6 +137,16 @@ def _proposals(source: TableBatches, profile: Profile, form: Csv | None) -> dict
     if better != hints:
         found |= {name: of(name, better) for name, each in found.items() if each.question is not None}
     return found
+
+
+def _as_many_rows(seen: Mapping[Any, int], looked_at: int, rows: int) -> int:
+    """The number of records with as many records for each of these values as the whole table has for each of its own.
+
+    Nearly every record of a sample has a value of its own also where the whole table has dozens of records for each: of
+    N records with m for each value, a sample of s has about s²(m − 1)/2N pairs of equal ones. So m follows from the pairs.
+    """
+    pairs = sum(count * (count - 1) / 2 for count in seen.values())
+    return round(len(seen) * (1 + 2 * rows * pairs / max(1, looked_at) ** 2))
 
 
 def _is_dated(proposal: Proposal) -> bool:

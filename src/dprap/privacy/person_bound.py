@@ -28,9 +28,9 @@ from dprap.errors import DataError, SettingsError
 from dprap.schema import Schema
 from dprap.schema.values import is_text_type
 from dprap.sources import CountSource, MemorySource
-from dprap.sources.files import PassProgress, no_progress
 from dprap.sources.open import Engine, engine_for, open_source
 from dprap.sources.protocol import Expect, expect_nothing
+from dprap.sources.table_files import PassProgress, no_progress
 
 # Types besides text whose values are equal or not; ids among objects come as bytes.
 _ID_TYPES = (
@@ -85,9 +85,15 @@ def require_memory(data: Any, schema: Schema, engine: Engine | None) -> None:
     """Refuse a table whose records cannot be bounded per person, because it is not read into memory."""
     chosen = engine or engine_for(data, schema)
     if chosen != "memory" and not _is_missing(data):
+        # JSON lines, Excel, Arrow and compressed files do not tell how many records they have
+        is_one_file = engine is None and chosen == "files" and isinstance(data, str | Path) and Path(data).is_file()
+        advice = (
+            "If the file fits in memory, add --engine memory."
+            if is_one_file
+            else "Bound them before, so that a person has one record, or give one file that fits in memory."
+        )
         raise SettingsError(
-            f"records are bounded per person in memory only, and this table is read by the engine {chosen}. Bound them "
-            "before, so that a person has one record, or give one file that fits in memory."
+            f"records are bounded per person in memory only, and this table is read by the engine {chosen}. {advice}"
         )
 
 

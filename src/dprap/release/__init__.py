@@ -10,6 +10,7 @@ measurements       measurements.parquet: every noisy measurement
 archive            arrays on disk, read within limits
 output_checks      what can be known of the output before it is paid for
 draw               synthetic records from relaxed rows
+sharp_pairs        pairs of columns whose relation is kept sharp when records are drawn
 table_answers      answers of a workload on a synthetic table
 certified          what the accuracy certificate says of which answers
 expected           the error to expect from the noise that was paid for
@@ -18,11 +19,13 @@ question_language  questions in text, parsed into disjoint boxes of values
 breakdown          the numbers behind an answer, for all groups at once
 answer_question    the answer to a question, and how sure it is
 marginal_frame     a marginal as a labelled table
+given              what people hand to a release's methods, made into what was meant
 shown              results that show themselves as lines
 statistics_language  questions about numbers: mean, quantile, correlation and the like
 comparisons          shares of a group, differences and ratios between two
 statistics_answers   the answers to both
 statistics_intervals how far these may be off
+hidden_codes         how far a mean may be off because of codes that are nearly empty
 figures              such an answer as lines, table and data
 value_pieces         where values lie inside a code
 intervals/         how far an answer may be off

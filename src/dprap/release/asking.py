@@ -10,11 +10,12 @@ import numpy as np
 
 from dprap.array_types import Answers
 from dprap.errors import SettingsError, WorkloadError
-from dprap.queries import Family, Marginal, as_family, from_cells
+from dprap.queries import Family, Marginal, from_cells
 from dprap.relaxed import answers
 from dprap.relaxed.drawn import DRAWN_RECORDS
 from dprap.release.drawing import Drawing
 from dprap.release.expected import expected_stddev
+from dprap.release.given import families_in, family_in, names_of, question_text
 from dprap.release.intervals.interval import Interval, count_intervals, statistic_interval
 from dprap.workload import Workload
 
@@ -31,14 +32,14 @@ _log = logging.getLogger("dprap")
 class Asking(Drawing):
     """What answers from the rows of a release, or from the answers that a run gave."""
 
-    def shares(self, queries: Workload | Family | Iterable[Family]) -> list[Answers]:
+    def shares(self, queries: Workload | Family | str | Iterable[Family | str | Sequence[str]]) -> list[Answers]:
         """Answers, as shares of all records, to every query of the given families, seen by the run or not.
 
         They are expectations over the fitted rows. Halfspaces and custom functions over more than 2^18 cells have
         none that can be computed: they are answered on records drawn from the rows, which a warning in the log says.
 
         Args:
-            queries: A workload, a query family, or several.
+            queries: A workload, a query family or marginal, or several of them in a list.
 
         Returns:
             One array for each family, in its own order of queries.
@@ -47,7 +48,7 @@ class Asking(Drawing):
             SettingsError: If the method has no rows, and a family is not in its workload.
 
         """
-        families = [queries] if not isinstance(queries, Iterable) else list(queries)
+        families = families_in(self.schema, queries)
         if self.relaxed is not None:
             for family in families:
                 if not from_cells(family, self.relaxed.domain):
@@ -92,7 +93,7 @@ class Asking(Drawing):
         from dprap.release.marginal_frame import marginal_frame
 
         return marginal_frame(
-            self._release, as_family(marginal), self.interval(marginal, level=level, population=population)
+            self._release, family_in(self.schema, marginal), self.interval(marginal, level=level, population=population)
         )
 
     def ask(
@@ -116,7 +117,8 @@ class Asking(Drawing):
         """
         from dprap.release.statistics_answers import answer
 
-        return answer(self._release, question, [by] if isinstance(by, str) else by, level=level, population=population)
+        question, by = question_text(question), names_of("by", by)
+        return answer(self._release, question, by, level=level, population=population)
 
     def interval(
         self, marginal: Marginal | str | Sequence[str], *, level: float = 0.95, population: bool = False
@@ -135,7 +137,7 @@ class Asking(Drawing):
             WorkloadError: If it is not a marginal over single codes.
 
         """
-        family = as_family(marginal)
+        family = family_in(self.schema, marginal)
         if not isinstance(family, Marginal) or family.groups is not None:
             raise WorkloadError(f"intervals are of marginals over single codes; {family} is none. Use `ask`.")
         counts = self.shares(family)[0].astype(np.float64) * self.rows
@@ -167,11 +169,11 @@ class Asking(Drawing):
         """
         return statistic_interval(self._release, statistic, columns=columns, level=level)
 
-    def expected_stddev(self, marginal: Marginal) -> float:
+    def expected_stddev(self, marginal: Marginal | str | Sequence[str]) -> float:
         """The standard error of a cell of the marginal, as a share of all records, from the noise alone.
 
         Args:
-            marginal: The marginal.
+            marginal: The marginal, or its columns.
 
         Returns:
             That of what was measured, or of sums of it; else the certificate's bound, which is larger; else
@@ -181,4 +183,7 @@ class Asking(Drawing):
             WorkloadError: If the marginal is not of the schema.
 
         """
-        return expected_stddev(self._release, marginal)
+        family = family_in(self.schema, marginal)
+        if not isinstance(family, Marginal):
+            raise WorkloadError(f"the noise of {family} is not known: it is of marginals.")
+        return expected_stddev(self._release, family)

@@ -17,7 +17,9 @@ from dprap.release.certified import table_bound
 from dprap.release.conditions import as_conditions, conditioned, decoded_where
 from dprap.release.contents import Contents
 from dprap.release.draw import draw_records, draw_table, matched_marginals, sliced
+from dprap.release.given import names_of, rows_in_memory, seed_or, whole_number
 from dprap.release.intervals.posterior import draw_rows
+from dprap.release.sharp_pairs import SharpPair, sharp_pairs
 
 _log = logging.getLogger("dprap")
 
@@ -60,9 +62,7 @@ class Drawing(Contents):
         """
         conditions = as_conditions(self.schema, where)
         codes = self.codes(rows, where=conditions, seed=seed)
-        return as_format(
-            decoded_where(codes, self.schema, conditions, seed=self.facts.seed if seed is None else seed), format
-        )
+        return as_format(decoded_where(codes, self.schema, conditions, seed=seed_or(seed, self.facts.seed)), format)
 
     def sample(self, num_rows: int, *, where: Mapping[str, Any] | str | None = None, seed: int | None = None) -> Any:
         """A pandas table of so many synthetic rows, as SDV's `sample` gives one; `table` has more choices.
@@ -114,24 +114,22 @@ class Drawing(Contents):
             SettingsError: There are fewer than two tables asked for, or the method makes none.
 
         """
-        if m < 2:
-            raise SettingsError(f"what is open shows in the difference of tables: ask for 2 or more, not {m}.")
-        rows = self.table_rows if rows is None else rows
-        if rows < 1:
-            raise SettingsError(f"a table needs at least one row; {rows} asked for.")
+        m = whole_number("m", m, least=2)  # what is open shows in the difference of tables
+        rows = rows_in_memory(self.table_rows if rows is None else rows)
         relaxed = self._relaxed_or_refuse()
-        self.schema.domain.shape_of(tuple(columns))  # refuses unknown columns
+        columns = names_of("columns", columns)
+        self.schema.domain.shape_of(columns)  # refuses unknown columns
         lacking = self.grounds.lacking(columns)
         if lacking:
             _log.warning(
                 "the relation of %s was not measured, so that intervals of analyses with these columns may be wrong.",
                 "; of ".join(" with ".join(each) for each in lacking[:_LISTED]),
             )
-        seed = self.facts.seed if seed is None else seed
+        seed = seed_or(seed, self.facts.seed)
         marginals = matched_marginals(self.workload, self.measurements)
         for number, drawn in enumerate(draw_rows(self._release, relaxed, draws=m, seed=seed)):
             own = (seed + number + 1) % MAX_SEED
-            codes = draw_table(drawn, self.schema, marginals, rows=rows, seed=own)
+            codes = draw_table(drawn, self.schema, marginals, rows=rows, seed=own, sharp=self._sharp_pairs)
             yield as_format(decoded_where(codes, self.schema, {}, seed=own), format)
 
     def codes(
@@ -152,11 +150,10 @@ class Drawing(Contents):
 
         """
         where = as_conditions(self.schema, where)
-        rows = self.table_rows if rows is None else rows
-        if rows < 1:
-            raise SettingsError(f"a table needs at least one row; {rows} asked for.")
+        rows = rows_in_memory(self.table_rows if rows is None else rows)
+        seed = seed_or(seed, self.facts.seed)
         relaxed = self._relaxed_or_refuse()
-        is_default = not where and seed in (None, self.facts.seed)
+        is_default = not where and seed == self.facts.seed
         if self.drawn is not None and is_default and rows == self.drawn.rows:
             return self.drawn
         if where:
@@ -166,7 +163,8 @@ class Drawing(Contents):
             self.schema,
             matched_marginals(self.workload, self.measurements),
             rows=rows,
-            seed=self.facts.seed if seed is None else seed,
+            seed=seed,
+            sharp=self._sharp_pairs,
             conditioned_on=tuple(where),
         )
 
@@ -192,7 +190,13 @@ class Drawing(Contents):
             matched_marginals(self.workload, self.measurements),
             rows=self.table_rows if rows is None else rows,
             seed=self.facts.seed if seed is None else seed,
+            sharp=self._sharp_pairs,
         )
+
+    @cached_property
+    def _sharp_pairs(self) -> tuple[SharpPair, ...]:
+        """Pairs of columns of which many cells are most likely empty."""
+        return sharp_pairs(self.schema, self._relaxed_or_refuse(), self.measurements, self.rows)
 
     def table_bound(self, rows: int | None = None, *, seed: int | None = None) -> float | None:
         """How far the workload's answers on a table may be off, in counts among `rows` records.

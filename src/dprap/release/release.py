@@ -33,7 +33,7 @@ class Release(Asking):
     >>> from dprap.datasets import example, example_schema
     >>> private = example(300)
     >>> release = synthesize(
-    ...     private, example_schema(), epsilon=5.0, kway=2, marginals=3, method="independent", insecure_noise_seed=0
+    ...     private, example_schema(), epsilon=5.0, kway=1, method="independent", insecure_noise_seed=0
     ... )
     >>> release.rows, release.table_rows, release.facts.method
     (300, 300, 'independent')
@@ -46,8 +46,6 @@ class Release(Asking):
     (7, 7, 7)
     >>> release.table_bound(rows=7) >= release.certificate.upper_bound_counts
     True
-    >>> [len(table) for table in release.tables(2, 10)]
-    [10, 10]
 
     Answers:
 
@@ -57,8 +55,6 @@ class Release(Asking):
     ('female',)
     >>> len(release.interval("sex")), 0 < release.expected_stddev(release.workload.marginals[0]) < 1
     (3, True)
-    >>> release.statistic_interval(lambda each: each.ask("sex = male").count, columns=["sex"]).level
-    0.95
 
     Files:
 
@@ -114,7 +110,7 @@ class Release(Asking):
             SettingsError: If the file cannot be written, or there is no such translation.
 
         """
-        from dprap.runs.published import write_report_of
+        from dprap.runs.finished_release import write_report_of
 
         write_report_of(self, Path(path), language=language)
         return Path(path)
@@ -134,7 +130,7 @@ class Release(Asking):
             SettingsError: If a file cannot be written, or a name or value is refused.
 
         """
-        from dprap.runs.published import write_statement_of
+        from dprap.runs.finished_release import write_statement_of
 
         return write_statement_of(self, Path(folder), about, language=language)
 
@@ -156,6 +152,6 @@ class Release(Asking):
             DprapError: If the table cannot be read by the release's schema.
 
         """
-        from dprap.runs.published import evaluate_against
+        from dprap.runs.finished_release import evaluate_against
 
         return evaluate_against(self, table, reading, path=None if path is None else Path(path), targets=targets)

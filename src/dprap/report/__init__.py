@@ -5,7 +5,7 @@ page          the page: sections, style sheet, no script
 column_views  what is shown of one column, as numbers
 pair_views    what is shown of pairs of columns, as numbers
 budget_views  what is shown of the budget and the measurements, as numbers
-columns       a card for each column
+column_cards  a card for each column
 reliability   what of the release is kept, approximate or not kept
 compared      the published table beside the private one
 figure        a picture as inline SVG, with what all plots share

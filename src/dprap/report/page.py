@@ -7,13 +7,14 @@ from importlib import resources
 import numpy as np
 
 from dprap.array_types import Float
+from dprap.errors import ImpossibleTableError
 from dprap.release import Release
 from dprap.release.certified import rounded_up
 from dprap.report import explanations
 from dprap.report.budget_plots import budget_bar, residual_plot
 from dprap.report.budget_views import budget_parts, measured_families
+from dprap.report.column_cards import columns_section
 from dprap.report.column_views import Truth
-from dprap.report.columns import columns_section
 from dprap.report.compared import by_value, true_errors
 from dprap.report.figure import WARNING
 from dprap.report.guarantee_texts import GuaranteeTexts
@@ -204,7 +205,10 @@ def _pair_cards(release: Release, found: Float[np.ndarray, "columns columns"], *
 def _sample(release: Release) -> Html:
     if release.relaxed is None:
         return el("p", "This release holds answers, not data.")
-    drawn = release.table(_SAMPLE_ROWS, format="arrow")
+    try:
+        drawn = release.table(_SAMPLE_ROWS, format="arrow")
+    except ImpossibleTableError as error:
+        return el("p", f"There is no table: {error}")
     rows = [["" if value is None else str(value) for value in row.values()] for row in drawn.to_pylist()]
     said = "Rows drawn from the release, to show its form. Read no meaning into a single row."
     return el(

@@ -63,11 +63,14 @@ class RunOptions:
     )
     person_column: str | None = _option(str, "Column with person ids, outside the schema; never published.")
     excess: str = _option(
-        str, "Records beyond that bound: error, or drop (add-remove only).", "error", choices=("error", "drop")
+        str,
+        "Records beyond --max-rows-per-person: error, or drop (add-remove only).",
+        "error",
+        choices=("error", "drop"),
     )
     accounting: str = _option(
         str,
-        "exact, tight (the best zCDP gives), or the paper's formula.",
+        "exact, tight (the best that zCDP gives) or paper (the paper's formula).",
         "exact",
         choices=("exact", "tight", "paper"),
     )
@@ -77,11 +80,13 @@ class RunOptions:
         metavar="COLUMN",
         repeatable=True,
     )
-    discover_share: float = _option(float, "Share of ρ for that, in all.", 0.05)
+    discover_share: float = _option(float, "Share of ρ for finding them, in all.", 0.05)
     kway: int | None = _option(int, "Answer all k-way marginals that fit (default 3).")
-    marginals: int | None = _option(int, "Only this many of them, drawn at random.")
-    workload_seed: int = _option(int, "Seed of that draw.", 0)
-    workload: Workload | Path | str | None = _option(Path, "A YAML or JSON list of marginals instead.", also=object)
+    marginals: int | None = _option(int, "Only this many of the k-way marginals, drawn at random.")
+    workload_seed: int = _option(int, "Seed of the draw of --marginals.", 0)
+    workload: Workload | Path | str | None = _option(
+        Path, "A YAML or JSON list of marginals, instead of all k-way marginals.", also=object
+    )
     queries: str | None = _option(
         str,
         "Query families from your own code: MODULE:NAME, several with commas. MODULE alone lets the workload file name "
@@ -94,7 +99,9 @@ class RunOptions:
         metavar="COLUMN",
     )
     max_cells: int | None = _option(int, "Largest marginal, in cells (default n).", least=1)
-    method: str = _option(str, "adaptive, rap, gaussian, independent, or one of an installed package.", DEFAULT_METHOD)
+    method: str = _option(
+        str, "adaptive, rap, rap++, gaussian, independent, or one of an installed package.", DEFAULT_METHOD
+    )
     preset: str | None = _option(
         str,
         "paper: the method rap with the paper's own settings and accounting, and no certificate.",

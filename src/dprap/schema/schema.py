@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,11 +25,12 @@ from dprap.limits import MAX_SCHEMA_CODES
 from dprap.schema.code_constraints import CodeConstraint, to_codes
 from dprap.schema.columns import Column
 from dprap.schema.columns.base import Part, require_texts
-from dprap.schema.columns.binned import PLAIN_POINTS, BinnedColumn
+from dprap.schema.columns.binned import BinnedColumn
+from dprap.schema.columns.ordered import PLAIN_POINTS
 from dprap.schema.constraints import Constraint
 from dprap.schema.discover import DiscoverColumn, Discovered, split_columns
 from dprap.schema.encodings import encoding_named
-from dprap.schema.files import read_mapping, write_mapping
+from dprap.schema.files import SUGGESTED, read_mapping, write_mapping
 from dprap.schema.messages import describe
 from dprap.schema.number_format import NumberFormat
 from dprap.schema.review_record import DraftNote, Vouch
@@ -223,6 +224,10 @@ class Schema(Part):
         (2,)
 
         """
+        if not isinstance(mapping, Mapping):
+            raise SchemaError(f"a schema is a mapping with columns, not {type(mapping).__name__}.")
+        if mapping and "columns" not in mapping and all(isinstance(each, Mapping) for each in mapping.values()):
+            raise SchemaError('a schema has its columns under the key "columns": write {"columns": {...}}.')
         if mapping and "columns" not in mapping and all(type(size) is int for size in mapping.values()):
             return cls.from_domain({str(name): size for name, size in mapping.items()})
         columns = mapping.get("columns")
@@ -288,11 +293,12 @@ class Schema(Part):
         except SchemaError as error:
             raise SchemaError(f"{path}: {error}") from None
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, suggestions: Sequence[str] = ()) -> None:
         """Write the schema; reading it back gives an equal schema.
 
         Args:
             path: A .yaml or .json file.
+            suggestions: Constraints for the reviewer of a draft to think about, as comments in YAML.
 
         Raises:
             SchemaError: If the file cannot be written, or has another ending.
@@ -305,7 +311,9 @@ class Schema(Part):
         True
 
         """
-        write_mapping(self.as_mapping(), Path(path), comment=DRAFT_WARNING if self.is_draft else None)
+        above = DRAFT_WARNING if self.is_draft else None
+        below = "\n".join(["", SUGGESTED, *suggestions]) if self.is_draft and suggestions else None
+        write_mapping(self.as_mapping(), Path(path), comment=above, below=below)
 
     def as_mapping(self) -> dict[str, Any]:
         """The schema as plain data, without settings that have their default.

@@ -25,7 +25,7 @@ from dprap.domain import Domain
 from dprap.encoding import Codes, encode
 from dprap.errors import SettingsError
 from dprap.evaluate import compare
-from dprap.evaluate.published import exact_answers, published_answers
+from dprap.evaluate.answer_shares import exact_answers, published_answers
 from dprap.mechanisms.registry import method_named
 from dprap.sources import MemorySource
 from dprap.workload import Workload

@@ -24,6 +24,7 @@ import numpy as np
 from dprap.accounting import Measurement
 from dprap.array_types import Answers, Float64, Int64
 from dprap.mechanisms.adaptive.shrinkage import fit_mixtures, posterior
+from dprap.products import product
 from dprap.queries import Marginal
 from dprap.relaxed.gradient import Target
 
@@ -138,7 +139,7 @@ class Evidence:
         """The typical dispersion, over the expected records."""
         cells = _bin_of(self.counts, self.expected_counts, self.stddev_counts)
         shares = np.bincount(_bands(cells), weights=self.expected_counts, minlength=_BANDS) / self.expected_counts.sum()
-        return float(np.exp(shares @ self.mixtures @ np.log(_DISPERSIONS)))
+        return float(np.exp(product(product(shares, self.mixtures), np.log(_DISPERSIONS))))
 
 
 def first_evidence(measured: Sequence[Measurement], expected_counts: Sequence[Answers]) -> list[Evidence]:

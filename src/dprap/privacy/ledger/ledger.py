@@ -35,7 +35,8 @@ from dprap.errors import BudgetError, DprapError, LedgerError
 from dprap.privacy.ledger.anchor import Anchor
 from dprap.privacy.ledger.chain import RESTORE, ChainedFile, Head, read_chain, write_durably
 from dprap.privacy.ledger.record_checks import LARGEST_RHO, VERSION, check_run_name
-from dprap.privacy.ledger.results import (
+from dprap.privacy.ledger.state import LedgerState, RunState, result_name
+from dprap.privacy.ledger.stored_results import (
     Arrays,
     check_results,
     packed,
@@ -44,7 +45,6 @@ from dprap.privacy.ledger.results import (
     unpacked,
     write_result,
 )
-from dprap.privacy.ledger.state import LedgerState, RunState, result_name
 
 
 def read_books(path: Path | str) -> LedgerState:

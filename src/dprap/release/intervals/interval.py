@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dprap.array_types import Float64
+from dprap.errors import SettingsError
 from dprap.release.intervals.basis import Basis
 from dprap.release.intervals.combine import student_quantile
 from dprap.release.intervals.error_table import Kind, mean_scale, z_of
@@ -196,6 +197,8 @@ def statistic_interval(
 ) -> Interval:
     """The interval of any statistic, from its values on draws of the release's rows; see `Release.statistic_interval`."""
     z_of(level)  # refuses levels that make no sense
+    if not callable(statistic):
+        raise SettingsError("the statistic is a function of a release, such as lambda release: release.ask(...).count.")
     estimate = float(statistic(release))
     values = np.array([statistic(replace(release, relaxed=rows, drawn=None)) for rows in release.draws], dtype=float)
     basis = release.grounds.basis_of(release.schema.domain.names if columns is None else columns)
