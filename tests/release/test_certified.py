@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.mechanisms.test_outline import SMALL
-from tests.release.made import made_release
+from tests.release.made import made_release, save_made_release
 
 from dprap.accounting import Neighbors, Relation
 from dprap.encoding import Codes, encode
@@ -67,6 +67,7 @@ def plan_of(method: str = "independent", relation: Relation = Relation.REPLACE, 
             workload=Workload(DOMAIN, families),
             method=method,
             settings=SMALL[method],
+            intervals="no",
         ),
         records=ROWS,
     )
@@ -263,7 +264,7 @@ def test_an_answer_says_whether_the_table_is_covered() -> None:
 
 
 def test_a_release_of_an_earlier_version_covers_its_fit_alone(tmp_path: Path) -> None:
-    made_release().save(tmp_path / "r")
+    save_made_release(tmp_path / "r")
     path = tmp_path / "r" / "release.json"
     described = json.loads(path.read_text())
     for name in ("table_rows", "table_digest"):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-from tests.release.made import made_release
+from tests.release.made import made_release, save_made_release
 
 from dprap.accounting import Accounting, Budget, epsilon_from_rho
 from dprap.accounting.measurement import Measurement, QueryMeasurement
@@ -25,8 +25,7 @@ from dprap.workload import Workload
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    made_release().save(tmp_path / "out")
-    return tmp_path / "out"
+    return save_made_release(tmp_path / "out")
 
 
 @pytest.mark.parametrize("relaxed", [True, False])

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
+from dprap.array_types import CodeColumn
+from dprap.counting.cells import CellCounts
 from dprap.counting.tally import DENSE_CELLS, PENDING_CELLS, Tally, counting_threads
 from dprap.counting.unions import plan_unions
 from dprap.domain import Domain
@@ -42,7 +45,7 @@ def plan_passes(
     most = max(_LEAST_CELLS, min(UNION_CELLS, rows // _RECORDS_PER_CELL))
     present: Pass = {}
     used = 0
-    for union, served in plan_unions(domain, wanted, max_cells=most).items():
+    for union, served in _unions(domain, tuple(wanted), most).items():
         narrow = [wanted[number] for number in served]
         needed = _counter_bytes(union.size(domain), rows) + sum(
             8 * marginal.size(domain)
@@ -56,6 +59,31 @@ def plan_passes(
         used += needed
     if present:
         yield present
+
+
+# A run counts the same workload over the private table, over the synthetic one and over those of its repetitions.
+@lru_cache(maxsize=2)
+def _unions(domain: Domain, marginals: tuple[Marginal, ...], max_cells: int) -> dict[Marginal, list[int]]:
+    return plan_unions(domain, marginals, max_cells=max_cells)
+
+
+def count_columns(
+    domain: Domain, columns: Sequence[CodeColumn], marginals: Sequence[Marginal], *, memory_limit: int = MEMORY_LIMIT
+) -> dict[Marginal, CellCounts]:
+    """Exact counts of marginals over records in memory, whose columns stand in the domain's order.
+
+    >>> import numpy as np
+    >>> domain, ab = Domain.of({"a": 2, "b": 2}), Marginal(("a", "b"))
+    >>> count_columns(domain, [np.array([0, 1], np.uint8), np.array([1, 1], np.uint8)], [ab])[ab].dense().tolist()
+    [0, 1, 0, 1]
+    """
+    counted: dict[Marginal, CellCounts] = {}
+    records = len(columns[0]) if columns else 0
+    for plan in plan_passes(domain, marginals, rows=records, memory_limit=memory_limit):
+        tally = Tally(domain, plan, threads=counting_threads())
+        tally.add(columns)
+        counted.update(tally.results())
+    return counted
 
 
 def first_pass(domain: Domain, marginals: Sequence[Marginal], *, rows: int, memory_limit: int) -> Tally:

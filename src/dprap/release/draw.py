@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
 from dprap.accounting.measurement import Measurement, QueryMeasurement
 from dprap.array_types import Bool, CodeColumn
-from dprap.encoding import Codes
-from dprap.errors import SettingsError
+from dprap.encoding import Codes, code_dtype
+from dprap.errors import ImpossibleTableError
+from dprap.products import product
 from dprap.queries import Halfspace
 from dprap.relaxed import RelaxedDataset
 from dprap.relaxed.exchange import OwnerOf, Records, draw_jointly
 from dprap.relaxed.fit import StepCallback, unwatched
 from dprap.relaxed.rounding import independent_columns, share_out
-from dprap.schema import Schema
+from dprap.release.sharp_pairs import Placing, SharpPair
+from dprap.schema import CodeConstraint, Schema
 from dprap.schema.code_constraints import DeterminedCodes, RelatedCodes
 from dprap.schema.relations import Relations
 from dprap.workload import Workload
@@ -27,8 +30,8 @@ _REDRAWS = 40
 MOST_ROWS_HELD = 10_000_000
 """A longer table is never in memory whole: 14 columns of codes take 0.14 GB, and as much while they are drawn."""
 
-WRITTEN_ROWS = 1 << 20
-"""Rows that are decoded and written at a time: a row group of Parquet."""
+WRITTEN_ROWS = 1 << 18
+"""Rows that are decoded and written at a time: a row group of Parquet. Values take ten times the memory of codes."""
 
 
 def matched_marginals(
@@ -50,13 +53,20 @@ def draw_table(
     *,
     rows: int,
     seed: int,
+    sharp: Sequence[SharpPair] = (),
     conditioned_on: Collection[str] = (),
     watch: StepCallback = unwatched,
 ) -> Codes:
     """A whole table of the records that `draw_records` draws."""
-    chunks = draw_records(relaxed, schema, marginals, rows=rows, seed=seed, conditioned_on=conditioned_on, watch=watch)
-    columns = zip(*(chunk.columns for chunk in chunks), strict=True)
-    return Codes(relaxed.domain, tuple(np.concatenate(parts) for parts in columns))
+    columns = tuple(np.empty(rows, dtype=code_dtype(size)) for size in relaxed.domain.sizes)
+    end = 0
+    for chunk in draw_records(
+        relaxed, schema, marginals, rows=rows, seed=seed, sharp=sharp, conditioned_on=conditioned_on, watch=watch
+    ):
+        start, end = end, end + chunk.rows
+        for column, part in zip(columns, chunk.columns, strict=True):
+            column[start:end] = part
+    return Codes(relaxed.domain, columns)
 
 
 def sliced(codes: Codes) -> Iterator[Codes]:
@@ -72,14 +82,16 @@ def draw_records(
     *,
     rows: int,
     seed: int,
+    sharp: Sequence[SharpPair] = (),
     conditioned_on: Collection[str] = (),
     watch: StepCallback = unwatched,
 ) -> Iterator[Codes]:
     """Draw records that break no constraint, chunk by chunk.
 
-    A column that another determines is set by it, unless the records were conditioned on it. A
-    record that still breaks a constraint is drawn again, which conditions the distribution on
-    what is possible.
+    A column that another determines is set by it, unless the records were conditioned on it. If
+    the rows know relations of the determined column alone, the other is set last, to a code that
+    determines it. A record that still breaks a constraint is drawn again, which conditions the
+    distribution on what is possible.
 
     Args:
         relaxed: The rows to draw from.
@@ -87,6 +99,7 @@ def draw_records(
         marginals: Sets of columns whose joint counts should be near the fitted ones.
         rows: Number of records in all.
         seed: Seed of public randomness.
+        sharp: Pairs of columns of which many cells are most likely empty; records are kept out of these.
         conditioned_on: Columns that a condition has fixed; they are never set by another.
         watch: Is told how much of the work is done.
 
@@ -94,27 +107,44 @@ def draw_records(
         Chunks of records; together they are the table.
 
     Raises:
-        SettingsError: The constraints rule out every record that could be drawn.
+        ImpossibleTableError: The constraints rule out every record that could be drawn.
 
     """
-    if not schema.code_constraints:
+    # a condition on one column of a pair leaves nothing to be moved there
+    free = [pair for pair in sharp if not set(pair.columns) & set(conditioned_on)]
+    if not schema.code_constraints and not free:
         chunks = draw_jointly(relaxed, marginals, rows, seed, watch=watch)
     else:
-        drawing = _Possible(relaxed, schema, conditioned_on)
-        chunks = draw_jointly(relaxed, marginals, rows, seed, amend=drawing.amend, broken=drawing.broken, watch=watch)
+        drawing = _Possible(relaxed, schema, marginals, free, conditioned_on)
+        drawn = draw_jointly(relaxed, marginals, rows, seed, amend=drawing.amend, broken=drawing.unwanted, watch=watch)
+        rng = np.random.default_rng((seed, 1))
+        chunks = (drawing.with_sources(records, rng) for records in drawn)
     for records in chunks:
         yield Codes(relaxed.domain, tuple(records))
 
 
 class _Possible:
-    """Records that keep the schema's constraints."""
+    """Records that keep the schema's constraints, and out of cells that are most likely empty."""
 
-    def __init__(self, relaxed: RelaxedDataset, schema: Schema, conditioned_on: Collection[str]) -> None:
+    def __init__(
+        self,
+        relaxed: RelaxedDataset,
+        schema: Schema,
+        marginals: Sequence[tuple[str, ...]],
+        sharp: Sequence[SharpPair],
+        conditioned_on: Collection[str],
+    ) -> None:
         self._relaxed = relaxed
         self._domain = schema.domain
-        self._constraints = schema.code_constraints
+        self._led_by_target = _led_by_target(schema.code_constraints, marginals, conditioned_on)
+        self._constraints = [each for each in schema.code_constraints if each not in self._led_by_target]
         self._relations = Relations(schema.columns, self._constraints)
         self._conditioned_on = conditioned_on
+        self._placing = Placing(relaxed, sharp)
+
+    def unwanted(self, records: Sequence[CodeColumn]) -> Bool[np.ndarray, " records"]:
+        """Which records no exchange may make: they break a constraint or lie where there are most likely none."""
+        return np.asarray(self.broken(records) | self._placing.misplaced(records))
 
     def broken(self, records: Sequence[CodeColumn]) -> Bool[np.ndarray, " records"]:
         """Which records break a constraint."""
@@ -128,7 +158,8 @@ class _Possible:
         return found
 
     def amend(self, records: Records, owner_of: OwnerOf, rng: np.random.Generator) -> tuple[Records, OwnerOf]:
-        """Set determined columns, and draw records that break a constraint again."""
+        """Move misplaced records, set determined columns, and draw records that break a constraint again."""
+        self._placing.place(records, rng)
         records = self._determined(records)
         broken = np.flatnonzero(self.broken(records))
         for _ in range(_REDRAWS):
@@ -159,12 +190,37 @@ class _Possible:
             records[target] = np.where(wanted >= 0, wanted, column).astype(column.dtype)
         return records
 
+    def with_sources(self, records: Records, rng: np.random.Generator) -> Records:
+        """The records, with sources set that are drawn given what they determine.
+
+        Sources of one target code are shared out in proportion to their fitted shares, so that both columns keep
+        their counts as far as these agree. A target code that no source has is set by the source instead.
+        """
+        weights = np.asarray(self._relaxed.weights, dtype=np.float64)
+        for constraint in self._led_by_target:
+            source, target = (self._domain.position(name) for name in constraint.columns)
+            shares = product(np.asarray(self._relaxed.block(constraint.columns[0]), dtype=np.float64), weights)
+            wanted, codes = constraint.targets, records[target]
+            for code in np.unique(codes):
+                places = np.flatnonzero(codes == code)
+                # A source that leaves its target open goes with each of them, in proportion.
+                open_share = places.size / len(codes)
+                odds = np.cumsum(shares * np.where(wanted == code, 1.0, np.where(wanted < 0, open_share, 0.0)))
+                if odds[-1] <= 0:
+                    records[target][places] = wanted[records[source][places]]
+                    continue
+                ends = np.floor(odds / odds[-1] * places.size + rng.random())
+                ends[-1] = places.size
+                counts = np.diff(np.minimum(ends, places.size), prepend=0).astype(np.int64)
+                records[source][rng.permutation(places)] = np.repeat(np.arange(len(shares)), counts)
+        return records
+
     def _repeat_possible(
         self, records: Records, owner_of: OwnerOf, broken: np.ndarray, rng: np.random.Generator
     ) -> tuple[Records, OwnerOf]:
         """Put copies of possible records in place of those that are still broken."""
         if broken.size == len(owner_of):
-            raise SettingsError(
+            raise ImpossibleTableError(
                 "the schema's constraints rule out every synthetic record that could be drawn. Check them."
             )
         kept = np.setdiff1d(np.arange(len(owner_of)), broken)
@@ -173,3 +229,21 @@ class _Possible:
             column[broken] = column[chosen]
         owner_of[broken] = owner_of[chosen]
         return records, owner_of
+
+
+def _led_by_target(
+    constraints: Sequence[CodeConstraint], marginals: Sequence[tuple[str, ...]], conditioned_on: Collection[str]
+) -> list[DeterminedCodes]:
+    """Dependencies whose source has no relation to any other column, though its target has.
+
+    A target that was set by such a source would lose its relations to all other columns.
+    """
+    related = {name for columns in marginals if len(columns) > 1 for name in columns}
+    uses = Counter(name for constraint in constraints for name in constraint.columns)
+
+    def is_led(constraint: DeterminedCodes) -> bool:
+        source, target = constraint.columns
+        free = source not in related and source not in conditioned_on and target in related
+        return free and uses[source] == uses[target] == 1
+
+    return [each for each in constraints if isinstance(each, DeterminedCodes) and is_led(each)]

@@ -1,4 +1,4 @@
-"""Answers of a workload on a synthetic table: exact counts of public records, one family at a time."""
+"""Answers of a workload on a synthetic table: exact counts of public records, many families at a time."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from dprap.array_types import Answers
-from dprap.counting import cell_numbers
+from dprap.counting.passes import count_columns
 from dprap.encoding import Codes
-from dprap.queries import GRID, CellFamily, Custom, Family, Halfspace
+from dprap.queries import GRID, Custom, Family, Halfspace, Marginal
 
 # Records whose contributions to a custom family stand in memory at once.
 _BLOCK = 1 << 12
+
+# Cells of the families that are counted together: 128 MB of counts.
+_TOGETHER = 1 << 24
 
 
 def table_answers(codes: Codes, families: Iterable[Family]) -> Iterator[Answers]:
     """Yield the answers of each family as fractions of the table's records, flat, in C order of its cells.
 
-    The largest arrays are one number a record and one a cell of the present family.
+    Families are counted together, several over the union of their columns, up to so many cells that their counts take
+    128 MB, or one by one where a single one takes more.
 
     Args:
         codes: The records of a synthetic table, at least one.
@@ -34,21 +38,37 @@ def table_answers(codes: Codes, families: Iterable[Family]) -> Iterator[Answers]
     [[0.0, 0.0, 0.25, 0.5, 0.25, 0.0]]
 
     """
+    for batch in _batches(codes, families):
+        marginals = {Marginal(family.columns) for family in batch if _is_by_cells(codes, family)}
+        counted = count_columns(codes.domain, codes.columns, sorted(marginals, key=lambda marginal: marginal.columns))
+        for family in batch:
+            if isinstance(family, Halfspace):
+                yield family.counts(codes.domain, [codes.column(name) for name in family.columns]) / codes.rows
+            elif isinstance(family, Custom) and not family.is_table(codes.domain):
+                yield _custom_sums(codes, family) / (GRID * codes.rows)
+            else:
+                cells = counted[Marginal(family.columns)].dense().reshape(codes.domain.shape_of(family.columns))
+                yield np.asarray(family.answers(cells)).ravel() / codes.rows
+
+
+def _is_by_cells(codes: Codes, family: Family) -> bool:
+    """Whether a family's answers are a linear map of the counts of all cells over its columns."""
+    return not isinstance(family, Halfspace) and not (isinstance(family, Custom) and not family.is_table(codes.domain))
+
+
+def _batches(codes: Codes, families: Iterable[Family]) -> Iterator[list[Family]]:
+    """Families in their order, as many at a time as may be counted together."""
+    batch: list[Family] = []
+    cells = 0
     for family in families:
-        if isinstance(family, Halfspace):
-            yield family.counts(codes.domain, [codes.column(name) for name in family.columns]) / codes.rows
-        elif isinstance(family, Custom) and not family.is_table(codes.domain):
-            yield _custom_sums(codes, family) / (GRID * codes.rows)
-        else:
-            yield _cell_sums(codes, family) / codes.rows
-
-
-def _cell_sums(codes: Codes, family: CellFamily | Custom) -> np.ndarray:
-    """The family's linear map of the counts of all cells over its columns; of a custom function, sums of values."""
-    shape = codes.domain.shape_of(family.columns)
-    cells = cell_numbers([codes.column(name) for name in family.columns], shape, codes.rows)
-    counts = np.bincount(cells, minlength=codes.domain.size_of(family.columns))
-    return np.asarray(family.answers(counts.reshape(shape))).ravel()
+        size = codes.domain.size_of(family.columns) if _is_by_cells(codes, family) else 0
+        if batch and cells + size > _TOGETHER:
+            yield batch
+            batch, cells = [], 0
+        batch.append(family)
+        cells += size
+    if batch:
+        yield batch
 
 
 def _custom_sums(codes: Codes, family: Custom) -> np.ndarray:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dprap.array_types import CodeColumn
-from dprap.counting import CellCounts, Tally
-from dprap.counting.passes import plan_passes
-from dprap.counting.tally import BLOCK_RECORDS, counting_threads
+from dprap.counting import CellCounts
+from dprap.counting.passes import count_columns
+from dprap.counting.tally import BLOCK_RECORDS
 from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.queries.marginal import Marginal
@@ -45,11 +45,7 @@ class MemorySource:
 
     def count(self, marginals: Sequence[Marginal]) -> list[CellCounts]:
         """Exact counts of the marginals."""
-        counted: dict[Marginal, CellCounts] = {}
-        for plan in plan_passes(self.domain, marginals, rows=self.rows):
-            tally = Tally(self.domain, plan, threads=counting_threads())
-            tally.add(self.codes.columns)
-            counted.update(tally.results())
+        counted = count_columns(self.domain, self.codes.columns, marginals)
         return [counted[marginal] for marginal in marginals]
 
     def recoded(self, recoding: Recoding) -> MemorySource:

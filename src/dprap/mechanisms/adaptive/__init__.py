@@ -2,7 +2,8 @@
 
 settings      what a user may override
 rules         every number that was chosen by experiment, with its reason
-spending      what is spent on what: the steps, in exact fractions of ρ
+spending_steps  the steps: what each buys and costs
+spending      what is spent on what: which steps, in exact fractions of ρ
 outline       the plan: the steps added up, without data
 mechanism     the run: the steps carried out
 columns       one-way marginals, and blocks of codes for prefixes
@@ -13,6 +14,7 @@ groups        candidates over groups of codes
 shrinkage     how much of a noisy number to believe
 smoothing     shrinkage of differences between neighbouring codes
 evidence      shrinkage of departures from the model before
+misses        cells that rows miss by more than noise explains, which then count more
 empty_cells   cells that constraints leave empty, fitted to zero
 public_start  rows that start at a public table
 """

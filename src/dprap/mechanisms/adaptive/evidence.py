@@ -24,6 +24,7 @@ import numpy as np
 from dprap.accounting import Measurement
 from dprap.array_types import Answers, Float64, Int64
 from dprap.mechanisms.adaptive.shrinkage import fit_mixtures, posterior
+from dprap.products import product
 from dprap.queries import Marginal
 from dprap.relaxed.gradient import Target
 
@@ -42,8 +43,6 @@ _SURPRISES_PER_STDDEV = 8
 # A residual of more standard deviations says no more than one of so many.
 _LARGEST_SURPRISE = 12.0
 _SURPRISES = int(_SURPRISES_PER_STDDEV * _LARGEST_SURPRISE) + 1
-# In standard deviations: noise alone goes so far in one of two million cells.
-_CERTAIN = 5.0
 # Cells below zero are set to zero, and what that adds is taken from the others, so many times.
 _CLIPS = 20
 # Bands are of expected counts over the variance of the noise, from 2^-24 on, the last one open.
@@ -93,17 +92,20 @@ class Evidence:
         Noisy cells that cannot be told from expected ones say little about large dispersions. But
         these are rare: if departures add up to `dependence`, in total variation distance, the
         typical dispersion is c₀ = (2·dependence·Σx / .8·Σ√x)², and a dispersion of c > c₀ is the
-        less likely by c₀/c. A departure that noise cannot explain is believed wholly: the posterior
-        mean of a large number is the number itself.
+        less likely by c₀/c.
+
+        Empirical Bayes does well on average and may do badly on the few cells that differ from all
+        others. So no cell is moved by more than √(2 ln cells) standard deviations, the largest that
+        noise is in so many: a limited translation, which bounds what such cells lose.
         """
         expected, departures = self.expected_counts, self.counts - self.expected_counts
         mean_departure = 2 * dependence * expected.sum() / np.sqrt(expected).sum()
         typical = (mean_departure / math.sqrt(2 / math.pi)) ** 2
         tempered = self.mixtures * np.minimum(1.0, typical / _DISPERSIONS)
         believed = self._reliability(tempered / tempered.sum(axis=1, keepdims=True))
-        believed[np.abs(departures) > _CERTAIN * self.stddev_counts] = 1.0
+        furthest = math.sqrt(2 * math.log(max(len(expected), 2))) * self.stddev_counts
         # Believed σ² is the posterior variance: whoever is certain of a cell does not move it.
-        counts = expected + believed * departures
+        counts = self.counts - np.clip((1 - believed) * departures, -furthest, furthest)
         for _ in range(_CLIPS):
             free = counts > 0
             excess = counts[free].sum() - expected.sum()
@@ -137,7 +139,7 @@ class Evidence:
         """The typical dispersion, over the expected records."""
         cells = _bin_of(self.counts, self.expected_counts, self.stddev_counts)
         shares = np.bincount(_bands(cells), weights=self.expected_counts, minlength=_BANDS) / self.expected_counts.sum()
-        return float(np.exp(shares @ self.mixtures @ np.log(_DISPERSIONS)))
+        return float(np.exp(product(product(shares, self.mixtures), np.log(_DISPERSIONS))))
 
 
 def first_evidence(measured: Sequence[Measurement], expected_counts: Sequence[Answers]) -> list[Evidence]:

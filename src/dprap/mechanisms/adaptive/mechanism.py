@@ -7,6 +7,7 @@ step is carried out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -19,10 +20,12 @@ from dprap.mechanisms.adaptive.columns import ColumnMarginals, reconciled
 from dprap.mechanisms.adaptive.empty_cells import EmptyCells
 from dprap.mechanisms.adaptive.evidence import Evidence, first_evidence
 from dprap.mechanisms.adaptive.groups import with_groups
+from dprap.mechanisms.adaptive.misses import misses_of
 from dprap.mechanisms.adaptive.one_marginal import rows_of_cells
 from dprap.mechanisms.adaptive.public_start import column_evidence, fit_to_public, misleads, records_stood_for
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
-from dprap.mechanisms.adaptive.spending import (
+from dprap.mechanisms.adaptive.spending import spending, walk
+from dprap.mechanisms.adaptive.spending_steps import (
     Choose,
     CountRecords,
     MeasureChosen,
@@ -31,8 +34,6 @@ from dprap.mechanisms.adaptive.spending import (
     MeasureWorkload,
     StartRows,
     Step,
-    spending,
-    walk,
 )
 from dprap.mechanisms.records import estimate_records
 from dprap.mechanisms.result import MechanismResult, Paced, Prediction, Progress, ProgressCallback, silent
@@ -97,7 +98,7 @@ class _Run:
         self._progress = progress
         self._meanwhile = Paced(progress)
         self._public = public
-        self._empty = EmptyCells(constraints, workload.domain)
+        self._empty = EmptyCells(constraints, workload.domain, part_of_noise=settings.rules.noise_of_empty_cells)
         self._records = 0.0
         self._measurements: list[Measurement] = []
         self._columns: Sequence[Measurement] = ()
@@ -144,7 +145,7 @@ class _Run:
     def _measure_columns(self, step: MeasureColumns) -> None:
         """Measure the columns one by one; rows will start at them and be fitted to them."""
         rules = self._settings.rules
-        plan = ColumnMarginals.of(self._workload, step.shares)
+        plan = ColumnMarginals.of(self._workload, step.shares, self._settings.rules)
         measured = self._curator.measure(plan.marginals, step.rho, plan.shares)
         self._columns, blocks = plan.split(measured)
         self._measurements += measured
@@ -286,13 +287,19 @@ class _Run:
         noise = cells if not rules.shrink_cells else self._misfit_of_truth()
         closely = isinstance(step, MeasureWorkload) and resolution >= rules.close_from_resolution
         misfit = self._fit(targets, kl_weight=kl_weight, last=last)
+        emphasised: Sequence[Target] = targets
         for _ in range(rules.most_last_fits - 1 if last else 0):
-            if misfit <= rules.misfit_of_noise * cells and (misfit <= noise or not closely):
+            # Where rows are further off than noise everywhere, a cell must stand out from the others.
+            level = math.sqrt(max(1.0, misfit / noise))
+            found = misses_of(self._rows, targets, emphasised, limit=rules.usual_miss * level)
+            misfit, emphasised = found.misfit, found.emphasised
+            too_far = misfit > rules.misfit_of_noise * cells or (closely and misfit > noise)
+            if not too_far and found.largest <= rules.certain_miss * level:
                 break
             before = misfit
             if closely and misfit > noise:
                 kl_weight *= (noise / misfit) ** rules.weaker_pull
-            misfit = self._fit(targets, kl_weight=kl_weight, last=last)
+            misfit = self._fit(emphasised, kl_weight=kl_weight, last=last)
             if misfit > (1 - rules.least_gain_of_last_fit) * before:
                 break
         spent = float(self._curator.spent / self._curator.budget.rho)

@@ -6,114 +6,29 @@ Everything here follows from public facts and from an estimate of n: ρ, the dom
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations
-from typing import TypeAlias
 
 from dprap.accounting import Neighbors
 from dprap.accounting.stddev import stddev_for
 from dprap.domain import Domain
 from dprap.mechanisms.adaptive.rules import Rules
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
+from dprap.mechanisms.adaptive.spending_steps import (
+    Choose,
+    CountRecords,
+    MeasureChosen,
+    MeasureColumns,
+    MeasureOne,
+    MeasureWorkload,
+    Pool,
+    Spending,
+    StartRows,
+    Step,
+)
 from dprap.queries import Marginal
 from dprap.workload import Workload
-
-
-@dataclass(frozen=True)
-class CountRecords:
-    """Measure the number of records, where it is private."""
-
-    rho: Fraction
-
-
-@dataclass(frozen=True)
-class MeasureColumns:
-    """Measure every one-way marginal, with these shares of what they get in all."""
-
-    rho: Fraction
-    shares: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class StartRows:
-    """Make the rows, far apart if the last fit is to be afresh; a public table moves them.
-
-    If nothing will be fitted, one row is the product of the columns and says it all.
-    """
-
-    afresh: bool
-    public: bool
-    fitted: bool = True
-    rho: Fraction = Fraction(0)
-
-
-@dataclass(frozen=True)
-class Pool:
-    """Which marginals may be chosen after the columns.
-
-    `candidates` are of the workload's downward `closure`. `pick_resolution` is the number of
-    records over the noise of one pick. `importance_of` is how much columns matter together.
-    """
-
-    candidates: tuple[Marginal, ...]
-    closure: tuple[Marginal, ...]
-    pick_resolution: float
-    importance_of: Mapping[tuple[str, ...], float]
-
-
-@dataclass(frozen=True)
-class Choose:
-    """Choose the marginals of a round; each will be measured with `measure_rho_each`."""
-
-    pool: Pool
-    picks: int
-    rho_each: Fraction
-    measure_rho_each: Fraction
-
-    @property
-    def rho(self) -> Fraction:
-        """What the round's choices cost together."""
-        return self.rho_each * self.picks
-
-
-@dataclass(frozen=True)
-class MeasureChosen:
-    """Measure what was chosen, and fit the rows; of all fits this is number `fit` of `fits`."""
-
-    picks: int
-    rho_each: Fraction
-    fit: int
-    fits: int
-
-    @property
-    def rho(self) -> Fraction:
-        """What the round's measurements cost together."""
-        return self.rho_each * self.picks
-
-
-@dataclass(frozen=True)
-class MeasureWorkload:
-    """The sweep: measure the workload's own marginals, and fit the rows for the last time."""
-
-    marginals: tuple[Marginal, ...]
-    rho: Fraction
-    fit: int
-    fits: int
-    shares: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class MeasureOne:
-    """Measure the one marginal that answers the whole workload; its cells become the rows."""
-
-    marginal: Marginal
-    rho: Fraction
-
-
-Step: TypeAlias = CountRecords | MeasureColumns | StartRows | Choose | MeasureChosen | MeasureWorkload | MeasureOne
-Spending: TypeAlias = Generator[Step, float, None]
 
 
 def spending(
@@ -366,17 +281,26 @@ def _sweep_share(
     if settings.sweep_share is not None:
         return settings.sweep_share
     each = resolution / math.sqrt(len(swept))
-    return max(rules.least_sweep, 1 - rules.sweep_rest / each) if each >= rules.sweep_from_resolution else 0.0
+    if each >= rules.sweep_from_resolution:
+        return max(rules.least_sweep, 1 - rules.sweep_rest / each)
+    nothing_to_choose = _worth_choosing(workload, rules, resolution) >= len(swept)
+    return rules.sweep_of_all if nothing_to_choose and each >= rules.sweep_rest else 0.0
 
 
 def _picks(workload: Workload, rules: Rules, resolution: float, *, sweeps: bool) -> int:
-    """How many marginals are worth choosing, at least one for each column."""
+    """How many marginals are chosen, at least one for each column."""
     sizes = workload.domain.sizes
-    typical_pair = math.exp(2 * sum(map(math.log, sizes)) / len(sizes))
-    wanted = rules.pick_factor * math.pow(resolution / math.sqrt(typical_pair), 2 / 3)
+    wanted = _worth_choosing(workload, rules, resolution)
     if not sweeps:
         wanted *= len(sizes) / rules.usual_columns
     return min(max(round(wanted), len(sizes)), rules.most_picks_before_sweep if sweeps else rules.most_picks)
+
+
+def _worth_choosing(workload: Workload, rules: Rules, resolution: float) -> float:
+    """How many marginals of a typical pair's size are worth their share of the budget."""
+    sizes = workload.domain.sizes
+    typical_pair = math.exp(2 * sum(map(math.log, sizes)) / len(sizes))
+    return rules.pick_factor * math.pow(resolution / math.sqrt(typical_pair), 2 / 3)
 
 
 def _rounds(settings: AdaptiveSettings, *, picks: int, candidates: int, sweeps: bool) -> tuple[int, int]:
