@@ -69,9 +69,17 @@ class Domain:
         """Start of a column's block in the one-hot encoding."""
         return self.offsets[self.position(name)]
 
+    @cached_property
+    def _sizes(self) -> dict[str, int]:
+        return dict(zip(self.names, self.sizes, strict=True))
+
     def shape_of(self, columns: Iterable[str]) -> tuple[int, ...]:
         """Sizes of the given columns, in the given order."""
-        return tuple(self.size(name) for name in columns)
+        names = tuple(columns)
+        try:
+            return tuple(map(self._sizes.__getitem__, names))
+        except KeyError:  # raises, and says which
+            return tuple(map(self.size, names))
 
     def size_of(self, columns: Iterable[str]) -> int:
         """Number of cells of the marginal over the given columns (1 for none)."""
