@@ -23,6 +23,7 @@ from dprap.public import PublicFacts
 from dprap.queries import Family, Marginal, as_family, from_cells
 from dprap.relaxed import RelaxedDataset, answers
 from dprap.relaxed.drawn import DRAWN_RECORDS
+from dprap.relaxed.fit import StepCallback, unwatched
 from dprap.release.certified import TableBound, accuracy, table_bound
 from dprap.release.conditions import as_conditions, conditioned, decoded_where
 from dprap.release.draw import draw_records, draw_table, matched_marginals, sliced
@@ -412,8 +413,16 @@ class Release:
         rows: int | None = None,
         format: str = "parquet",  # noqa: A002
         seed: int | None = None,
+        watch: StepCallback = unwatched,
     ) -> Release:
         """Write the release directory, all of it or nothing.
+
+        Args:
+            directory: The directory, which must not exist.
+            rows: Rows of the synthetic table; as many as there are records by default.
+            format: The format of the synthetic table, `parquet` or `csv`.
+            seed: Seed of public randomness, if the table shall be another one than that of the run.
+            watch: Is told how many rows of the table are written, of how many.
 
         Returns:
             The release, with the written table and its bound as `saved`.
@@ -421,7 +430,7 @@ class Release:
         """
         from dprap.release.files import save_release
 
-        saved = save_release(self, Path(directory), rows=rows, table_format=format, seed=seed)
+        saved = save_release(self, Path(directory), rows=rows, table_format=format, seed=seed, watch=watch)
         return replace(self, saved=saved)
 
     def report(self, path: Path | str = "report.html", *, language: str = "en") -> Path:
