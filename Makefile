@@ -7,9 +7,13 @@ STAMP := $(VENV)/.installed
 INSTALL := install --quiet --disable-pip-version-check --require-hashes
 COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --quiet
 
+# Bytecode is kept in a folder of its own, also where the environment forbids to write it: a third of
+# the tests' time would go into compiling the same modules, tests and child processes anew.
+PYTEST := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(CURDIR)/$(VENV)/pycache $(BIN)/python -m pytest
 # Two workers on two cores: libraries that start a thread a core would wait for each other, which
 # takes ten times the processor time. A file's tests share what they make, so that they stay together.
-PYTEST_2 := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+PYTEST_2 := $(ONE_THREAD) $(PYTEST) -n 2 --dist loadfile
 AUDIT := tests/privacy/test_record_replay.py tests/privacy/test_record_replay_cli.py
 
 .PHONY: demo dist docs fuzz test test-audit test-engines test-slow test-studio lint format setup hooks lock sbom clean
@@ -24,18 +28,18 @@ test-slow: $(STAMP)  ## tests of many seconds each: whole tutorials, processes k
 	$(PYTEST_2) -m slow --ignore=tests/engines --ignore=tests/studio $(addprefix --ignore=,$(AUDIT))
 
 test-audit: $(STAMP)  ## record and replay of every method, query family, relation and rows per person
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m 'slow or not slow' $(AUDIT)
+	$(ONE_THREAD) $(PYTEST) -n 2 -m 'slow or not slow' $(AUDIT)
 
 test-engines: $(STAMP)  ## the tests that need PostgreSQL and Spark; installs what is missing
 	tests/engines/install
-	DPRAP_REQUIRE_ENGINES=1 $(BIN)/python -m pytest tests/engines
+	DPRAP_REQUIRE_ENGINES=1 $(PYTEST) tests/engines
 
 test-studio: $(STAMP)  ## the studio in a real browser; installs Chromium where it is missing
 	tests/studio/install
-	DPRAP_REQUIRE_BROWSER=1 $(BIN)/python -m pytest -m 'slow or not slow' tests/studio
+	DPRAP_REQUIRE_BROWSER=1 $(PYTEST) -m 'slow or not slow' tests/studio
 
 fuzz: $(STAMP)  ## more than twenty thousand damaged inputs, through every parser; minutes
-	DPRAP_FUZZ=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -rP tests/fuzz
+	DPRAP_FUZZ=1 $(ONE_THREAD) $(PYTEST) -n 2 -rP tests/fuzz
 
 docs: $(STAMP)  ## the documentation site, in site/; warnings are errors
 	test -x $(VENV)/docs/bin/python || $(PYTHON) -m venv $(VENV)/docs

@@ -22,6 +22,8 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[_COMPILED] = folder.name
         os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
         os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
+    # Most programs run for milliseconds, and XLA's optimisations of them take seconds.
+    os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 
 @pytest.fixture(autouse=True, scope="session")

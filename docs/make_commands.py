@@ -60,7 +60,8 @@ def section(path: str, command: Any) -> list[str]:
 
 def named(argument: Any) -> str:
     """An argument as it is written."""
-    return (argument.metavar or argument.name.upper()).strip("{}")
+    name = (argument.metavar or argument.name.upper()).strip("{}")
+    return name if argument.required else f"[{name}]"
 
 
 def written(option: Any) -> str:

@@ -23,16 +23,16 @@ from dprap.queries import Range, Threshold
 from dprap_bench import command, experiments
 from dprap_bench import data as data_sets
 from dprap_bench.cell import Cell
-from dprap_bench.choosing import JUDGING, at_chosen_pair, whole_grid
+from dprap_bench.chosen_pair import JUDGING, at_chosen_pair, whole_grid
 from dprap_bench.grid_table import grid_tables
-from dprap_bench.measure import measure_cell
+from dprap_bench.markdown_tables import write_tables
+from dprap_bench.measure_cell import measure_cell
 from dprap_bench.medians import best, wide
 from dprap_bench.methods import BENCH_METHODS, fem_settings
 from dprap_bench.record import Record
 from dprap_bench.results import COLUMNS, Results
 from dprap_bench.runner import run_cells
 from dprap_bench.studies import STUDIES, study_named
-from dprap_bench.tables import write_tables
 from dprap_bench.workloads import named_workload, unseen_marginals
 
 

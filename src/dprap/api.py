@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dprap.accounting import Budget
+from dprap.documents import DocumentError, parse
 from dprap.domain import Domain
-from dprap.errors import NotFittedError
+from dprap.errors import NotFittedError, SchemaError
 from dprap.privacy import Ledger, balance_lines, caution_lines
 from dprap.release import load
 from dprap.release.release import Release, TableFormat
@@ -210,16 +211,47 @@ def resume(
         return carry_out(job_to_resume(out, table=table, changes=changes), _Logging(progress))
 
 
-def marginals(schema: Schema | Domain, k: int, *, max_cells: int = MAX_CELLS) -> Workload:
-    """All k-way marginals of a schema with at most `max_cells` cells."""
-    return all_kway(schema if isinstance(schema, Domain) else schema.domain, k, max_cells=max_cells)
+def marginals(
+    schema: Schema | Domain | str | Path | Mapping[str, Any], k: int, *, max_cells: int = MAX_CELLS
+) -> Workload:
+    """All k-way marginals of a schema.
+
+    Args:
+        schema: The schema, in any form that `synthesize` takes, or its domain.
+        k: How many columns each marginal has.
+        max_cells: The most cells that a marginal may have; larger ones are left out.
+
+    Returns:
+        A workload of one family for each marginal.
+
+    Raises:
+        WorkloadError: If k is not between 1 and the number of columns, or no marginal is small enough.
+
+    >>> from dprap.datasets import example_schema
+    >>> len(marginals(example_schema(), 2))
+    91
+
+    """
+    return all_kway(schema if isinstance(schema, Domain) else as_schema(schema).domain, k, max_cells=max_cells)
 
 
 def as_schema(schema: Schema | str | Path | Mapping[str, Any]) -> Schema:
-    """A schema from a file, plain data, or as it is."""
+    """A schema from a file or its text, from plain data, or as it is."""
     if isinstance(schema, Schema):
         return schema
-    return Schema.of(schema) if isinstance(schema, Mapping) else Schema.load(schema)
+    if isinstance(schema, Mapping):
+        return Schema.of(schema)
+    if not isinstance(schema, str | Path):
+        raise SchemaError(
+            f"a schema is a Schema, a mapping or the path of a file, not {type(schema).__name__}. "
+            "The table comes first, then the schema."
+        )
+    if isinstance(schema, str) and "\n" in schema:  # the text of a file, not its name
+        try:
+            return Schema.of(parse(schema, "yaml"))
+        except DocumentError as error:
+            raise SchemaError(f"the text of the schema {error}.") from None
+    return Schema.load(schema)
 
 
 class Synthesizer:
@@ -232,6 +264,8 @@ class Synthesizer:
     >>> model = Synthesizer(example_schema(), epsilon=1.0, kway=1, method="independent")
     >>> len(model.fit(example(500, seed=1)).sample(7))
     7
+    >>> model.set_params(epsilon=2.0).get_params()["epsilon"]
+    2.0
     """
 
     @_takes_run_options
@@ -256,11 +290,30 @@ class Synthesizer:
         self._params: dict[str, Any] = {"schema": schema, "epsilon": epsilon, "progress": progress, **options}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - nothing is nested
-        """What the constructor was given."""
+        """What the constructor was given.
+
+        Args:
+            deep: Ignored: nothing is nested. scikit-learn hands it over.
+
+        Returns:
+            The parameters by name.
+
+        """
         return dict(self._params)
 
     def set_params(self, **params: Any) -> Synthesizer:
-        """Change what the constructor was given."""
+        """Change what the constructor was given.
+
+        Args:
+            **params: New values by name; the others stay.
+
+        Returns:
+            The synthesizer itself.
+
+        Raises:
+            SettingsError: If a name is unknown.
+
+        """
         with worded_for_python():
             RunOptions.check_names({name: None for name in params if name not in ("schema", "progress")})
         self._params.update(params)
@@ -270,6 +323,13 @@ class Synthesizer:
         """Spend the budget on a table; `release_` holds the result.
 
         A second fit spends the budget again, and says so before it does.
+
+        Args:
+            table: The private table, as `synthesize` takes it.
+            y: Ignored. scikit-learn hands a target over.
+
+        Returns:
+            The synthesizer itself.
 
         Raises:
             DprapError: If the table, the schema or an option is refused.
@@ -287,16 +347,31 @@ class Synthesizer:
             self.release_ = _synthesize(table, self._params["schema"], checked, None, self._params["progress"])
         return self
 
-    def sample(self, num_rows: int, *, format: TableFormat = "pandas", seed: int | None = None) -> Any:  # noqa: A002
-        """A synthetic table; costs nothing.
+    def sample(self, num_rows: int | None = None, *, format: TableFormat = "pandas", seed: int | None = None) -> Any:  # noqa: A002
+        """A synthetic table of so many rows, or as many as there were records; costs nothing.
+
+        Args:
+            num_rows: How many rows it has.
+            format: pandas, polars or arrow.
+            seed: The seed of public randomness; the run's, unless given.
+
+        Returns:
+            The table.
 
         Raises:
             NotFittedError: If `fit` was not called.
+            SettingsError: If the method gives answers alone, or the number of rows makes no sense.
 
         """
-        if not hasattr(self, "release_"):
-            raise NotFittedError("this Synthesizer is not fitted yet. Call fit with a table before sample.")
         return self.release_.table(num_rows, format=format, seed=seed)
+
+    def __getattr__(self, name: str) -> Any:
+        """What the constructor was given, by name, as for any estimator."""
+        if name == "release_":
+            raise NotFittedError("this Synthesizer is not fitted yet. Call fit with a table before sample.")
+        if name in self.__dict__.get("_params", {}):
+            return self._params[name]
+        raise AttributeError(f"'Synthesizer' object has no attribute {name!r}")
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self._params.items() if name != "schema")

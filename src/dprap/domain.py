@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from dprap.errors import WorkloadError
+from dprap.errors import WorkloadError, meant
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,21 @@ class Domain:
 
     @classmethod
     def of(cls, sizes: Mapping[str, int]) -> Domain:
-        """Make a domain from a mapping of column name to number of codes."""
+        """Make a domain from a mapping of column name to number of codes.
+
+        Args:
+            sizes: For each column, in order, how many codes it has.
+
+        Returns:
+            The domain.
+
+        Raises:
+            WorkloadError: If a column has no code.
+
+        >>> Domain.of({"age": 85, "sex": 2}).names
+        ('age', 'sex')
+
+        """
         return cls(tuple(sizes), tuple(int(size) for size in sizes.values()))
 
     def __len__(self) -> int:
@@ -54,19 +68,61 @@ class Domain:
         return sum(self.sizes)
 
     def position(self, name: str) -> int:
-        """Position of a column in the schema's order."""
+        """The position of a column in the schema's order.
+
+        Args:
+            name: The column.
+
+        Returns:
+            Its position, from 0.
+
+        Raises:
+            WorkloadError: If there is no such column; the message names those there are.
+
+        >>> Domain.of({"age": 85, "sex": 2}).position("sex")
+        1
+
+        """
         try:
             return self._positions[name]
         except KeyError:
-            known = ", ".join(self.names[:8]) + (", …" if len(self.names) > 8 else "")
-            raise WorkloadError(f"column {name!r} is not in the schema. Its columns are: {known}.") from None
+            advice = meant(str(name), self.names, "Its columns are")
+            raise WorkloadError(f"column {name!r} is not in the schema. {advice}") from None
 
     def size(self, name: str) -> int:
-        """Number of codes of one column."""
+        """The number of codes of one column.
+
+        Args:
+            name: The column.
+
+        Returns:
+            How many codes it has.
+
+        Raises:
+            WorkloadError: If there is no such column.
+
+        >>> Domain.of({"age": 85, "sex": 2}).size("sex")
+        2
+
+        """
         return self.sizes[self.position(name)]
 
     def offset(self, name: str) -> int:
-        """Start of a column's block in the one-hot encoding."""
+        """Where a column's block starts in the one-hot encoding.
+
+        Args:
+            name: The column.
+
+        Returns:
+            The sum of the sizes of all columns before it.
+
+        Raises:
+            WorkloadError: If there is no such column.
+
+        >>> Domain.of({"age": 85, "sex": 2}).offset("sex")
+        85
+
+        """
         return self.offsets[self.position(name)]
 
     @cached_property
@@ -74,7 +130,21 @@ class Domain:
         return dict(zip(self.names, self.sizes, strict=True))
 
     def shape_of(self, columns: Iterable[str]) -> tuple[int, ...]:
-        """Sizes of the given columns, in the given order."""
+        """The sizes of the given columns, in the given order.
+
+        Args:
+            columns: The columns.
+
+        Returns:
+            One number for each.
+
+        Raises:
+            WorkloadError: If there is no such column.
+
+        >>> Domain.of({"age": 85, "sex": 2}).shape_of(("sex", "age"))
+        (2, 85)
+
+        """
         names = tuple(columns)
         try:
             return tuple(map(self._sizes.__getitem__, names))
@@ -82,5 +152,19 @@ class Domain:
             return tuple(map(self.size, names))
 
     def size_of(self, columns: Iterable[str]) -> int:
-        """Number of cells of the marginal over the given columns (1 for none)."""
+        """The number of cells of the marginal over the given columns.
+
+        Args:
+            columns: The columns; no column has one cell, the total.
+
+        Returns:
+            The product of their sizes.
+
+        Raises:
+            WorkloadError: If there is no such column.
+
+        >>> Domain.of({"age": 85, "sex": 2}).size_of(("sex", "age"))
+        170
+
+        """
         return math.prod(self.shape_of(columns))

@@ -3,6 +3,11 @@
 Messages may quote public things (column names, domain sizes, limits) and never a private value.
 """
 
+from collections.abc import Iterable
+
+# So many names that there are stand in a message about one that there is not.
+_LISTED = 12
+
 
 def one_line(text: str) -> str:
     r"""A text that is safe to show: names from a file may hold line breaks, or signs that command a terminal.
@@ -13,6 +18,24 @@ def one_line(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
+
+
+def meant(name: str, known: Iterable[str], what: str) -> str:
+    """What may have been meant by a name that there is not: a near one, or the first of all.
+
+    >>> meant("sexx", ["age", "sex"], "Its columns are")
+    "Did you mean 'sex'?"
+    >>> meant("Größe", ["age", "sex"], "Its columns are")
+    'Its columns are: age, sex.'
+    """
+    import difflib  # only where something is wrong
+
+    names = list(known)
+    folded = {each.casefold(): each for each in names}
+    near = difflib.get_close_matches(name.casefold(), folded, n=1)
+    if near:
+        return f"Did you mean {folded[near[0]]!r}?"
+    return f"{what}: {', '.join(names[:_LISTED])}{', …' if len(names) > _LISTED else ''}."
 
 
 class DprapError(Exception):
@@ -44,6 +67,10 @@ class LedgerError(DprapError):
 
 class SettingsError(DprapError):
     """A setting of a mechanism or of the command line that cannot be carried out."""
+
+
+class ImpossibleTableError(SettingsError):
+    """Every synthetic record that was drawn breaks a constraint of the schema, so that there is no table."""
 
 
 class NotFittedError(DprapError, ValueError, AttributeError):

@@ -35,5 +35,8 @@ MAX_MEASURED_COUNTS = 1 << 27
 # Cells of one family of queries in a release. Its answers are 8 GiB, which is what `--max-cells` may ask for too.
 MAX_FAMILY_CELLS = 1 << 30
 
+# Rows of a table that is made in memory. A column takes a byte or more for each, so that any schema needs gigabytes.
+MAX_ROWS_IN_MEMORY = 1_000_000_000
+
 # Seeds of public randomness: what both NumPy and JAX take.
 MAX_SEED = (1 << 63) - 1

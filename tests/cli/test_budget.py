@@ -41,7 +41,7 @@ def stop_before_saving(monkeypatch: pytest.MonkeyPatch, run: Run, *arguments: st
         def full(*_: object) -> None:
             raise DataError("synthetic.parquet: cannot be written (No space left on device). Check the folder.")
 
-        patch.setattr("dprap.encoding.write.write_chunks", full)
+        patch.setattr("dprap.encoding.write_tables.write_chunks", full)
         done = run(*SYNTH, *arguments)
     assert done.code == 3
     assert "The run is paid for and kept: `dprap resume" in done.err

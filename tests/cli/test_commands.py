@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from tests.cli.driving import ROWS, Done, in_process
-from tests.release.made import made_release
+from tests.release.made import save_made_release
 
 from dprap.cli.app import app
 from dprap.release import load
@@ -191,7 +191,7 @@ def test_an_edited_ledger_is_noticed(run: Run, inputs: Path) -> None:
 
 
 def test_the_demo_does_not_replace_what_is_not_a_demo(run: Run, inputs: Path) -> None:
-    made_release().save(inputs / "precious")
+    save_made_release(inputs / "precious")
     for name in ("precious", "."):
         done = run("demo", "--out", name)
         assert done.code == 3

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.driving import as_process, in_process
-from tests.release.made import made_release
+from tests.release.made import save_made_release
 
 from dprap.schema import Schema
 
@@ -16,7 +16,7 @@ LONG = ["a" * 300, "a/" * 3000 + "a"]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made_release().save(tmp_path / "out")
+    save_made_release(tmp_path / "out")
     Schema.of({"columns": {"größe": {"type": "categorical", "values": ["groß", "😀"]}}}).save(tmp_path / "s.yaml")
     return tmp_path
 

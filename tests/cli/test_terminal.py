@@ -59,7 +59,7 @@ def test_without_a_terminal_there_are_plain_lines_and_results_on_stdout(inputs: 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_signals_stop_cleanly_and_say_how_to_go_on(inputs: Path, stop: signal.Signals) -> None:
-    slow = ("--kway", "3", "--rounds", "50", "--synthetic-rows", "2000")
+    slow = ("--kway", "3", "--rounds", "50", "--synthetic-rows", "400")
     with on_terminal(inputs, *SYNTH[:-2], *slow, "--out", "out", "--yes") as terminal:
         terminal.read_until("misfit")  # after the first of several rounds
         os.kill(terminal.process.pid, stop)

@@ -177,6 +177,21 @@ def test_the_architecture_names_only_what_exists() -> None:
     assert [name for name in paths if not (SOURCE / name).exists()] == []
 
 
+SHARED_NAMES = {
+    # One subject, seen by several packages: the noun itself, its command, its page in the studio.
+    "discover", "ledger", "options", "plan", "release", "review", "schema", "statement",
+    # The same act or form at two places.
+    "files", "models", "outline", "protocol", "touched",
+}  # fmt: skip
+
+
+def test_no_two_files_of_one_name_have_different_subjects() -> None:
+    """Names that stand twice are listed above, and none is listed that does not."""
+    trees = (SOURCE, DOCS.parent / "bench" / "src" / "dprap_bench")
+    names = [path.stem for tree in trees for path in tree.rglob("*.py") if path.stem != "__init__"]
+    assert {name for name in names if names.count(name) > 1} == SHARED_NAMES
+
+
 def test_long_packages_give_each_module_a_line() -> None:
     long = 0
     for package in sorted({path.parent for path in SOURCE.rglob("*.py")} - {SOURCE}):

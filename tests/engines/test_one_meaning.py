@@ -21,9 +21,9 @@ from dprap.errors import SchemaError
 from dprap.queries import Marginal
 from dprap.schema import Column, Schema
 from dprap.schema.values import Unplaced
-from dprap.sources.files import FileSource
 from dprap.sources.spark import SparkSource
 from dprap.sources.sql import Kind, code_sql
+from dprap.sources.table_files import FileSource
 
 FAR_DAY, FAR_PAST = pa.scalar(2**31 - 1, pa.date32()), pa.scalar(-(2**31), pa.date32())
 

@@ -19,9 +19,9 @@ from dprap.errors import DataError, SchemaError
 from dprap.queries import Marginal
 from dprap.schema import Schema
 from dprap.sources import MemorySource
-from dprap.sources.files import FileSource
 from dprap.sources.open import open_source
 from dprap.sources.spark import SparkSource
+from dprap.sources.table_files import FileSource
 
 # pyspark itself warns on new versions of Python and pandas
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 from dprap.errors import DataError, SchemaError
-from dprap.evaluate.columns import kolmogorov_smirnov
+from dprap.evaluate.column_differences import kolmogorov_smirnov
 from dprap.evaluate.models import compare_models, default_target
-from dprap.evaluate.tables import compare_tables
-from dprap.evaluate.values import read_values
+from dprap.evaluate.records_by_value import read_values
+from dprap.evaluate.table_comparison import compare_tables
 from dprap.schema import Schema
 
 SCHEMA = Schema.of(

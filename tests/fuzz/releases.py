@@ -26,7 +26,7 @@ from dprap.release.statistics_answers import answer
 from dprap.report.guarantee_texts import language
 from dprap.report.page import page
 from dprap.statement.about import About
-from dprap.statement.write import statement_of, write_statement
+from dprap.statement.papers import statement_of, write_statement
 
 ABOUT = {
     "title": "Stays", "curator": "The hospital", "curator_type": "Nonprofit", "intended_use": "Research", "region": "Norway",

@@ -76,6 +76,7 @@ def plan_and_source(method, sizes, relation=Relation.REPLACE, kway=2, rows=300):
             max_cells=10_000_000,
             method=method,
             settings=SMALL[method],
+            intervals="no",
         ),
         records=rows,
     )

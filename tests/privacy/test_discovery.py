@@ -22,7 +22,7 @@ from dprap.runs.options import RunOptions
 from dprap.schema import Schema
 from dprap.schema.discover import LONGEST_TEXT, MOST_VALUES, is_candidate, listed_column
 from dprap.sources.touched import touched_in
-from dprap.sources.values import open_discovery
+from dprap.sources.unknown_columns import open_discovery
 
 ZIP = Schema.of({"columns": {"zip": {"type": "categorical", "domain": "discover"}}})
 RELATIONS = [Neighbors(relation, rows) for relation in Relation for rows in (1, 3)]
@@ -477,8 +477,8 @@ def found(column, *counts):
 
 def test_the_second_look_goes_to_columns_that_lack_records():
     first = [found("all", 600, 410), found("most", 900), found("few", 700, 100)]
-    assert shares_by_need(first, 1000) == [0, Fraction(1, 5), Fraction(4, 5)]
-    assert shares_by_need(first, None) == [0, Fraction(110**2, 110**2 + 210**2), Fraction(210**2, 110**2 + 210**2)]
+    assert shares_by_need(first, 1000) == [0, Fraction(1, 3), Fraction(2, 3)]
+    assert shares_by_need(first, None) == [0, Fraction(110, 320), Fraction(210, 320)]
     assert shares_by_need([found("a", 1000), found("b", 1001)], 1000) == [Fraction(1, 2)] * 2
 
 

@@ -60,15 +60,15 @@ def _moved(rows: np.ndarray, many: int) -> np.ndarray:
     return changed
 
 
-def plan_of(neighbors: Neighbors, method: str = "independent"):
-    options = RunOptions(epsilon=10.0, delta=1e-5, neighbors=neighbors, kway=2, method=method)
+def plan_of(neighbors: Neighbors, method: str = "independent", *, intervals: str = "no"):
+    options = RunOptions(epsilon=10.0, delta=1e-5, neighbors=neighbors, kway=2, method=method, intervals=intervals)
     return make_plan(SCHEMA, options, records=len(usual_table()) if neighbors.rows_are_public else None)
 
 
 @pytest.mark.parametrize("neighbors", RELATIONS, ids=str)
 @pytest.mark.parametrize("which", [0, 1])
 def test_neighbours_with_equal_noisy_results_look_alike(tmp_path, capfd, neighbors, which):
-    plan = plan_of(neighbors)
+    plan = plan_of(neighbors, intervals="no" if which else "yes")
     first = taped_run(plan, WatchedSource(codes_of(DOMAIN, usual_table())), tmp_path / "first", capfd)
     other = list(neighbours(neighbors).values())[which]
     source = WatchedSource(codes_of(DOMAIN, other))

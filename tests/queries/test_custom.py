@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dprap.domain import Domain
 from dprap.errors import DataError, WorkloadError
-from dprap.queries import GRID, Custom, Marginal, Query
+from dprap.queries import GRID, Custom, Marginal, Query, custom_values
 from dprap.queries import custom as module
 from dprap.relaxed import RelaxedDataset, answers, uniform_weights
 from dprap.relaxed.jax.projection import ProjectionSettings, QueryTargets, fit_queries
@@ -144,7 +144,7 @@ def test_tables_that_cannot_be_are_refused(function: Callable[[Any], Any], messa
 
 
 def test_a_table_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_TABLE_ENTRIES", 14)
+    monkeypatch.setattr(custom_values, "MAX_TABLE_ENTRIES", 14)
     with pytest.raises(WorkloadError, match="5 cells and 3 values at each"):
         Custom("wide", ("age",), lambda row: row["age"][:3]).size(DOMAIN)
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+from functools import cache
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 
@@ -62,6 +66,19 @@ def made_release(*, relaxed_rows: int = 4, rows: int = 1000, seed: int = 0, rela
         ),
         certificate=Certificate(16, 30.0, 6.0, 0.95, 40.0, 0.001),
     )
+
+
+@cache
+def _saved() -> tempfile.TemporaryDirectory[str]:
+    """A folder with `made_release`, saved once; it goes when the process ends."""
+    folder = tempfile.TemporaryDirectory()
+    made_release().save(Path(folder.name) / "out")
+    return folder
+
+
+def save_made_release(folder: Path) -> Path:
+    """A copy of the saved `made_release`: drawing its table and writing it again would take far longer."""
+    return Path(shutil.copytree(Path(_saved().name) / "out", folder))
 
 
 def every_record() -> list[dict[str, object]]:

@@ -97,7 +97,7 @@ def test_tables_have_the_asked_size_and_depend_on_the_seed_alone() -> None:
     assert not tables[0].equals(tables[2])
     assert release.table(format="arrow").num_rows == release.rows
     assert encode(tables[0], release.schema).rows == 50
-    with pytest.raises(SettingsError, match="at least one row"):
+    with pytest.raises(SettingsError, match="rows must be at least 1"):
         release.table(0)
     with pytest.raises(SettingsError, match="there is no table format 'excel'"):
         release.table(5, format="excel")  # type: ignore[arg-type]

@@ -5,7 +5,11 @@ import pytest
 
 from dprap import synthesize
 from dprap.errors import WorkloadError
+from dprap.release.hidden_codes import HiddenCodes
 from dprap.release.statistics_answers import Figures, answer
+from dprap.release.statistics_intervals import Sureness
+from dprap.release.statistics_language import parse_statistic
+from dprap.release.value_pieces import pieces_of
 from dprap.schema import Schema
 
 SCHEMA = Schema.of(
@@ -123,3 +127,53 @@ def test_a_method_without_rows_answers_what_it_published(release):
     schema = {"columns": {"x": {"type": "integer", "min": 0, "max": 9}, "g": {"type": "integer", "min": 0, "max": 1}}}
     found = synthesize(table, schema, epsilon=100.0, delta=1e-6, kway=2, method="gaussian", insecure_noise_seed=0)
     assert answer(found, "mean x by g").all.value == pytest.approx(4.5, abs=0.3)
+
+
+def long_tailed(seed):
+    """A release of 4,000 amounts below 20, in a column whose last bin is wide and empty."""
+    import pandas as pd
+
+    amounts = np.random.default_rng(1).integers(0, 20, 4000)
+    schema = {"columns": {"x": {"type": "integer", "edges": [0, 10, 20, 100_000]}}}
+    table = pd.DataFrame({"x": amounts})
+    run = synthesize(table, Schema.of(schema), epsilon=1.0, kway=1, method="independent", insecure_noise_seed=seed)
+    return run, amounts.mean()
+
+
+def test_a_mean_tells_that_it_rests_on_codes_that_noise_hides():
+    """The normal error of two standard deviations is exceeded in more than 4 of 20 draws in 0.3% of cases."""
+    off = 0
+    for seed in range(20):
+        run, truth = long_tailed(seed)
+        found = answer(run, "mean x").all
+        hidden = Sureness(run, parse_statistic("mean x", run.schema), 0.95, population=False).hidden(
+            *pieces_and_mass(run)
+        )
+        if hidden is None:  # noise of more than two standard deviations, which cannot be told from records
+            off += 1
+            continue
+        assert hidden.first == hidden.last == 2
+        off += abs(found.value - truth) > 2 * hidden.error + 0.5
+        assert "20..100000" in found.warned
+        assert any(found.warned in line for line in answer(run, "mean x").lines())
+    assert off <= 4
+    run, _ = long_tailed(0)
+    assert answer(run, "mean x where x < 20").all.warned is None
+    assert answer(run, "median x").all.warned is None
+
+
+def pieces_and_mass(release):
+    pieces = pieces_of(release.schema.columns["x"], None)
+    return pieces, np.asarray(release.shares("x")[0])[pieces.code] * pieces.share
+
+
+def test_intervals_of_means_hold_hidden_codes_and_end_at_the_bounds(release):
+    asked = parse_statistic("mean income", release.schema)
+    sureness = Sureness(release, asked, 0.95, population=False)
+    pieces = pieces_of(release.schema.columns["income"], None)
+    plain = sureness.mean(4000, 6000.0, 3000.0, pieces, None)
+    wider = sureness.mean(4000, 6000.0, 3000.0, pieces, HiddenCodes(500.0, 3, 3, 0.0))
+    assert wider.standard_error == pytest.approx(np.hypot(plain.standard_error, 500.0))
+    assert wider.low < plain.low < plain.high < wider.high
+    widest = sureness.mean(4000, 6000.0, 3000.0, pieces, HiddenCodes(1e6, 3, 3, 0.0))
+    assert (widest.low, widest.high) == (0.0, 50_000.0)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.release.made import made_release
+from tests.release.made import made_release, save_made_release
 
 from dprap.errors import SchemaError
 from dprap.limits import MAX_ARCHIVE_BYTES, MAX_MEASURED_COUNTS
@@ -23,8 +23,7 @@ from dprap.release.measurements import SCHEMA
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    made_release().save(tmp_path / "out")
-    return tmp_path / "out"
+    return save_made_release(tmp_path / "out")
 
 
 def refused(saved: Path, words: str) -> None:

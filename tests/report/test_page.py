@@ -14,8 +14,10 @@ from dprap.errors import SettingsError
 from dprap.evaluate import Errors, Evaluation
 from dprap.release import Release
 from dprap.report import evaluate_report, write_report
-from dprap.report.content import association, budget_parts, column_view, cramers_v
+from dprap.report.budget_views import budget_parts
+from dprap.report.column_views import column_view
 from dprap.report.html import Html, el
+from dprap.report.pair_views import association, cramers_v
 from dprap.schema import Schema
 from dprap.sources import MemorySource
 

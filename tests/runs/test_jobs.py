@@ -36,7 +36,7 @@ def stopped(monkeypatch):
             raise DataError("the disk is full.")
 
         with monkeypatch.context() as patch:
-            patch.setattr("dprap.encoding.write.write_chunks", full)
+            patch.setattr("dprap.encoding.write_tables.write_chunks", full)
             with pytest.raises(
                 DataError, match="paid for and kept: `dprap resume out`, with other rows or table_format"
             ):

@@ -89,7 +89,7 @@ def test_a_run_with_own_code_is_resumed_with_the_same_values_alone(
 
     command = ("synth", "table.csv", "--schema", "schema.yaml", "-e", "1", "--method", "independent", "--yes")
     with monkeypatch.context() as patch:
-        patch.setattr("dprap.encoding.write.write_chunks", full)
+        patch.setattr("dprap.encoding.write_tables.write_chunks", full)
         assert in_process(monkeypatch, capsys, *command, "--queries", "own_code:odd", "--out", "out").code == 3
     kept = json.loads(Path("out.private/job.json").read_text())
     assert kept["options"]["queries"] == "own_code:odd"

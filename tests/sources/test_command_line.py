@@ -154,7 +154,10 @@ def test_odd_names_from_table_to_report(run: Run, tmp_path: Path, kind: str, eng
 
 @pytest.mark.parametrize(
     ("made", "options"),
-    [(wide_table, ("--marginals", "40")), (large_table, ("--method", "independent", "--max-cells", "60000"))],
+    [
+        (wide_table, ("--marginals", "12", "--set", "steps=10", "--set", "final_steps=10")),
+        (large_table, ("--method", "independent", "--max-cells", "60000")),
+    ],
 )
 def test_wide_and_large_tables_from_table_to_report(
     run: Run, tmp_path: Path, made: Callable, options: tuple[str, ...]
@@ -162,7 +165,7 @@ def test_wide_and_large_tables_from_table_to_report(
     table, schema = made(2000)
     schema.save(tmp_path / "schema.yaml")
     pq.write_table(table, tmp_path / "t.parquet")
-    done = synth(run, "t.parquet", "--kway", "2", "--engine", "files", *options)
+    done = synth(run, "t.parquet", "--kway", "2", "--engine", "files", "--intervals", "no", *options)
     assert done == Done(0, "", "")
     synthetic = pq.read_table(tmp_path / "out" / "synthetic.parquet")
     assert synthetic.column_names == table.column_names

@@ -21,9 +21,9 @@ from dprap.encoding import encode
 from dprap.errors import DataError, DprapError, SchemaError
 from dprap.queries import Marginal
 from dprap.schema import Schema
-from dprap.sources import MemorySource, RowSource, files
-from dprap.sources.files import FileSource
+from dprap.sources import MemorySource, RowSource, table_files
 from dprap.sources.locate import find_files
+from dprap.sources.table_files import FileSource
 
 SCHEMA = Schema.of(
     {
@@ -246,8 +246,8 @@ def test_what_is_expected_is_counted_while_records_are_checked(
     source = FileSource.open(path, schema, expect=expect)
     assert told == [700]
     passes = []
-    read = files.read_files
-    monkeypatch.setattr(files, "read_files", lambda *given: passes.append(0) or read(*given))
+    read = table_files.read_files
+    monkeypatch.setattr(table_files, "read_files", lambda *given: passes.append(0) or read(*given))
     found = source.count(marginals[3:])
     assert not passes
     rest = source.count(marginals)

@@ -16,8 +16,8 @@ from dprap.queries import Marginal
 from dprap.schema import Schema
 from dprap.sources import MemorySource
 from dprap.sources.digest import Digest, digest_of
-from dprap.sources.files import FileSource
 from dprap.sources.open import open_source
+from dprap.sources.table_files import FileSource
 
 SCHEMA = Schema.from_domain({"a": 5, "b": 300})
 

@@ -12,9 +12,9 @@ with warnings.catch_warnings():
     from starlette.testclient import TestClient
 
 from dprap.datasets import example, example_schema
-from dprap.encoding.write import write_table
-from dprap.studio.app import studio
+from dprap.encoding.write_tables import write_table
 from dprap.studio.gate import Keys
+from dprap.studio.routes import studio
 from dprap.studio.workspace import Workspace
 
 HOST = "127.0.0.1:8123"

@@ -18,7 +18,7 @@ import pytest
 from tests.studio.driving import Server, browsing, require_browser
 
 from dprap.datasets import example, example_schema
-from dprap.encoding.write import write_table
+from dprap.encoding.write_tables import write_table
 from dprap.privacy import read_ledger
 from dprap.release import load
 
@@ -59,11 +59,11 @@ def draft_and_vouch(page, watched):
     page.get_by_role("button", name="Propose a schema").click()
     page.wait_for_url("**/schema")
     watched.check(page)
-    page.get_by_text("Vouch for all columns that are left").click()
-    page.get_by_role("button", name="Vouch for all of them").click()
+    page.get_by_text("Accept all columns that are left").click()
+    page.get_by_role("button", name="Accept all of them").click()
     assert "Say why this is public" in page.locator("#because-all-error").inner_text()
     page.locator("#because-all").fill("the code book of the register")
-    page.get_by_role("button", name="Vouch for all of them").click()
+    page.get_by_role("button", name="Accept all of them").click()
     page.get_by_role("button", name="Accept and check the table").click()
 
 

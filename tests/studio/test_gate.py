@@ -10,9 +10,9 @@ import threading
 import pytest
 from tests.studio.conftest import HOST, Browser
 
-from dprap.studio.app import _PAGES
 from dprap.studio.gate import POLICY
 from dprap.studio.peer import is_other_user, user_of
+from dprap.studio.routes import _PAGES
 
 
 def test_without_the_cookie_every_address_is_refused(tmp_path):

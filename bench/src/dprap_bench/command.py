@@ -83,7 +83,7 @@ def paper(
     method: Methods = None,
 ) -> None:
     """Run the paper's experiments (and one beyond them) and draw their figures."""
-    from dprap_bench.choosing import JUDGING, at_chosen_pair, whole_grid
+    from dprap_bench.chosen_pair import JUDGING, at_chosen_pair, whole_grid
     from dprap_bench.experiments import COMPARISONS, PAPER
     from dprap_bench.results import Results
 
@@ -143,9 +143,9 @@ def study(
     retry: Retry = False,
 ) -> None:
     """Run a study: the adaptive mechanism and its levers, RAP, counting, noise and selection."""
+    from dprap_bench.markdown_tables import study_table
     from dprap_bench.results import Results
     from dprap_bench.studies import study_named
-    from dprap_bench.tables import study_table
 
     cells = [cell for cell in study_named(name).cells(seeds) if not only or any(part in str(cell) for part in only)]
     results = Results(out)
@@ -265,7 +265,7 @@ def _complain_of_failures(records: Sequence[Record]) -> None:
 
 def _publish(results: Results, out: Path) -> None:
     from dprap_bench.experiments import COMPARISONS
-    from dprap_bench.tables import write_tables
+    from dprap_bench.markdown_tables import write_tables
 
     table = results.table(COMPARISONS)
     regimes = list(results.records(["regimes"]))

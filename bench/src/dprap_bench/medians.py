@@ -6,7 +6,7 @@ import math
 
 import pandas as pd
 
-from dprap_bench.choosing import JUDGING
+from dprap_bench.chosen_pair import JUDGING
 from dprap_bench.record import COSTS
 
 _GROUP = ["experiment", "data", "workload", "relation", "rows", "columns", "method", "settings", "epsilon"]

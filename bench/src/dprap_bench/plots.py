@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from dprap_bench.drawing import STYLES, lines, logarithmic, panels_of, shared_legend, style_of, ticks
+from dprap_bench.figure_parts import STYLES, lines, logarithmic, panels_of, shared_legend, style_of, ticks
 from dprap_bench.medians import best, synthetic_rows, wide
 from dprap_bench.published import FEM
 

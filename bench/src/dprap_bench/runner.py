@@ -134,7 +134,7 @@ def _context() -> Any:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["dprap_bench.measure"])
+    context.set_forkserver_preload(["dprap_bench.measure_cell"])
     return context
 
 
@@ -155,7 +155,7 @@ def _child(cells: Sequence[AnyCell], data_dir: Path, seconds: float, sender: Con
 
 
 def _measure(cell: AnyCell, data_dir: Path) -> Figures:
-    from dprap_bench.measure import measure_cell
+    from dprap_bench.measure_cell import measure_cell
     from dprap_bench.studies import study_named
 
     if isinstance(cell, StudyCell):

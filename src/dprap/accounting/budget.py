@@ -59,16 +59,43 @@ class Budget:
 
     @classmethod
     def of(cls, *, epsilon: float, delta: float, accounting: Accounting = Accounting.EXACT) -> Budget:
-        """Turn (ε, δ) into the largest ρ that the accounting allows."""
+        """Turn (ε, δ) into the largest ρ that the accounting allows.
+
+        Args:
+            epsilon: ε, above 0.
+            delta: δ, strictly between 0 and 1.
+            accounting: How the promise follows from ρ: `exact`, `tight` or `paper`.
+
+        Returns:
+            The budget.
+
+        Raises:
+            BudgetError: If ε or δ makes no sense.
+
+        >>> float(Budget.of(epsilon=1.0, delta=1e-9, accounting="paper").rho) < float(Budget.of(epsilon=1.0, delta=1e-9).rho)
+        True
+
+        """
         accounting = Accounting(accounting)
         return cls(epsilon, delta, Fraction(rho_from_epsilon(epsilon, delta, accounting)), accounting)
 
     def split(self, share: float, *, threshold_delta: float) -> tuple[Budget, Budget]:
         """Two budgets under the promise of this one: a share of ρ for discovery, and the rest.
 
+        Args:
+            share: The share of ρ that discovery may spend, strictly between 0 and 1.
+            threshold_delta: The part of δ that the thresholds of discovery take.
+
+        Returns:
+            The budget of discovery, and that of what follows it.
+
+        Raises:
+            BudgetError: If the share is not between 0 and 1, or the thresholds take all of δ.
+
         >>> first, rest = Budget.of(epsilon=1.0, delta=1e-9).split(0.05, threshold_delta=1e-10)
         >>> first.whole_rho == rest.whole_rho, round(float(first.rho / first.whole_rho), 6)
         (True, 0.05)
+
         """
         if not 0 < share < 1:
             raise BudgetError(f"the share of discovery must lie strictly between 0 and 1; it is {share}.")
@@ -82,7 +109,23 @@ class Budget:
 
     @classmethod
     def of_rho(cls, rho: float | Fraction, *, delta: float, accounting: Accounting = Accounting.EXACT) -> Budget:
-        """State a budget by its ρ; ε follows."""
+        """State a budget by its ρ; ε follows.
+
+        Args:
+            rho: The zCDP cost that may be spent, above 0.
+            delta: δ, strictly between 0 and 1.
+            accounting: How the promise follows from ρ: `exact`, `tight` or `paper`.
+
+        Returns:
+            The budget, with the smallest ε that the accounting can promise.
+
+        Raises:
+            BudgetError: If ρ is not positive, or δ makes no sense.
+
+        >>> round(Budget.of_rho(0.0162, delta=1e-9).epsilon, 2)
+        1.0
+
+        """
         if rho <= 0:
             raise BudgetError(f"rho must be positive; it is {float(rho)}.")
         epsilon = epsilon_from_rho(rho, delta, accounting)
@@ -95,11 +138,40 @@ class Budget:
         return proof_of(self.whole_rho, self.epsilon, self.accounted_delta, self.accounting)
 
     def pick_rho(self, charge: Fraction) -> Fraction:
-        """The zCDP cost that a pick may have for a charge: all of it, but for a promise by `exact`, where a pick costs more."""
+        """The zCDP cost that a pick may have for a charge.
+
+        It is the whole charge, but for a promise by `exact`: there a pick costs more than its zCDP cost.
+
+        Args:
+            charge: What is charged for one pick.
+
+        Returns:
+            The ρ that the noise of the pick is made for.
+
+        Raises:
+            BudgetError: If the charge is not positive.
+
+        >>> budget = Budget.of(epsilon=1.0, delta=1e-9)
+        >>> 0.9 < float(budget.pick_rho(budget.rho / 100) / (budget.rho / 100)) <= 1
+        True
+
+        """
         return pick_rho(charge, self.whole_rho) if self.proof is Accounting.EXACT else charge
 
     def check_against_rows(self, rows: int) -> None:
-        """Refuse a δ that would allow publishing somebody's record outright. Only for a public number of records."""
+        """Refuse a δ that would allow publishing somebody's record outright.
+
+        Call it only where the number of records is public.
+
+        Args:
+            rows: The number of records.
+
+        Raises:
+            BudgetError: If δ is 1/n or more.
+
+        >>> Budget.of(epsilon=1.0, delta=1e-9).check_against_rows(1_000)
+
+        """
         check_epsilon_delta(self.epsilon, self.delta)
         if self.delta * rows >= 1:
             raise BudgetError(

@@ -22,7 +22,24 @@ class Measurement:
     rho: float
 
     def by_codes(self, domain: Domain) -> Measurement:
-        """What it says of single codes: columns measured by group are summed out."""
+        """What it says of single codes: columns that were measured by group are summed out.
+
+        Args:
+            domain: The domain of the table.
+
+        Returns:
+            A measurement without groups; this one, where there are none. Its noise is that of the sums.
+
+        Raises:
+            WorkloadError: If the groups are not of the domain's codes.
+
+        >>> import numpy as np
+        >>> by_decade = Measurement(Marginal(("sex", "age"), (None, (0, 2))), np.array([3, 4, 5, 6]), 1.0, 0.1)
+        >>> summed = by_decade.by_codes(Domain.of({"sex": 2, "age": 3}))
+        >>> str(summed.marginal), summed.counts.tolist(), round(summed.stddev_counts, 3)
+        ('sex', [7, 11], 1.414)
+
+        """
         if self.marginal.groups is None:
             return self
         shape = self.marginal.shape(domain)

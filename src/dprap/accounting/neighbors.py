@@ -38,7 +38,10 @@ class Neighbors:
     max_rows_per_person: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "relation", Relation(self.relation))
+        try:
+            object.__setattr__(self, "relation", Relation(self.relation))
+        except ValueError:
+            raise BudgetError(f"neighbours are replace or add-remove, not {self.relation!r}.") from None
         if not isinstance(self.max_rows_per_person, int) or self.max_rows_per_person < 1:
             raise BudgetError("max_rows_per_person must be a whole number of at least 1.")
 

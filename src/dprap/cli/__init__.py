@@ -4,6 +4,7 @@ app        the commands in one application
 demo, schema, plan, synth, resume, answer, report, statement, evaluate, ledger, studio: a command each
 review     the walk through a draft
 installed  commands that installed packages add
+summaries  lists of commands with whole sentences
 options    options of commands, made from the fields of `RunOptions`
 output     results on stdout, everything else on stderr
 watching   what is shown of a run, and how a signal stops one

@@ -18,7 +18,9 @@ def answer(
             help='Such as "age in 30..39 and sex = F", or "mean income by region where age >= 65".', metavar="QUESTION"
         ),
     ],
-    by: Annotated[list[str] | None, typer.Option(help="Break the answer down by a column; may be repeated.")] = None,
+    by: Annotated[
+        list[str] | None, typer.Option(help="Break the answer down by a column; may be repeated.", metavar="COLUMN")
+    ] = None,
     level: Annotated[float, typer.Option(help="Level of the intervals, from 0.5 to 0.99.")] = 0.95,
     population: Annotated[
         bool, typer.Option("--population", help="Intervals for a population of which the records are a sample.")
@@ -37,8 +39,8 @@ def answer(
     with importing():
         from dprap.cli.output import print_json, results
         from dprap.errors import one_line
-        from dprap.runs.published import answer as answer_from
-        from dprap.runs.published import load_release
+        from dprap.runs.finished_release import answer as answer_from
+        from dprap.runs.finished_release import load_release
 
         read = load_release(release)
     answered = answer_from(read, question, tuple(by or ()), level=level, population=population)

@@ -31,7 +31,7 @@ def evaluate(
 ) -> None:
     """Measure the true errors of a release and show it beside the private table. The result is NOT PRIVATE."""
     from dprap.cli.output import print_json, results
-    from dprap.runs.published import compare, comparison_path
+    from dprap.runs.finished_release import compare, comparison_path
 
     path = comparison_path(release, report)
     found = compare(release, table, path, given, targets=target)

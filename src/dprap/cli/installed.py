@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 import typer
-import typer.core
 
+from dprap.cli.summaries import WholeSummaries, summarised
 from dprap.errors import DprapError, SettingsError
 from dprap.plugins import COMMANDS, installed_names, load_installed
 
@@ -18,7 +18,7 @@ PACKAGE_OF = {"bench": "dprap-bench"}
 """Commands that people will look for, and the package that each comes with."""
 
 
-class WithInstalledCommands(typer.core.TyperGroup):
+class WithInstalledCommands(WholeSummaries):
     """dprap's own commands, then those of installed packages."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -28,7 +28,7 @@ class WithInstalledCommands(typer.core.TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """A command by name, or None. dprap's own cannot be replaced."""
-        return super().get_command(ctx, cmd_name) or _installed(cmd_name)
+        return super().get_command(ctx, cmd_name) or summarised(_installed(cmd_name))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command to run; where a known package is missing, the error says which."""

@@ -8,8 +8,11 @@ from typing import Annotated
 import typer
 
 from dprap.cli.options import AnchorOption, Json
+from dprap.cli.summaries import WholeSummaries
 
-app = typer.Typer(help="Look into a ledger.", no_args_is_help=True)
+app = typer.Typer(
+    cls=WholeSummaries, help="Look into a ledger: what was spent, and whether it is whole.", no_args_is_help=True
+)
 LedgerFile = Annotated[
     Path, typer.Argument(help="The ledger file, or the table beside which it stands.", metavar="FILE")
 ]

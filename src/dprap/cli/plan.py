@@ -24,7 +24,7 @@ def plan(
         typer.Option(help="A wanted error, as a share of all records: shows the ε, or the records, that it needs."),
     ] = None,
     of: Annotated[
-        str | None, typer.Argument(help='The marginal of --target-error, such as "age × sex".', metavar="[MARGINAL]")
+        str | None, typer.Argument(help='The marginal of --target-error, such as "age × sex".', metavar="MARGINAL")
     ] = None,
     as_json: o.Json = False,
 ) -> None:

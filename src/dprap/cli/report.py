@@ -15,7 +15,7 @@ def report(
 ) -> None:
     """Write a self-contained HTML page about a release. It shows only what the release contains."""
     from dprap.cli.output import results
-    from dprap.runs.published import load_release, write_report_of
+    from dprap.runs.finished_release import load_release, write_report_of
 
     path = output or release / "report.html"
     write_report_of(load_release(release), path, language=language)

@@ -29,9 +29,10 @@ def review(
     from dprap.cli.output import note, results
     from dprap.errors import DprapError, SettingsError
     from dprap.schema import Schema
+    from dprap.schema.files import suggestions_in
     from dprap.schema.review import accept, finish, to_review
 
-    loaded = Schema.load(schema)
+    loaded, suggestions = Schema.load(schema), suggestions_in(schema)
     if not loaded.is_draft:
         raise SettingsError(f"{schema} is no draft: there is nothing to review.")
     if accept_all and not (by and because):
@@ -57,17 +58,19 @@ def review(
             except DprapError as error:
                 note(str(error))
                 continue
-            loaded.save(schema)
+            loaded.save(schema, suggestions=suggestions)
             if is_done:
                 break
     left = to_review(loaded)
     if left:
-        loaded.save(schema)
+        loaded.save(schema, suggestions=suggestions)
         note(f"{schema}: {len(left)} columns are left to review. It stays a draft.")
         raise typer.Exit(0)
     finished = finish(loaded)
     finished.save(schema)
     results.print(f"{schema}: reviewed by {who}, {len(finished.columns)} columns; it is no draft any more.")
+    for text in suggestions:
+        note(f"suggested  {text.removeprefix('- ')}: put it under constraints if it is so by law or logic")
     for name, vouch in finished.vouched.items():
         note(f"  {vouch.sentence(name)}")
 

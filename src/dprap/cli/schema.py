@@ -9,9 +9,9 @@ import typer
 
 from dprap.cli.options import Json
 from dprap.cli.review import review
+from dprap.cli.summaries import WholeSummaries
 
-app = typer.Typer(help="Propose, review, check, import or export a schema.", no_args_is_help=True)
-app.command("review")(review)
+app = typer.Typer(cls=WholeSummaries, help="Propose, review, check, import or export a schema.", no_args_is_help=True)
 
 _Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 _Table = Annotated[str | None, typer.Option("--table", help="Table of a .duckdb file: schema.table.")]
@@ -23,7 +23,11 @@ def draft(
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the draft (.yaml or .json).")],
     known: Annotated[
         list[Path] | None,
-        typer.Option("--known", help="What is known already: a file that `schema import` reads. Wins over the data."),
+        typer.Option(
+            "--known",
+            help="What is known already: a file that `schema import` reads. Wins over the data. May be repeated.",
+            metavar="FILE",
+        ),
     ] = None,
     database_table: _Table = None,
     delimiter: Annotated[str | None, typer.Option(help="What stands between the fields of a CSV file.")] = None,
@@ -63,10 +67,13 @@ def draft(
     )
 
 
+app.command("review")(review)
+
+
 @app.command("check")
 def check(
     schema: Annotated[Path, typer.Argument(help="The schema.", metavar="SCHEMA")],
-    table: Annotated[Path | None, typer.Argument(help="A table to check against it.", metavar="[TABLE]")] = None,
+    table: Annotated[Path | None, typer.Argument(help="A table to check against it.", metavar="TABLE")] = None,
     database_table: _Table = None,
     as_json: Json = False,
 ) -> None:

@@ -9,9 +9,7 @@ import typer
 
 
 def studio(
-    folder: Annotated[
-        Path, typer.Argument(help="Where tables, schemas and releases are.", metavar="[FOLDER]")
-    ] = Path(),
+    folder: Annotated[Path, typer.Argument(help="Where tables, schemas and releases are.", metavar="FOLDER")] = Path(),
     port: Annotated[int, typer.Option(help="Port on this machine (default any that is free).")] = 0,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, open nothing.")] = False,
 ) -> None:

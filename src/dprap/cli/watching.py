@@ -21,7 +21,7 @@ from dprap.runs.describe import ledger_lines, plan_lines, release_data, release_
 from dprap.runs.discover import Discovery
 from dprap.runs.job import Job
 from dprap.runs.plan import Plan
-from dprap.sources.files import PassProgress
+from dprap.sources.table_files import PassProgress
 
 
 class Watching(Observer):

@@ -12,7 +12,7 @@ policy        what a column gives to values that have no place of their own
 encode_table  tables to codes
 codes         the noun: one compact array of codes per column
 decode        codes back to values in the declared types
-write         synthetic tables to files
+write_tables  synthetic tables to files
 check_table   all that stands between a table and a release, in one list
 touched       how many values each policy would change, and why
 recognise     what texts look like
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from dprap.encoding.draft import draft_schema
     from dprap.encoding.encode_table import check_columns, encode, encode_batch, encode_batches, encode_with_ids
     from dprap.encoding.tables import open_table
-    from dprap.encoding.write import write_chunks, write_table
+    from dprap.encoding.write_tables import write_chunks, write_table
 
 __all__ = [
     "CheckReport",
@@ -71,7 +71,7 @@ __getattr__ = imported_when_used(
         "encode_batches": "dprap.encoding.encode_table",
         "encode_with_ids": "dprap.encoding.encode_table",
         "open_table": "dprap.encoding.tables",
-        "write_chunks": "dprap.encoding.write",
-        "write_table": "dprap.encoding.write",
+        "write_chunks": "dprap.encoding.write_tables",
+        "write_table": "dprap.encoding.write_tables",
     },
 )

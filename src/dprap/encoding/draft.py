@@ -19,8 +19,7 @@ from dprap.encoding.tables import TableBatches, csv_form, is_text_file, open_csv
 from dprap.encoding.touched import Touched, touched_by
 from dprap.errors import DataError, SchemaError
 from dprap.schema import Schema
-from dprap.schema.files import write_mapping
-from dprap.schema.schema import DRAFT_WARNING, Csv
+from dprap.schema.schema import Csv
 
 
 @dataclass(frozen=True)
@@ -32,12 +31,7 @@ class Draft:
 
     def save(self, path: str | Path) -> None:
         """Write the draft, with the suggestions as comments where the file can hold them."""
-        lines = [
-            "",
-            "Constraints that hold in every record that was looked at. Keep what is known to be so by law or logic:",
-        ]
-        below = "\n".join([*lines, *self.suggestions]) if self.suggestions else None
-        write_mapping(self.schema.as_mapping(), Path(path), comment=DRAFT_WARNING, below=below)
+        self.schema.save(path, suggestions=self.suggestions)
 
 
 def draft_schema(

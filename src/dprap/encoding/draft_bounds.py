@@ -43,17 +43,24 @@ def numeric_bounds(values: Values, counts: Counts, *, decimals: int, min_count: 
     """
     step = 10.0**-decimals
     low, high = float(values[0]), float(values[-1])
-    if round((high - low) / step) < _SINGLE_VALUES:
-        low, high = _single_bounds(values, counts, step, min_count)
-        settings: dict[str, Any] = {"min": _tidy(low, decimals), "max": _tidy(high, decimals)}
-        return (settings if decimals == 0 else {**settings, "width": step}), "few different values: one code each"
     often = counts >= min_count
-    low, high = _round_bounds(low, high, step)
-    if often.sum() <= _SINGLE_VALUES and counts[~often].sum() <= _BETWEEN_LISTED * counts.sum():
+    is_listed = 0 < often.sum() <= _SINGLE_VALUES and counts[~often].sum() <= _BETWEEN_LISTED * counts.sum()
+    are_steps = round((high - low) / step) < _SINGLE_VALUES
+    if are_steps and decimals == 0:
+        low, high = _single_bounds(values, counts, step, min_count)
+        return {"min": _tidy(low, 0), "max": _tidy(high, 0)}, "few different values: one code each"
+    if is_listed:
+        # by their values: of bins of one step each, the last would hold the two highest values
+        _, high = _round_bounds(low, high, step)
         listed = [_tidy(value, decimals) for value in values[often].tolist()]
         top = _tidy(max(high, listed[-1] + step), decimals)
-        settings = {"edges": [*listed, top], "decode": "representative", "representatives": listed}
-        return settings, "few different values, far apart: one code each"
+        settings: dict[str, Any] = {"edges": [*listed, top], "decode": "representative", "representatives": listed}
+        return settings, "few different values: one code each"
+    if are_steps:
+        low, high = _single_bounds(values, counts, step, min_count)
+        bounds = {"min": _tidy(low, decimals), "max": _tidy(high, decimals)}
+        return {**bounds, "width": step}, "few different values: one code each"
+    low, high = _round_bounds(low, high, step)
     bounds = {"min": _tidy(low, decimals), "max": _tidy(high, decimals)}
     return bounds, "round bounds; a run finds the intervals between them with noise"
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dprap.errors import SchemaError, SettingsError
-from dprap.evaluate.values import TableValues
+from dprap.evaluate.records_by_value import TableValues
 
 # Columns of more codes than the library's histograms have bins are given as numbers.
 _MOST_CATEGORIES = 255

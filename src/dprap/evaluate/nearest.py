@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dprap.array_types import Int64
-from dprap.evaluate.values import TableValues
+from dprap.evaluate.records_by_value import TableValues
 
 # Distances are computed between this many records and this many others.
 _RECORDS = 1_000

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dprap.evaluate.values import TableValues
+from dprap.evaluate.records_by_value import TableValues
 
 
 @dataclass(frozen=True)

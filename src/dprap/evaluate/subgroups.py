@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dprap.evaluate.pairs import GroupedCodes
-from dprap.evaluate.values import TableValues
+from dprap.evaluate.pair_differences import GroupedCodes
+from dprap.evaluate.records_by_value import TableValues
 
 # Smaller groups are not judged: what a table of this size can say of them is mostly chance.
 _LEAST_SHARE = 0.01

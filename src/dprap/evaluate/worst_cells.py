@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dprap.encoding import Codes
-from dprap.evaluate.published import exact_answers, published_answers
+from dprap.evaluate.answer_shares import exact_answers, published_answers
 from dprap.queries import Family, Marginal
 from dprap.schema import Schema
 from dprap.sources import CountSource

@@ -9,7 +9,7 @@ from dprap.array_types import Answers, Float
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
 from dprap.queries import CellFamily, Custom, Halfspace, Marginal
-from dprap.queries.custom import MAX_TABLE_CELLS
+from dprap.queries.custom_values import MAX_TABLE_CELLS
 from dprap.relaxed.simplex import project_simplex
 from dprap.workload import Workload
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from dprap.errors import SettingsError
+from dprap.errors import SettingsError, meant
 from dprap.mechanisms.outline import Outline
 from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.result import MechanismResult
@@ -84,8 +84,10 @@ def method_named(name: str) -> Method:
     """
     found = load_installed(MECHANISMS, name)
     if found is None:
-        names = ", ".join(method_names())
-        known = f"The installed methods are: {names}." if names else "None is installed: install dprap with pip."
+        names = method_names()
+        known = (
+            meant(name, names, "The installed methods are") if names else "None is installed: install dprap with pip."
+        )
         raise SettingsError(f"there is no method {name!r}. {known}")
     mechanism, package = found
     if not isinstance(mechanism, Mechanism):

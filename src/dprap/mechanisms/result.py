@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from time import monotonic
 from typing import TypeAlias, TypeVar
 
 from dprap.accounting import Measurement, QueryMeasurement
@@ -71,15 +71,16 @@ class Paced:
     Args:
         progress: Who is told.
         seconds: The least time between two reports.
-        clock: Seconds that never go back.
+        clock: Seconds that never go back; those of the machine, unless given.
 
     """
 
     def __init__(
-        self, progress: ProgressCallback, *, seconds: float = 2.0, clock: Callable[[], float] = time.monotonic
+        self, progress: ProgressCallback, *, seconds: float = 2.0, clock: Callable[[], float] | None = None
     ) -> None:
-        self._progress, self._seconds, self._clock = progress, seconds, clock
-        self._last = clock()
+        self._progress, self._seconds = progress, seconds
+        self._clock = monotonic if clock is None else clock
+        self._last = self._clock()
 
     def __call__(self, progress: Progress) -> None:
         """Report, unless the last report was a moment ago."""

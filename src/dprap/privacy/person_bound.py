@@ -28,9 +28,9 @@ from dprap.errors import DataError, SettingsError
 from dprap.schema import Schema
 from dprap.schema.values import is_text_type
 from dprap.sources import CountSource, MemorySource
-from dprap.sources.files import PassProgress, no_progress
 from dprap.sources.open import Engine, engine_for, open_source
 from dprap.sources.protocol import Expect, expect_nothing
+from dprap.sources.table_files import PassProgress, no_progress
 
 # Types besides text whose values are equal or not; ids among objects come as bytes.
 _ID_TYPES = (

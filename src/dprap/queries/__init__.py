@@ -8,10 +8,12 @@ threshold    at least t of k values
 range        intervals along ordered columns, all prefixes among them
 halfspace    random linear thresholds and prefixes of numeric columns, by the values of others
 custom       functions of the user's own, from a row to values in [0, 1]
+custom_values  their values at cells, on records and on probes
 """
 
 from dprap.queries.code_groups import Groups
-from dprap.queries.custom import GRID, Custom
+from dprap.queries.custom import Custom
+from dprap.queries.custom_values import GRID
 from dprap.queries.halfspace import Halfspace
 from dprap.queries.marginal import Marginal
 from dprap.queries.query import CellFamily, Family, Query, as_family, from_cells

@@ -32,50 +32,58 @@ a record picks one row of it. Beyond, `jax.vmap` of a function of one row keeps 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dprap.array_types import CodeColumn, Float, Float64, Int32, Int64
+from dprap.array_types import CodeColumn, Float, Int64
 from dprap.domain import Domain
 from dprap.errors import DataError, WorkloadError
+from dprap.products import product
+from dprap.queries.custom_values import (
+    GRID,
+    MAX_TABLE_CELLS,
+    Row,
+    RowFunction,
+    Table,
+    all_values,
+    check_on_probes,
+    check_values,
+    traced_size,
+    vectorised_values,
+)
 
 if TYPE_CHECKING:
     import jax
 
-# JAX takes a second and 200 MB to load, which reading, counting and answering do not need: the methods
-# below load it when a function needs it.
-
-Row = Mapping[str, Any]
-"""A probability vector over the codes of each column: one-hot for a record."""
-RowFunction = Callable[[Row], Any]
-Table = Int32[np.ndarray, "cells queries"]
-"""Values at all cells, on the integer grid."""
-
-GRID = 2**16
-"""A record's contribution of 1 on the integer grid that exact sums use."""
-
-MAX_TABLE_CELLS = 2**18
-"""Cells up to which a function is a table: calling a function so often takes seconds."""
-
-MAX_TABLE_ENTRIES = 2**25
-"""Values that a table may have, over all cells and queries: 128 MB."""
-
-_BLOCK = 4096
-_PROBES = 64
-# A value may leave [0, 1] by this much: sums in float32 do. Half a step of the grid.
-_SLACK = 0.5 / GRID
-
 
 @dataclass(frozen=True)
 class Custom:
-    """The mean over rows of a function of one row, with values in [0, 1]; a vector gives one query an entry.
+    """The mean over rows of a function of one row, with values in [0, 1].
 
-    See the module for what `function` may be.
+    A vector of values gives one query for each entry. The module says what `function` may be.
+
+    Args:
+        name: What the query is called in releases and messages.
+        columns: The columns that the function reads.
+        function: From a row, a mapping of each column to a vector over its codes, to a number or vector.
+
+    Raises:
+        WorkloadError: If there is no column, or one is named twice.
+
+    >>> old = Custom("old and rich", ("age", "income"), lambda row: row["age"][2:].sum() * row["income"][1])
+    >>> domain = Domain.of({"age": 4, "income": 2})
+    >>> old.check(domain)
+    >>> old.is_table(domain), old.size(domain), old.table(domain).ravel().tolist()
+    (True, 1, [0, 0, 0, 0, 0, 65536, 0, 65536])
+    >>> float(old.answers(np.full((4, 2), 1 / 8))[0])
+    0.25
+    >>> old.contributions(domain, [np.array([3, 0]), np.array([1, 1])]).ravel().tolist()
+    [65536, 0]
+    >>> old.values({"age": np.eye(4)[:, :1], "income": np.eye(2)[:, :1]}).tolist()
+    [[0.0]]
     """
 
     name: str
@@ -92,43 +100,90 @@ class Custom:
         return f"{self.name}({', '.join(self.columns)})"
 
     def is_table(self, domain: Domain) -> bool:
-        """Whether the columns have few enough cells for a table of values."""
+        """Whether the columns have few enough cells for a table of values.
+
+        Args:
+            domain: The domain of the table.
+
+        Returns:
+            Whether the function is called once for every cell, and then forgotten.
+
+        Raises:
+            WorkloadError: If the domain lacks a column.
+
+        """
         return domain.size_of(self.columns) <= MAX_TABLE_CELLS
 
     def size(self, domain: Domain) -> int:
-        """Number of queries: the number of values the function returns."""
-        return self.table(domain).shape[1] if self.is_table(domain) else _traced_size(self, domain)
+        """The number of queries: the number of values that the function returns.
+
+        Args:
+            domain: The domain of the table.
+
+        Returns:
+            How many there are.
+
+        Raises:
+            WorkloadError: If the function fails, or returns something else than numbers.
+
+        """
+        return self.table(domain).shape[1] if self.is_table(domain) else traced_size(self, domain)
 
     def table(self, domain: Domain) -> Table:
         """Values at all cells over the columns, in C order, as integers between 0 and `GRID`.
 
+        Args:
+            domain: The domain of the table.
+
+        Returns:
+            One row for each cell, one column for each query.
+
         Raises:
-            WorkloadError: The function fails at a cell, or returns something else than numbers in [0, 1], always as
-                many. The message may name the cell: cells are public.
+            WorkloadError: The function fails at a cell, or returns something else than numbers in
+                [0, 1], always as many. The message may name the cell: cells are public.
 
         """
         return self._table_of(domain.shape_of(self.columns))
 
     def _table_of(self, shape: tuple[int, ...]) -> Table:
         if shape not in self._value_tables:
-            values = _all_values(self, shape)
-            _check_values(self, shape, values)
+            values = all_values(self, shape)
+            check_values(self, shape, values)
             table: Table = np.rint(np.clip(values, 0, 1) * GRID).astype(np.int32)
             self._value_tables[shape] = table
         return self._value_tables[shape]
 
     def answers(self, table: Any) -> Any:
-        """Answers from the fractions of all cells over the columns, which are an array with an axis for each column.
+        """Answers from the shares of all cells over the columns.
 
-        It is linear in the cells, so on relaxed rows it is the multilinear extension. Only methods of the array are used,
-        so JAX arrays pass too and can be differentiated.
+        They are linear in the cells, so on relaxed rows this is the multilinear extension. Only methods
+        of the array are used, so JAX arrays pass too and can be differentiated.
+
+        Args:
+            table: An array with one axis for each column.
+
+        Returns:
+            One number for each query.
+
+        Raises:
+            WorkloadError: If the function cannot be made a table.
+
         """
-        return table.reshape(-1) @ (self._table_of(tuple(table.shape)) / np.float32(GRID)).astype(np.float32)
+        values = (self._table_of(tuple(table.shape)) / np.float32(GRID)).astype(np.float32)
+        return product(table.reshape(-1), values)
 
     def values(self, blocks: Mapping[str, Any]) -> Float[jax.Array, "queries rows"]:
-        """Values of a function that is no table on relaxed rows, given as a block of probabilities a column.
+        """Values on relaxed rows of a function that is no table; it is made of JAX operations.
 
-        It is made of JAX operations and can be differentiated.
+        Args:
+            blocks: For each column the probabilities of its codes, codes by rows.
+
+        Returns:
+            An array of queries by rows, which can be differentiated.
+
+        Raises:
+            WorkloadError: If the function cannot be batched by JAX.
+
         """
         import jax
         import jax.numpy as jnp
@@ -151,18 +206,27 @@ class Custom:
         if self.is_table(domain):
             self.table(domain)
         else:
-            _check_on_probes(self, domain, slopes=slopes)
+            check_on_probes(self, domain, slopes=slopes)
 
     def contributions(self, domain: Domain, codes: Sequence[CodeColumn]) -> Int64[np.ndarray, "records queries"]:
         """Contributions of records on the integer grid, each between 0 and `GRID`.
 
-        `codes` holds one array a column of this query, in its order. Beyond tables a NaN is a DataError for the
-        steward, to be met before anything is spent.
+        Args:
+            domain: The domain of the table.
+            codes: One array of codes for each column of this query, in its order.
+
+        Returns:
+            One row for each record, one column for each query.
+
+        Raises:
+            DataError: If a function that is no table returns NaN on a record. This is for the steward,
+                and met before anything is spent.
+
         """
         if self.is_table(domain):
             cells = np.ravel_multi_index([np.asarray(column) for column in codes], domain.shape_of(self.columns))
             return np.asarray(self.table(domain)[cells], dtype=np.int64)
-        values = _vectorised_values(self, domain.shape_of(self.columns), codes)
+        values = vectorised_values(self, domain.shape_of(self.columns), codes)
         if np.isnan(values).any():
             raise DataError(f"custom query {self.name!r} returns NaN on some record; nothing was spent.")
         return np.asarray(np.rint(np.clip(values, 0, 1) * GRID), dtype=np.int64)
@@ -201,166 +265,3 @@ class NamedCustom(Custom):
 
 def _not_stored(row: Row) -> Any:  # noqa: ARG001 - stands where a function was
     raise WorkloadError("a release does not store the functions of custom queries.")
-
-
-def _all_values(query: Custom, shape: tuple[int, ...]) -> Float64[np.ndarray, "cells queries"]:
-    """Values at all cells; a function of JAX operations is vectorised, any other is called once a cell."""
-    returned = _call(query, shape, (0,) * len(shape))
-    first = _as_vector(query, returned)
-    cells = math.prod(shape)
-    if cells * len(first) > MAX_TABLE_ENTRIES:
-        raise WorkloadError(
-            f"custom query {query.name!r} has {cells:,} cells and {len(first):,} values at each, which is too large a "
-            f"table (limit {MAX_TABLE_ENTRIES:,}). Split it into queries of fewer values or columns."
-        )
-    if _is_of_jax(returned):
-        try:
-            return _vectorised_values(query, shape, np.unravel_index(np.arange(cells), shape))
-        except Exception:  # noqa: S110 - a branch on a value, say, which a call for each cell can take
-            pass
-    values = np.empty((cells, len(first)))
-    for cell, codes in enumerate(np.ndindex(*shape)):
-        found = _as_vector(query, _call(query, shape, codes))
-        if len(found) != len(first):
-            raise WorkloadError(
-                f"custom query {query.name!r} returns {len(first)} values at the first cell and {len(found)} at "
-                f"{_cell_named(query, codes)}. Return as many at all."
-            )
-        values[cell] = found
-    return values
-
-
-def _call(query: Custom, shape: tuple[int, ...], codes: tuple[int, ...]) -> Any:
-    row = {name: _onehot(size)[code] for name, size, code in zip(query.columns, shape, codes, strict=True)}
-    try:
-        return query.function(row)
-    except Exception as error:
-        raise WorkloadError(
-            f"custom query {query.name!r} fails at {_cell_named(query, codes)} ({type(error).__name__}: "
-            f"{str(error)[:200]}). It takes a dictionary from column name to one-hot vector."
-        ) from error
-
-
-@cache
-def _onehot(size: int) -> Float64[np.ndarray, "codes codes"]:
-    """One-hot vectors, which a function cannot change."""
-    vectors = np.eye(size)
-    vectors.flags.writeable = False
-    return vectors
-
-
-def _as_vector(query: Custom, value: Any) -> Float64[np.ndarray, " queries"]:
-    try:
-        found = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise WorkloadError(f"custom query {query.name!r} returns no number: {type(value).__name__}.") from None
-    if found.ndim > 1 or not found.size:
-        raise WorkloadError(
-            f"custom query {query.name!r} returns an array of shape {found.shape}; return a number or a vector."
-        )
-    return found.reshape(-1)
-
-
-def _is_of_jax(value: Any) -> bool:
-    return type(value).__module__.partition(".")[0] in ("jax", "jaxlib")
-
-
-def _check_values(query: Custom, shape: tuple[int, ...], values: Float64[np.ndarray, "cells queries"]) -> None:
-    wrong = ~((values >= -_SLACK) & (values <= 1 + _SLACK))
-    if wrong.any():
-        cell, place = (int(position) for position in np.argwhere(wrong)[0])
-        codes = tuple(int(code) for code in np.unravel_index(cell, shape))
-        found = "NaN" if np.isnan(values[cell, place]) else f"{values[cell, place]:g}"
-        raise WorkloadError(
-            f"custom query {query.name!r} is {found} at {_cell_named(query, codes)}; values outside [0, 1] are "
-            "refused. Scale or clip them."
-        )
-
-
-def _cell_named(query: Custom, codes: tuple[int, ...]) -> str:
-    return ", ".join(f"{name} = {code}" for name, code in zip(query.columns, codes, strict=True)) + " (codes)"
-
-
-def _vectorised_values(
-    query: Custom, shape: tuple[int, ...], codes: Sequence[np.ndarray]
-) -> Float64[np.ndarray, "records queries"]:
-    evaluate = _record_values(query, shape)
-    parts = []
-    for start in range(0, max(len(codes[0]), 1), _BLOCK):  # of no records too: the number of queries is in the shape
-        block = [column[start : start + _BLOCK].astype(np.int32) for column in codes]
-        length = len(block[0])
-        # One shape for every block, so that the last one does not compile again.
-        padded = (np.pad(column, (0, _BLOCK - length)) for column in block)
-        parts.append(np.asarray(evaluate(*padded), dtype=np.float64)[:, :length].T)
-    return np.concatenate(parts)
-
-
-@cache
-def _record_values(query: Custom, shape: tuple[int, ...]) -> Callable[..., Float[jax.Array, "queries records"]]:
-    import jax
-    import jax.numpy as jnp
-
-    @jax.jit
-    def evaluate(*codes: jax.Array) -> Float[jax.Array, "queries records"]:
-        rows = {
-            name: jax.nn.one_hot(column, size) for name, column, size in zip(query.columns, codes, shape, strict=True)
-        }
-        values = jax.vmap(query.function, out_axes=-1)(rows)
-        return jnp.reshape(values, (-1, codes[0].shape[0]))
-
-    return evaluate
-
-
-def _traced_size(query: Custom, domain: Domain) -> int:
-    import jax
-
-    row = {name: np.zeros(domain.size(name), np.float32) for name in query.columns}
-    try:
-        shape = jax.eval_shape(query.function, row).shape
-    except Exception as error:
-        raise WorkloadError(
-            f"custom query {query.name!r} fails on a row of its columns ({type(error).__name__}). Its columns have "
-            f"{domain.size_of(query.columns):,} cells; beyond {MAX_TABLE_CELLS:,} a function must be made of JAX "
-            "operations and take a dictionary from column name to probability vector."
-        ) from error
-    if len(shape) > 1:
-        raise WorkloadError(
-            f"custom query {query.name!r} returns an array of shape {shape}; return a number or a vector."
-        )
-    return math.prod(shape)
-
-
-def _check_on_probes(query: Custom, domain: Domain, *, slopes: bool) -> None:
-    """Try a function that is no table on rows that have nothing to do with the data."""
-    import jax
-    import jax.numpy as jnp
-
-    query.size(domain)
-    rng = np.random.default_rng(0)
-    probes = {}
-    for name, size in zip(query.columns, domain.shape_of(query.columns), strict=True):
-        records = np.eye(size, dtype=np.float32)[:, rng.integers(size, size=_PROBES)]
-        mixed = rng.dirichlet(np.ones(size), _PROBES).T.astype(np.float32)
-        probes[name] = np.concatenate([records, mixed], axis=1)
-    try:
-        values = np.asarray(jax.jit(query.values)(probes))
-        summed = jax.grad(lambda blocks: jnp.sum(query.values(blocks)))
-        gradients = jax.jit(summed)(probes) if slopes else {}
-    except Exception as error:
-        raise WorkloadError(
-            f"custom query {query.name!r} cannot be batched and differentiated by JAX ({type(error).__name__})."
-        ) from error
-    if np.isnan(values).any():
-        raise WorkloadError(f"custom query {query.name!r} returns NaN on a probe row.")
-    on_records = values[:, :_PROBES]
-    if on_records.min() < -_SLACK or on_records.max() > 1 + _SLACK:
-        raise WorkloadError(
-            f"custom query {query.name!r} returns values outside [0, 1] on a probe row; scale or clip them."
-        )
-    if not all(np.isfinite(gradient).all() for gradient in gradients.values()):
-        raise WorkloadError(f"custom query {query.name!r} has a gradient that is not finite on a probe row.")
-    if slopes and not any(np.any(gradient) for gradient in gradients.values()):
-        raise WorkloadError(
-            f"custom query {query.name!r} has a zero gradient on all probe rows, and its columns have more than "
-            f"{MAX_TABLE_CELLS:,} cells. Replace comparisons and rounding by sums of probabilities, or name fewer columns."
-        )

@@ -29,6 +29,8 @@ import numpy as np
 from dprap.array_types import Bool, CodeColumn, Float64, Int64
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
+from dprap.limits import MAX_FAMILY_CELLS
+from dprap.products import product
 
 MAX_HALFSPACES = 1_000_000
 """Halfspaces that a family may have, before they are crossed with values."""
@@ -107,11 +109,42 @@ class Halfspace:
         return f"{named} by {'×'.join(self.by)}" if self.by else named
 
     def size(self, domain: Domain) -> int:
-        """Number of queries."""
-        return self.count * domain.size_of(self.by)
+        """The number of queries: halfspaces times combinations of the values of `by`.
+
+        Args:
+            domain: The domain of the table.
+
+        Returns:
+            How many there are.
+
+        Raises:
+            WorkloadError: If the domain lacks a column, or there are more queries than a release can hold.
+
+        >>> Halfspace(("age", "sex"), by=("sex",), count=3).size(Domain.of({"age": 9, "sex": 2}))
+        6
+
+        """
+        queries = self.count * domain.size_of(self.by)
+        if queries > MAX_FAMILY_CELLS:
+            raise WorkloadError(f"{self} are {queries:,} queries; the limit is {MAX_FAMILY_CELLS:,}. Lower the count.")
+        return queries
 
     def points_of(self, domain: Domain) -> dict[str, Points]:
-        """The point of every code of each numeric column, on the grid."""
+        """The point of every code of each numeric column, on the grid of whole numbers.
+
+        Args:
+            domain: The domain of the table.
+
+        Returns:
+            For each numeric column one point for each code; None for a code that is no number.
+
+        Raises:
+            WorkloadError: If there are points for another number of codes.
+
+        >>> Halfspace(("age",)).points_of(Domain.of({"age": 3}))
+        {'age': (-65536, 0, 65536)}
+
+        """
         sizes = {name: domain.size(name) for name in self.numeric}
         if self.points is None:
             return {name: _even_points(size) for name, size in sizes.items()}
@@ -122,29 +155,77 @@ class Halfspace:
         return found
 
     def planes(self, domain: Domain) -> Planes:
-        """Normals and offsets, on the grids of normals and of their products with points."""
+        """Normals and offsets, on the grids of normals and of their products with points.
+
+        Args:
+            domain: The domain of the table.
+
+        Returns:
+            One normal and offset for each plane of each query.
+
+        Raises:
+            WorkloadError: If there are points for another number of codes.
+
+        >>> Halfspace(("age", "hours"), count=4).planes(Domain.of({"age": 9, "hours": 5})).normals.shape
+        (4, 1, 2)
+
+        """
         return _planes(self.count, self.seed, self.shape, tuple(self.points_of(domain).values()))
 
     def counts(self, domain: Domain, codes: Sequence[CodeColumn]) -> Int64[np.ndarray, " queries"]:
-        """How many of some records each query counts; `codes` has one array for each column of the family."""
+        """How many of some records each query counts.
+
+        Args:
+            domain: The domain of the table.
+            codes: The codes of the records, one array for each column of the family.
+
+        Returns:
+            One count for each query.
+
+        Raises:
+            WorkloadError: If there are points for another number of codes.
+
+        >>> prefixes = Halfspace(("age",), count=2, shape="prefix", seed=1)
+        >>> prefixes.counts(Domain.of({"age": 4}), [np.array([0, 1, 2, 3])]).tolist()
+        [2, 4]
+
+        """
         cells = domain.size_of(self.by)
         total = np.zeros((self.count, cells), dtype=np.int64)
         by = [np.asarray(codes[self.columns.index(name)], dtype=np.int64) for name in self.by]
         place = np.ravel_multi_index(by, domain.shape_of(self.by)) if by else np.zeros(len(codes[0]), dtype=np.int64)
         located, known = self.located(domain, [codes[self.columns.index(name)] for name in self.numeric])
-        place, onehot = place[known], np.eye(cells, dtype=np.float32)
+        place = place[known]
         planes = self.planes(domain)
         for start in range(0, len(located), _RECORDS):
-            values = onehot[place[start : start + _RECORDS]].T
+            present, at = np.unique(place[start : start + _RECORDS], return_inverse=True)
+            values = (at == np.arange(len(present))[:, None]).astype(np.float32)
             for queries, inside in hits(located[start : start + _RECORDS], planes):
                 # sums of at most `_RECORDS` ones, which float32 adds up exactly
-                total[queries] += (values @ inside.astype(np.float32)).T.astype(np.int64)
+                of_present = product(values, inside.astype(np.float32)).T.astype(np.int64)
+                total[queries][:, present] += of_present
         return total.ravel()
 
     def located(
         self, domain: Domain, codes: Sequence[CodeColumn]
     ) -> tuple[Float64[np.ndarray, "known numeric"], Bool[np.ndarray, " records"]]:
-        """Points of the records that have one in every numeric column, and which records these are."""
+        """Points of the records that have one in every numeric column, and which records these are.
+
+        Args:
+            domain: The domain of the table.
+            codes: The codes of the records, one array for each numeric column.
+
+        Returns:
+            The points, one row for each such record, and a mask over all records.
+
+        Raises:
+            WorkloadError: If there are points for another number of codes.
+
+        >>> points, known = Halfspace(("age",)).located(Domain.of({"age": 3}), [np.array([2, 0])])
+        >>> points.ravel().tolist(), known.tolist()
+        ([65536, -65536], [True, True])
+
+        """
         known = np.ones(len(codes[0]), dtype=bool)
         columns = []
         for points, column in zip(self.points_of(domain).values(), codes, strict=True):
@@ -160,9 +241,9 @@ def hits(
     """Which records each query's planes hold, some queries at a time."""
     for start in range(0, len(planes.offsets), _HALFSPACES):
         queries = slice(start, start + _HALFSPACES)
-        inside = located @ planes.normals[queries, 0].T >= planes.offsets[queries, 0]
+        inside = product(located, planes.normals[queries, 0].T) >= planes.offsets[queries, 0]
         for plane in range(1, planes.offsets.shape[1]):
-            inside &= located @ planes.normals[queries, plane].T >= planes.offsets[queries, plane]
+            inside &= product(located, planes.normals[queries, plane].T) >= planes.offsets[queries, plane]
         yield queries, inside
 
 

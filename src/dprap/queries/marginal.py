@@ -73,15 +73,48 @@ class Marginal:
         return "×".join(named) or "total"
 
     def groups_by_column(self) -> tuple[tuple[str, Groups], ...]:
-        """Each column with its groups, or with None where its codes stay as they are."""
+        """Each column with its groups, or with None where its codes stay as they are.
+
+        Returns:
+            A pair for each column, in order.
+
+        >>> Marginal(("sex", "age"), (None, (0, 2))).groups_by_column()
+        (('sex', None), ('age', (0, 2)))
+
+        """
         return tuple(zip(self.columns, self.groups or (None,) * len(self.columns), strict=True))
 
     def starts_by_column(self) -> tuple[tuple[str, Starts], ...]:
-        """Each column with the first codes of its groups; refuses groups of codes that are not neighbours."""
+        """Each column with the first codes of its groups, or with None.
+
+        Returns:
+            A pair for each column, in order.
+
+        Raises:
+            WorkloadError: If a group has codes that are not neighbours.
+
+        >>> Marginal(("age",), ((0, 2),)).starts_by_column()
+        (('age', (0, 2)),)
+
+        """
         return tuple((name, _starts(name, groups)) for name, groups in self.groups_by_column())
 
     def shape(self, domain: Domain) -> tuple[int, ...]:
-        """Number of codes, or of groups, of each column; refuses groups that are not of the domain's codes."""
+        """The number of codes, or of groups, of each column.
+
+        Args:
+            domain: The domain of the table.
+
+        Returns:
+            One number for each column; their product is the number of cells.
+
+        Raises:
+            WorkloadError: If groups are not of the domain's codes.
+
+        >>> Marginal(("sex", "age"), (None, (0, 2))).shape(Domain.of({"sex": 2, "age": 3}))
+        (2, 2)
+
+        """
         sizes = domain.shape_of(self.columns)
         if self.groups is None:
             return sizes
@@ -91,11 +124,33 @@ class Marginal:
         )
 
     def size(self, domain: Domain) -> int:
-        """Number of queries, one a cell."""
+        """The number of queries: one for each cell.
+
+        Args:
+            domain: The domain of the table.
+
+        Returns:
+            How many there are.
+
+        Raises:
+            WorkloadError: If groups are not of the domain's codes.
+
+        >>> Marginal(("sex", "age")).size(Domain.of({"sex": 2, "age": 3}))
+        6
+
+        """
         return math.prod(self.shape(domain))
 
     def answers(self, table: CellTable) -> CellTable:
-        """Answers of this family's queries from the table of cell counts over its columns: the cells, or their groups."""
+        """Answers of this family's queries from the table of cell counts: the cells, or their groups.
+
+        Args:
+            table: Counts or shares of all cells by code, with one axis for each column.
+
+        Returns:
+            An array with one axis for each column, by code or by group.
+
+        """
         for axis, groups in enumerate(self.groups or ()):
             if is_sets(groups):
                 # Codes of a group are brought together; then its first place is where it starts.
@@ -106,17 +161,61 @@ class Marginal:
         return table
 
     def cell(self, domain: Domain, codes: Iterable[int]) -> int:
-        """Index of the cell with the given codes (of a grouped column: the place of the group), one a column."""
+        """The index of the cell with the given codes.
+
+        Args:
+            domain: The domain of the table.
+            codes: One code for each column; of a grouped column, the place of the group.
+
+        Returns:
+            The place of the cell in the family's order.
+
+        Raises:
+            WorkloadError: If groups are not of the domain's codes.
+            ValueError: If a code is not in the domain.
+
+        >>> Marginal(("sex", "age")).cell(Domain.of({"sex": 2, "age": 3}), (1, 0))
+        3
+
+        """
         return int(np.ravel_multi_index(tuple(codes), self.shape(domain))) if self.columns else 0
 
     def codes(self, domain: Domain, cells: Int[np.ndarray, " cells"]) -> Int[np.ndarray, "cells columns"]:
-        """Codes (of a grouped column: places of groups) of the given cells, one row a cell."""
+        """The codes of the given cells.
+
+        Args:
+            domain: The domain of the table.
+            cells: Places of cells in the family's order.
+
+        Returns:
+            One row for each cell, with the code of each column; of a grouped column, the place of the group.
+
+        Raises:
+            WorkloadError: If groups are not of the domain's codes.
+            ValueError: If there is no such cell.
+
+        >>> Marginal(("sex", "age")).codes(Domain.of({"sex": 2, "age": 3}), np.array([3])).tolist()
+        [[1, 0]]
+
+        """
         if not self.columns:
             return np.zeros((len(cells), 0), dtype=np.int64)
         return np.stack(np.unravel_index(cells, self.shape(domain)), axis=1)
 
     def subsets(self, *, smallest: int = 1, largest: int | None = None) -> Iterable[Marginal]:
-        """All marginals over `smallest` to `largest` of these columns, in their order, smaller ones first; groups stay."""
+        """All marginals over some of these columns, smaller ones first; groups stay.
+
+        Args:
+            smallest: The least number of columns.
+            largest: The largest number of columns; all of them, unless given.
+
+        Returns:
+            The marginals, each with its columns in the order of this one.
+
+        >>> [str(subset) for subset in Marginal(("a", "b")).subsets()]
+        ['a', 'b', 'a×b']
+
+        """
         for size in range(smallest, (len(self.columns) if largest is None else largest) + 1):
             for chosen in combinations(self.groups_by_column(), size):
                 yield Marginal(tuple(name for name, _ in chosen), tuple(groups for _, groups in chosen))

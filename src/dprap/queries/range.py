@@ -65,9 +65,20 @@ class Range:
     def prefixes(cls, columns: Sequence[str], cumulative: Sequence[str]) -> Range:
         """All prefixes along the cumulative columns: records with x_c ≤ y_c there and x_c = y_c elsewhere.
 
+        Args:
+            columns: The columns of the family.
+            cumulative: Those among them that prefixes run along.
+
+        Returns:
+            The family.
+
+        Raises:
+            WorkloadError: If a column is named twice, or a cumulative one is not among the columns.
+
         >>> Range.prefixes(("sex", "age"), ("age",)).answers(np.array([[1, 2, 3], [4, 5, 6]]))
         array([[ 1,  3,  6],
                [ 4,  9, 15]])
+
         """
         if isinstance(cumulative, str):
             raise WorkloadError("prefixes take tuples of columns: Range.prefixes(('sex', 'age'), ('age',)).")
@@ -88,7 +99,21 @@ class Range:
         return "×".join(named) or "total"
 
     def shape(self, domain: Domain) -> tuple[int, ...]:
-        """Number of codes or intervals of each column; refuses intervals of codes that the domain does not have."""
+        """The number of codes or intervals of each column.
+
+        Args:
+            domain: The domain of the table.
+
+        Returns:
+            One number for each column; their product is the number of queries.
+
+        Raises:
+            WorkloadError: If intervals speak of codes that the domain does not have.
+
+        >>> Range(("sex", "age"), {"age": "all"}).shape(Domain.of({"sex": 2, "age": 3}))
+        (2, 6)
+
+        """
         sizes = domain.shape_of(self.columns)
         for name, intervals, size in zip(self.columns, self.intervals, sizes, strict=True):
             if isinstance(intervals, tuple) and max(last for _, last in intervals) >= size:
@@ -96,11 +121,41 @@ class Range:
         return tuple(map(_number, self.intervals, sizes))
 
     def size(self, domain: Domain) -> int:
-        """Number of queries, one for each combination."""
+        """The number of queries: one for each combination of intervals.
+
+        Args:
+            domain: The domain of the table.
+
+        Returns:
+            How many there are.
+
+        Raises:
+            WorkloadError: If intervals speak of codes that the domain does not have.
+
+        >>> Range(("sex", "age"), {"age": "all"}).size(Domain.of({"sex": 2, "age": 3}))
+        12
+
+        """
         return math.prod(self.shape(domain))
 
     def box(self, domain: Domain, index: int) -> tuple[tuple[int, int], ...]:
-        """First and last code of each column that the query at an index counts."""
+        """The first and the last code of each column that the query at an index counts.
+
+        Args:
+            domain: The domain of the table.
+            index: The place of the query in the family's order.
+
+        Returns:
+            A pair of codes for each column.
+
+        Raises:
+            WorkloadError: If intervals speak of codes that the domain does not have.
+            ValueError: If there is no query at the index.
+
+        >>> Range(("sex", "age"), {"age": "all"}).box(Domain.of({"sex": 2, "age": 3}), 7)
+        ((1, 1), (0, 1))
+
+        """
         places = np.unravel_index(index, self.shape(domain)) if self.columns else ()
         sizes = domain.shape_of(self.columns)
         bounds = [bounds_of(intervals, size) for intervals, size in zip(self.intervals, sizes, strict=True)]
@@ -110,6 +165,13 @@ class Range:
         """Answers from the table of cell counts: differences of cumulative sums, exact on integers.
 
         Only methods of the array are used, so JAX arrays pass too and can be differentiated.
+
+        Args:
+            table: Counts or shares of all cells, with one axis for each column.
+
+        Returns:
+            An array with one axis for each column, in the family's order of queries.
+
         """
         for axis, intervals in enumerate(self.intervals):
             if intervals is None:

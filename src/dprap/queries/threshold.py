@@ -40,15 +40,37 @@ class Threshold:
         return f"{self.at_least}-of-{len(self.columns)}({', '.join(self.columns)})"
 
     def size(self, domain: Domain) -> int:
-        """Number of queries, one a cell."""
+        """The number of queries: one for each cell.
+
+        Args:
+            domain: The domain of the table.
+
+        Returns:
+            How many there are.
+
+        Raises:
+            WorkloadError: If the domain lacks a column.
+
+        >>> Threshold(("sex", "region"), at_least=1).size(Domain.of({"sex": 2, "region": 3}))
+        6
+
+        """
         return domain.size_of(self.columns)
 
     def answers(self, table: CellTable) -> CellTable:
         """Answers at every cell y from the table of cell counts: exact on integers, linear on any array.
 
-        Dynamic programming over the columns: `matches[j]` counts the records with j matches among the columns seen,
-        with the axes of those columns indexed by y; its last entry counts `at_least` matches or more.
-        Only methods of the array are used, so JAX arrays pass too and can be differentiated.
+        Dynamic programming over the columns: `matches[j]` counts the records with j matches among the
+        columns seen, with the axes of those columns indexed by y; its last entry counts `at_least`
+        matches or more. Only methods of the array are used, so JAX arrays pass too and can be
+        differentiated.
+
+        Args:
+            table: Counts or shares of all cells, with one axis for each column.
+
+        Returns:
+            An array of the same shape.
+
         """
         enough = self.at_least
         matches = [table]

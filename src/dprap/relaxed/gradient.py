@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dprap.array_types import Float32, Int64, Relaxed
+from dprap.products import product
 from dprap.queries import Marginal
 from dprap.relaxed.blocks import Axis, Blocks, axes_of
 
@@ -173,22 +174,22 @@ class Gradient:
         columns = self._columns
         if not len(columns.places):
             return 0.0
-        residual = (self._blocks.probabilities @ self._ones)[columns.places] - columns.wanted
+        residual = product(self._blocks.probabilities, self._ones)[columns.places] - columns.wanted
         weighted = residual * columns.weights
         np.add.at(of_codes, columns.places, weighted)
-        chi_square = float(weighted @ residual)
+        chi_square = float(product(weighted, residual))
         return chi_square / self._rows
 
     def _add_together(self, batch: _Together, gradient: Relaxed) -> float:
         shared = self._product(batch.shared, "shared")
         others = self._products(batch)
         residual = self._array("residual", batch.wanted.shape)
-        np.matmul(shared, others.T, out=residual)
+        product(shared, others.T, out=residual)
         residual -= batch.wanted
         weighted = np.multiply(residual, batch.weights, out=self._array("weighted", residual.shape))
-        by_shared = np.matmul(weighted, others, out=self._array("by shared", shared.shape))
+        by_shared = product(weighted, others, out=self._array("by shared", shared.shape))
         self._backward(batch.shared, by_shared, gradient)
-        by_others = np.matmul(weighted.T, shared, out=self._array("by others", others.shape))
+        by_others = product(weighted.T, shared, out=self._array("by others", others.shape))
         if batch.places is not None:
             gradient[batch.places] += by_others
         else:

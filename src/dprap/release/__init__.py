@@ -1,6 +1,9 @@
 """What a run publishes, in memory and on disk.
 
-release            the noun: everything a run publishes
+release            the noun: everything a run publishes, and the files it is written to
+contents           its data, and the sentences that follow from them
+drawing            its synthetic tables
+asking             its answers and intervals
 statement          the privacy statement, exactly and in plain words
 files              the release directory, written whole or not at all
 measurements       measurements.parquet: every noisy measurement
@@ -15,11 +18,13 @@ question_language  questions in text, parsed into disjoint boxes of values
 breakdown          the numbers behind an answer, for all groups at once
 answer_question    the answer to a question, and how sure it is
 marginal_frame     a marginal as a labelled table
+given              what people hand to a release's methods, made into what was meant
 shown              results that show themselves as lines
 statistics_language  questions about numbers: mean, quantile, correlation and the like
 comparisons          shares of a group, differences and ratios between two
 statistics_answers   the answers to both
 statistics_intervals how far these may be off
+hidden_codes         how far a mean may be off because of codes that are nearly empty
 figures              such an answer as lines, table and data
 value_pieces         where values lie inside a code
 intervals/         how far an answer may be off

@@ -54,7 +54,17 @@ class Group:
 
 @dataclass(frozen=True, repr=False)
 class Answered(ShownAsLines):
-    """The answer to a question; without a breakdown it has one group, whose values are empty."""
+    """The answer to a question; without a breakdown it has one group, whose values are empty.
+
+    >>> from dprap import synthesize
+    >>> from dprap.datasets import example, example_schema
+    >>> release = synthesize(example(300), example_schema(), epsilon=5.0, kway=1, method="independent")
+    >>> answered = release.ask("age >= 30", by="sex")
+    >>> list(answered.frame()["sex"])
+    ['female', 'male', 'diverse']
+    >>> answered.as_data()["question"], len(answered.lines()) > 3
+    ('age >= 30', True)
+    """
 
     question: str
     by: tuple[str, ...]
@@ -68,7 +78,12 @@ class Answered(ShownAsLines):
     interval: Interval | None = None
 
     def lines(self) -> list[str]:
-        """The answer as lines for people."""
+        """The answer as lines for people.
+
+        Returns:
+            The lines: the answer itself, its groups, and what its intervals rest on.
+
+        """
         some_measured = any(group.measured for group in self.groups)
         level = next((each.level for each in self._intervals if each.known), None)
         between = [] if level is None else ["std. error", f"{level:.0%} interval"]
@@ -130,7 +145,12 @@ class Answered(ShownAsLines):
         return f"; the count {name} is within {rounded_up(self.table.bound_counts, 1):,.1f}"
 
     def frame(self) -> pd.DataFrame:
-        """The answer as a pandas table: a line a group, in the columns that `Release.answer` has."""
+        """The answer as a pandas table.
+
+        Returns:
+            One line for each group, in the columns that `Release.answer` has.
+
+        """
         import pandas as pd
 
         return pd.DataFrame(
@@ -146,7 +166,12 @@ class Answered(ShownAsLines):
         )
 
     def as_data(self) -> dict[str, Any]:
-        """The answer as plain data."""
+        """The answer as plain data, as `dprap answer --json` writes it.
+
+        Returns:
+            A mapping that JSON can hold.
+
+        """
         data = asdict(self)
         data["by"], data["cut"] = list(self.by), list(self.cut)
         data["groups"] = [
@@ -172,6 +197,13 @@ def ask(
         level: Of the intervals, between 0.5 and 0.99.
         population: Whether intervals are about a population of which the records are a sample.
 
+    Returns:
+        The answer; printed, it is a table.
+
+    Raises:
+        WorkloadError: If the question cannot be read, or the breakdown is too long.
+        SettingsError: If the level makes no sense, or the method cannot answer it.
+
     >>> from dprap import synthesize
     >>> from dprap.datasets import example, example_schema
     >>> release = synthesize(
@@ -180,6 +212,7 @@ def ask(
     >>> answered = ask(release, "age in 30..39", by=["sex"])
     >>> [group.values[0] for group in answered.groups], 40 < answered.count < 140
     (['female', 'male', 'diverse'], True)
+
     """
     by = tuple(by)
     domain = release.schema.domain

@@ -27,11 +27,15 @@ def as_conditions(schema: Schema, where: Mapping[str, Any] | str | None) -> Mapp
     """Conditions by column, from a mapping, from text in the language of questions, or none.
 
     Raises:
-        SettingsError: If the text joins conditions on several columns by "or", or nothing can satisfy it.
+        SettingsError: If it is neither, or the text joins conditions on several columns by "or", or nothing can satisfy it.
 
     """
-    if not isinstance(where, str):
+    if where is None or isinstance(where, Mapping):
         return where or {}
+    if not isinstance(where, str):
+        raise SettingsError(
+            'where must be text, such as "sex = F", or a mapping, such as {"sex": "F", "age": (30, 39)}.'
+        )
     boxes = parse(where, schema)
     if not boxes:
         raise SettingsError(f"no record can satisfy {where!r}. Loosen a condition.")

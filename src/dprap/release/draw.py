@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
@@ -9,13 +10,14 @@ import numpy as np
 from dprap.accounting.measurement import Measurement, QueryMeasurement
 from dprap.array_types import Bool, CodeColumn
 from dprap.encoding import Codes, code_dtype
-from dprap.errors import SettingsError
+from dprap.errors import ImpossibleTableError
+from dprap.products import product
 from dprap.queries import Halfspace
 from dprap.relaxed import RelaxedDataset
 from dprap.relaxed.exchange import OwnerOf, Records, draw_jointly
 from dprap.relaxed.fit import StepCallback, unwatched
 from dprap.relaxed.rounding import independent_columns, share_out
-from dprap.schema import Schema
+from dprap.schema import CodeConstraint, Schema
 from dprap.schema.code_constraints import DeterminedCodes, RelatedCodes
 from dprap.schema.relations import Relations
 from dprap.workload import Workload
@@ -83,9 +85,10 @@ def draw_records(
 ) -> Iterator[Codes]:
     """Draw records that break no constraint, chunk by chunk.
 
-    A column that another determines is set by it, unless the records were conditioned on it. A
-    record that still breaks a constraint is drawn again, which conditions the distribution on
-    what is possible.
+    A column that another determines is set by it, unless the records were conditioned on it. If
+    the rows know relations of the determined column alone, the other is set last, to a code that
+    determines it. A record that still breaks a constraint is drawn again, which conditions the
+    distribution on what is possible.
 
     Args:
         relaxed: The rows to draw from.
@@ -100,14 +103,16 @@ def draw_records(
         Chunks of records; together they are the table.
 
     Raises:
-        SettingsError: The constraints rule out every record that could be drawn.
+        ImpossibleTableError: The constraints rule out every record that could be drawn.
 
     """
     if not schema.code_constraints:
         chunks = draw_jointly(relaxed, marginals, rows, seed, watch=watch)
     else:
-        drawing = _Possible(relaxed, schema, conditioned_on)
-        chunks = draw_jointly(relaxed, marginals, rows, seed, amend=drawing.amend, broken=drawing.broken, watch=watch)
+        drawing = _Possible(relaxed, schema, marginals, conditioned_on)
+        drawn = draw_jointly(relaxed, marginals, rows, seed, amend=drawing.amend, broken=drawing.broken, watch=watch)
+        rng = np.random.default_rng((seed, 1))
+        chunks = (drawing.with_sources(records, rng) for records in drawn)
     for records in chunks:
         yield Codes(relaxed.domain, tuple(records))
 
@@ -115,10 +120,17 @@ def draw_records(
 class _Possible:
     """Records that keep the schema's constraints."""
 
-    def __init__(self, relaxed: RelaxedDataset, schema: Schema, conditioned_on: Collection[str]) -> None:
+    def __init__(
+        self,
+        relaxed: RelaxedDataset,
+        schema: Schema,
+        marginals: Sequence[tuple[str, ...]],
+        conditioned_on: Collection[str],
+    ) -> None:
         self._relaxed = relaxed
         self._domain = schema.domain
-        self._constraints = schema.code_constraints
+        self._led_by_target = _led_by_target(schema.code_constraints, marginals, conditioned_on)
+        self._constraints = [each for each in schema.code_constraints if each not in self._led_by_target]
         self._relations = Relations(schema.columns, self._constraints)
         self._conditioned_on = conditioned_on
 
@@ -165,12 +177,37 @@ class _Possible:
             records[target] = np.where(wanted >= 0, wanted, column).astype(column.dtype)
         return records
 
+    def with_sources(self, records: Records, rng: np.random.Generator) -> Records:
+        """The records, with sources set that are drawn given what they determine.
+
+        Sources of one target code are shared out in proportion to their fitted shares, so that both columns keep
+        their counts as far as these agree. A target code that no source has is set by the source instead.
+        """
+        weights = np.asarray(self._relaxed.weights, dtype=np.float64)
+        for constraint in self._led_by_target:
+            source, target = (self._domain.position(name) for name in constraint.columns)
+            shares = product(np.asarray(self._relaxed.block(constraint.columns[0]), dtype=np.float64), weights)
+            wanted, codes = constraint.targets, records[target]
+            for code in np.unique(codes):
+                places = np.flatnonzero(codes == code)
+                # A source that leaves its target open goes with each of them, in proportion.
+                open_share = places.size / len(codes)
+                odds = np.cumsum(shares * np.where(wanted == code, 1.0, np.where(wanted < 0, open_share, 0.0)))
+                if odds[-1] <= 0:
+                    records[target][places] = wanted[records[source][places]]
+                    continue
+                ends = np.floor(odds / odds[-1] * places.size + rng.random())
+                ends[-1] = places.size
+                counts = np.diff(np.minimum(ends, places.size), prepend=0).astype(np.int64)
+                records[source][rng.permutation(places)] = np.repeat(np.arange(len(shares)), counts)
+        return records
+
     def _repeat_possible(
         self, records: Records, owner_of: OwnerOf, broken: np.ndarray, rng: np.random.Generator
     ) -> tuple[Records, OwnerOf]:
         """Put copies of possible records in place of those that are still broken."""
         if broken.size == len(owner_of):
-            raise SettingsError(
+            raise ImpossibleTableError(
                 "the schema's constraints rule out every synthetic record that could be drawn. Check them."
             )
         kept = np.setdiff1d(np.arange(len(owner_of)), broken)
@@ -179,3 +216,21 @@ class _Possible:
             column[broken] = column[chosen]
         owner_of[broken] = owner_of[chosen]
         return records, owner_of
+
+
+def _led_by_target(
+    constraints: Sequence[CodeConstraint], marginals: Sequence[tuple[str, ...]], conditioned_on: Collection[str]
+) -> list[DeterminedCodes]:
+    """Dependencies whose source has no relation to any other column, though its target has.
+
+    A target that was set by such a source would lose its relations to all other columns.
+    """
+    related = {name for columns in marginals if len(columns) > 1 for name in columns}
+    uses = Counter(name for constraint in constraints for name in constraint.columns)
+
+    def is_led(constraint: DeterminedCodes) -> bool:
+        source, target = constraint.columns
+        free = source not in related and source not in conditioned_on and target in related
+        return free and uses[source] == uses[target] == 1
+
+    return [each for each in constraints if isinstance(each, DeterminedCodes) and is_led(each)]

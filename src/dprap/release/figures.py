@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Figure:
-    """The answer for one group: a number, its text, the records that it is about, and how far it may be off."""
+    """The answer for one group: a number, its text, the records that it is about, and how far it may be off.
+
+    `warned` says in a sentence why the number deserves less trust than others, where there is a reason.
+    """
 
     values: tuple[str, ...]
     value: float | None
@@ -23,6 +26,7 @@ class Figure:
     count: float
     interval: Interval | None = None
     ends: tuple[str, str] | None = None
+    warned: str | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,6 +63,8 @@ class Figures(ShownAsLines):
             whole = [self.all.text, *(_sure(self.all) if between else []), f"{self.all.count:,.1f}"]
             rows.append(["all", *[""] * (len(self.by) - 1), *whole])
         remarks = interval_remarks([each.interval for each in told if each.interval is not None])
+        # Of the whole if there is one to tell of: a line for each group would say the same again.
+        remarks += [each.warned for each in reversed(told) if each.warned][:1]
         remarks += [
             f"{name}: the condition cuts an interval; its records are interpolated by the fine shape of the release"
             for name in self.cut

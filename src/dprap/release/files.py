@@ -2,7 +2,8 @@
 
 release.json          what was done and under which guarantee (this module documents and validates it)
 schema.yaml           the public schema
-synthetic.parquet     the synthetic table (or .csv); absent for methods that give answers only
+synthetic.parquet     the synthetic table (or .csv); absent for methods that give answers only, and where the schema's
+                      constraints rule out all records that could be drawn
 relaxed.npz           the relaxed data set: `probabilities` [one-hot, rows] and `weights` [rows]
 answers.npz           shares of the workload's queries, one array a family; only for methods without rows
 measurements.parquet  every noisy measurement with its standard deviation
@@ -12,6 +13,7 @@ intervals.json        how far answers may be off, by kind, basis and size; absen
 from __future__ import annotations
 
 import json
+import logging
 import os
 import secrets
 import shutil
@@ -30,7 +32,7 @@ from dprap.accounting.neighbors import Relation
 from dprap.accounting.refined import RefinedColumn
 from dprap.documents import DocumentError, parse, read_text, require_finite
 from dprap.encoding import Codes, decode_chunks
-from dprap.errors import DprapError
+from dprap.errors import DprapError, ImpossibleTableError
 from dprap.limits import MAX_FAMILY_CELLS, MAX_RECORDS, MAX_SEED
 from dprap.public import PublicFacts
 from dprap.relaxed import RelaxedDataset
@@ -46,6 +48,8 @@ from dprap.release.statement import PrivacyStatement
 from dprap.schema import Schema
 from dprap.workload import MAX_CELLS, Workload, weighted
 from dprap.workload.files import weighted_family, workload_entries
+
+_log = logging.getLogger("dprap")
 
 FORMAT_VERSION: Literal[1] = 1
 
@@ -118,7 +122,13 @@ def _write(
 ) -> TableBound | None:
     saved = None
     if release.relaxed is not None:
-        saved = _write_table(release, folder / f"synthetic.{table_format}", rows, seed, watch)
+        table = folder / f"synthetic.{table_format}"
+        try:
+            saved = _write_table(release, table, rows, seed, watch)
+        except ImpossibleTableError as error:
+            # What was paid for is written all the same: fitted answers, measurements, guarantee.
+            _log.warning("%s The release was written without a table.", error)
+            table.unlink(missing_ok=True)
         np.savez_compressed(
             folder / "relaxed.npz",
             probabilities=np.asarray(release.relaxed.probabilities, dtype=np.float32),
@@ -170,9 +180,29 @@ def _decode_to(path: Path, release: Release, chunks: Iterable[Codes], seed: int 
 
 
 def load(directory: Path | str) -> Release:
-    """Read a release directory; refuses one that is damaged, of another version or too large.
+    """Read a release directory.
 
-    A release may come from a stranger. What its files announce is compared with `dprap.limits` before they are read.
+    A release may come from a stranger. What its files announce is compared with `dprap.limits` before
+    they are read.
+
+    Args:
+        directory: The directory that `Release.save` or `dprap synth` wrote.
+
+    Returns:
+        The release.
+
+    Raises:
+        ReleaseError: If it is no release, damaged, of another version, or too large.
+
+    >>> import tempfile
+    >>> from dprap import synthesize
+    >>> from dprap.datasets import example, example_schema
+    >>> release = synthesize(example(300), example_schema(), epsilon=1.0, kway=1, method="independent")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     saved = release.save(f"{folder}/release", rows=5)
+    ...     load(f"{folder}/release").rows
+    300
+
     """
     directory = Path(directory)
     described = _read_description(directory)
@@ -210,6 +240,9 @@ def load(directory: Path | str) -> Release:
 
 def _read_description(directory: Path) -> ReleaseFile:
     path = directory / "release.json"
+    if not directory.is_dir():
+        what = "is a file, and a release is a folder. Give the folder" if directory.exists() else "does not exist"
+        raise ReleaseError(f"{directory} {what}. Check the path.")
     try:
         text = read_text(path)
     except DocumentError as error:

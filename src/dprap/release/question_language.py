@@ -12,13 +12,12 @@ products over columns in every relaxed row: exact, without counting anything twi
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
-from dprap.errors import WorkloadError
+from dprap.errors import WorkloadError, meant
 from dprap.schema import Schema
 from dprap.schema.value_sets import ValueSet, complement, union
 
@@ -157,10 +156,7 @@ class _Parser:
         self._at += 1
         name = token.text
         if name not in self._schema.columns:
-            close = difflib.get_close_matches(name, self._schema.columns, n=1)
-            advice = (
-                f"Did you mean {close[0]!r}?" if close else f"Its columns are: {_some(list(self._schema.columns))}."
-            )
+            advice = meant(name, self._schema.columns, "Its columns are")
             raise WorkloadError(f"column {name!r} is not in the schema. {advice}")
         values = self._values(name)
         return [] if values.empty else [{name: values}]
@@ -237,7 +233,3 @@ def _limited(boxes: list[Box]) -> list[Box]:
     if len(boxes) > MAX_BOXES:
         raise WorkloadError(f"the question falls into more than {MAX_BOXES:,} cases. Ask for its parts one by one.")
     return boxes
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")

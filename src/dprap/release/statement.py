@@ -12,7 +12,14 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class PrivacyStatement:
-    """Under which guarantee a release was made."""
+    """Under which guarantee a release was made.
+
+    >>> statement = PrivacyStatement(1.0, 1e-6, 0.02, 0.015, "replace", 1, "tight", private=True)
+    >>> "differentially private" in statement.sentence(), "zCDP" in statement.reason(), statement.discovery()
+    (True, True, None)
+    >>> "not spent" in (statement.unspent() or "")
+    True
+    """
 
     epsilon: float
     delta: float
@@ -32,7 +39,12 @@ class PrivacyStatement:
             raise ValueError(f"accounting must be one of {', '.join(Accounting)}; it is {self.accounting!r:.40}.")
 
     def sentence(self) -> str:
-        """The guarantee in one sentence."""
+        """The guarantee in one sentence.
+
+        Returns:
+            The sentence; of seeded noise it says that nobody is protected.
+
+        """
         if not self.private:
             return "NOT PRIVATE: the noise came from a seed, so this release protects nobody. Never publish it."
         who = (
@@ -47,7 +59,12 @@ class PrivacyStatement:
         )
 
     def discovery(self) -> str | None:
-        """What was spent to find domains, in one sentence; None where nothing was."""
+        """What was spent to find domains, in one sentence.
+
+        Returns:
+            The sentence; None where nothing was.
+
+        """
         if not self.discovery_rho:
             return None
         share = self.discovery_rho / self.rho_planned
@@ -58,6 +75,10 @@ class PrivacyStatement:
         """Why the guarantee holds: what was proven about the run, and how it leads to ε and δ.
 
         It is the planned ρ that counts, since what a run leaves unspent may depend on its results.
+
+        Returns:
+            The reason, in words.
+
         """
         zcdp = f"{self.rho_planned:.4g}-zCDP"
         if self.discovery_delta:
@@ -75,7 +96,12 @@ class PrivacyStatement:
         )
 
     def unspent(self) -> str | None:
-        """What was planned and not spent, in one sentence; None where all was spent."""
+        """What was planned and not spent, in one sentence.
+
+        Returns:
+            The sentence; None where all was spent.
+
+        """
         left = 1 - self.rho_spent / self.rho_planned
         if left < _ROUNDING:
             return None

@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from dprap.errors import WorkloadError
+from dprap.products import product
 from dprap.release.answer_question import MAX_GROUPS, Answered, ask
 from dprap.release.breakdown import Asked, Table, joint_shares
 from dprap.release.comparisons import Comparison, Proportion, compared, parse_comparison, proportion
 from dprap.release.figures import Figure, Figures
+from dprap.release.hidden_codes import HiddenCodes
 from dprap.release.intervals.interval import DEFAULT_LEVEL
 from dprap.release.release import Release
 from dprap.release.statistics_intervals import Sureness
@@ -27,6 +29,11 @@ from dprap.schema.columns.binned import BinnedColumn
 
 # Cells of groups and codes together that an answer may rest on.
 _MOST_CELLS = 20_000_000
+
+# Noise in codes that are nearly empty is told from this share of a mean on.
+_WARN_FROM = 0.05
+# If more of the records are in such codes, they are no tail that one could leave out: the interval says enough.
+_FEW = 0.05
 
 # A column with more codes is shown as about so many bars.
 _BARS = 12
@@ -176,17 +183,20 @@ def _figure(
     count = share * release.rows
     if share <= 0:
         return Figure(values, None, "-", 0.0)
-    mean = float(mass @ pieces.mean) / share
-    variance = max(float(mass @ pieces.mean_square) / share - mean**2, 0.0)
+    mean = float(product(mass, pieces.mean)) / share
+    variance = max(float(product(mass, pieces.mean_square)) / share - mean**2, 0.0)
     plain = asked.name in ("sum", "variance", "stddev")
     interval = None
+    warned = None
     if asked.level is not None:
         value = pieces.quantile(mass, asked.level)
         interval = sureness.quantile(count, lambda level: pieces.quantile(mass, level), asked.level)
     else:
         value = {"sum": mean * count, "mean": mean, "variance": variance, "stddev": variance**0.5}[asked.name]
         if asked.name in ("mean", "sum"):
-            interval = sureness.mean(count, mean, variance**0.5)
+            hidden = sureness.hidden(pieces, mass)
+            interval = sureness.mean(count, mean, variance**0.5, pieces, hidden)
+            warned = _warned(column, asked.columns[0], mean, hidden)
         if asked.name == "sum" and interval is not None:
             interval = sureness.sum(count, interval)
 
@@ -196,7 +206,19 @@ def _figure(
     ends = None
     if interval is not None and interval.low is not None and interval.high is not None:
         ends = (text(interval.low), text(interval.high))
-    return Figure(values, value, text(value), count, interval, ends)
+    return Figure(values, value, text(value), count, interval, ends, warned)
+
+
+def _warned(column: BinnedColumn, name: str, mean: float, hidden: HiddenCodes | None) -> str | None:
+    """What is to be said of a mean that rests on codes whose records are hidden in the noise."""
+    if hidden is None or hidden.error < _WARN_FROM * abs(mean) or hidden.share > _FEW:
+        return None
+    where = _span(column, hidden.first, hidden.last + 1)
+    part = "more than all of it" if hidden.error >= abs(mean) else f"{hidden.error / abs(mean):.0%} either way"
+    return (
+        f"{name}: the release has hardly more records than noise in {where}, and this noise alone moves the mean by {part}. "
+        f"The median is surer, and so is a mean without these values (`where {name} ...`)"
+    )
 
 
 def _correlation(release: Release, asked: Statistic, by: tuple[str, ...]) -> tuple[list[Figure], Figure]:
@@ -210,7 +232,8 @@ def _correlation(release: Release, asked: Statistic, by: tuple[str, ...]) -> tup
         )
         both = joint * held[0][:, None] * held[1][None, :]
         left, right = both.sum(axis=2), both.sum(axis=1)
-        products = [both.sum(axis=(1, 2)), left @ first[0], right @ first[1], left @ second[0], right @ second[1]]
+        of_sides = [product(side, of[at]) for of in (first, second) for at, side in enumerate((left, right))]
+        products = [both.sum(axis=(1, 2)), *of_sides]
         products.append(np.einsum("gxy,x,y->g", both, first[0], first[1]))
         sums = sums + np.stack(products)
     labels = _labels(release, by)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from dprap.products import product
 from dprap.queries import Marginal
+from dprap.release.hidden_codes import HiddenCodes, hidden_codes, noise_of_codes
 from dprap.release.intervals import Interval, Kind, compound
+from dprap.release.intervals.error_table import z_of
 from dprap.release.intervals.interval import count_intervals, mean_interval
 from dprap.release.release import Release
 from dprap.release.statistics_language import Statistic
-from dprap.release.value_pieces import pieces_of
+from dprap.release.value_pieces import Numbers, Pieces, pieces_of
 from dprap.schema.columns.binned import BinnedColumn
 
 
@@ -31,9 +35,10 @@ class Sureness:
         """The same for groups by the values of some columns."""
         return replace(self, by=by)
 
-    def mean(self, count: float, mean: float, spread: float) -> Interval:
-        """The interval of a mean among so many records with that standard deviation."""
-        return mean_interval(
+    def mean(self, count: float, mean: float, spread: float, pieces: Pieces, hidden: HiddenCodes | None) -> Interval:
+        """The interval of a mean among so many records with that standard deviation, as far as the pieces let it be."""
+        least, largest = float(pieces.first.min()), float(pieces.last.max())
+        found = mean_interval(
             self.release,
             (*self.asked.columns, *self._group),
             mean,
@@ -43,6 +48,35 @@ class Sureness:
             level=self.level,
             population=self.population,
         )
+        if found.standard_error is None:
+            return found
+        error = math.hypot(found.standard_error, 0.0 if hidden is None else hidden.error)
+        half = z_of(self.level) * error
+        return replace(found, low=max(mean - half, least), high=min(mean + half, largest), standard_error=error)
+
+    def hidden(self, pieces: Pieces, mass: Numbers) -> HiddenCodes | None:
+        """What codes that are hidden in the noise do to the mean of these pieces; `mass` is their share of all records."""
+        codes, at = np.unique(pieces.code, return_inverse=True)
+        counts = np.bincount(at, mass) * self.release.rows
+        values = np.bincount(at, pieces.share * pieces.mean) / np.bincount(at, pieces.share)
+        # The noise of a code falls apart into that of its groups, of which the variances add up.
+        part = (
+            math.inf if self._column_noise is None else self._column_noise * math.sqrt(counts.sum() / self.release.rows)
+        )
+        noise = min(part, math.inf if self._noise is None else self._noise)
+        found = None if math.isinf(noise) else hidden_codes(noise, counts, values)
+        return None if found is None else replace(found, first=int(codes[found.first]), last=int(codes[found.last]))
+
+    @cached_property
+    def _noise(self) -> float | None:
+        """The noise of a code's count within a group."""
+        conditions = tuple(name for name in self._group if name not in self.by)
+        return noise_of_codes(self.release, self.asked.columns[0], self.by, conditions)
+
+    @cached_property
+    def _column_noise(self) -> float | None:
+        """The noise of a code's count among all records."""
+        return noise_of_codes(self.release, self.asked.columns[0], (), ())
 
     def sum(self, count: float, mean: Interval) -> Interval:
         """The interval of a sum: of the number of records times their mean."""
@@ -78,4 +112,4 @@ class Sureness:
         if mass.sum() <= 0:
             return 0.0
         mass = mass / mass.sum()
-        return float(np.sqrt(max(mass @ pieces.mean_square - (mass @ pieces.mean) ** 2, 0.0)))
+        return float(np.sqrt(max(product(mass, pieces.mean_square) - product(mass, pieces.mean) ** 2, 0.0)))

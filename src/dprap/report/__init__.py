@@ -2,11 +2,16 @@
 
 write         the public report, and the one against the private table, which is NOT PRIVATE
 page          the page: sections, style sheet, no script
-content       what a report shows, as numbers
-columns       a card for each column
+column_views  what is shown of one column, as numbers
+pair_views    what is shown of pairs of columns, as numbers
+budget_views  what is shown of the budget and the measurements, as numbers
+column_cards  a card for each column
 reliability   what of the release is kept, approximate or not kept
 compared      the published table beside the private one
-plots         plots as inline SVG
+figure        a picture as inline SVG, with what all plots share
+column_plots  the distribution of one column
+pair_plots    a map of all pairs, and the cells of one
+budget_plots  what was spent on what, and how the fit meets the measurements
 guarantee_texts  the guarantee in plain words, in several languages
 explanations  what the guarantee means, what it does not promise, how to ask for more
 html          elements whose text is escaped

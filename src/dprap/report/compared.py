@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dprap.evaluate import Evaluation
-from dprap.evaluate.columns import ColumnComparison
-from dprap.evaluate.tables import TableComparison
+from dprap.evaluate.column_differences import ColumnComparison
+from dprap.evaluate.table_comparison import TableComparison
+from dprap.report.column_plots import distribution_plot
+from dprap.report.figure import WARNING
 from dprap.report.html import Html, el, table
-from dprap.report.plots import WARNING, distribution_plot
 from dprap.schema import Schema
 from dprap.schema.columns.binned import BinnedColumn
 

@@ -7,18 +7,26 @@ from importlib import resources
 import numpy as np
 
 from dprap.array_types import Float
+from dprap.errors import ImpossibleTableError
 from dprap.release import Release
 from dprap.release.certified import rounded_up
-from dprap.report import content, explanations, plots
-from dprap.report.columns import columns_section
+from dprap.report import explanations
+from dprap.report.budget_plots import budget_bar, residual_plot
+from dprap.report.budget_views import budget_parts, measured_families
+from dprap.report.column_cards import columns_section
+from dprap.report.column_views import Truth
 from dprap.report.compared import by_value, true_errors
-from dprap.report.content import Truth
+from dprap.report.figure import WARNING
 from dprap.report.guarantee_texts import GuaranteeTexts
 from dprap.report.html import Html, el, table
+from dprap.report.pair_plots import heat_map, pair_plot
+from dprap.report.pair_views import association, pair_views
 from dprap.report.reliability import reliability_section
 
 MAX_LISTED_FAMILIES = 200
 MAX_LISTED_PAIRS = 60
+# Rows that are shown as examples.
+_SAMPLE_ROWS = 8
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _WARNING = "NOT PRIVATE: this page shows figures of the private table without noise. Do not publish it."
 
@@ -29,7 +37,7 @@ def page(release: Release, *, directory: str, truth: Truth | None, texts: Guaran
     title = (
         "Differentially private release"
         if private
-        else f"{plots.WARNING}: release" + (" against the private table" if truth else "")
+        else f"{WARNING}: release" + (" against the private table" if truth else "")
     )
     sections = [
         ("guarantee", "Guarantee", explanations.guarantee(release, texts)),
@@ -131,7 +139,7 @@ def _summary(release: Release, title: str, truth: Truth | None) -> Html:
 
 
 def _budget(release: Release, *, private: bool) -> Html:
-    parts = content.budget_parts(release)
+    parts = budget_parts(release)
     total = sum(part.rho for part in parts)
     rows = [
         [[el("span", class_="swatch", style=f"background:var(--p{at % 6})"), part.name], part.detail, f"{part.rho:.6g}", f"{part.rho / total:.1%}"]
@@ -139,7 +147,7 @@ def _budget(release: Release, *, private: bool) -> Html:
     ]  # fmt: skip
     return el(
         "div",
-        plots.budget_bar(parts, private=private),
+        budget_bar(parts, private=private),
         table(
             ["step", "", "ρ", "share"],
             rows,
@@ -154,7 +162,7 @@ def _association(release: Release, truth: Truth | None, *, private: bool) -> Htm
     names = list(release.schema.columns)
     if release.relaxed is None or len(names) < 2:
         return el("p", "This release holds answers, not data, so associations cannot be read off it.")
-    found = content.association(release.relaxed)
+    found = association(release.relaxed)
     upper = None if truth is None else truth.association
     pairs = sorted(((found[a, b], a, b) for a in range(len(names)) for b in range(a)), reverse=True)[:MAX_LISTED_PAIRS]
     header = ["pair", "synthetic", *(["truth"] if upper is not None else [])]
@@ -164,13 +172,13 @@ def _association(release: Release, truth: Truth | None, *, private: bool) -> Htm
     ]
     said = "Cramér's V of every pair of columns in the synthetic data: 0 (pale) where they are unrelated, 1 (strong) where one determines the other."
     if upper is not None:
-        said += f" Below the diagonal the synthetic data, above it the private table ({plots.WARNING})."
-    caption = f"{'' if private else plots.WARNING + ': '}The {len(rows)} strongest associations"
+        said += f" Below the diagonal the synthetic data, above it the private table ({WARNING})."
+    caption = f"{'' if private else WARNING + ': '}The {len(rows)} strongest associations"
     return el(
         "div",
         el("p", said),
         _scale(),
-        el("div", plots.heat_map(names, found, upper, private=private), class_="card"),
+        el("div", heat_map(names, found, upper, private=private), class_="card"),
         el("h3", "The strongest pairs"),
         el("div", *_pair_cards(release, found, private=private), class_="grid-of-cards"),
         el(
@@ -187,17 +195,20 @@ def _pair_cards(release: Release, found: Float[np.ndarray, "columns columns"], *
         el(
             "article",
             el("h3", f"{view.columns[0]} by {view.columns[1]}"),
-            plots.pair_plot(view, f"p{at}", private=private),
+            pair_plot(view, f"p{at}", private=private),
             class_="card column",
         )
-        for at, view in enumerate(content.pair_views(release, found))
+        for at, view in enumerate(pair_views(release, found))
     ]
 
 
 def _sample(release: Release) -> Html:
     if release.relaxed is None:
         return el("p", "This release holds answers, not data.")
-    drawn = release.table(content.SAMPLE_ROWS, format="arrow")
+    try:
+        drawn = release.table(_SAMPLE_ROWS, format="arrow")
+    except ImpossibleTableError as error:
+        return el("p", f"There is no table: {error}")
     rows = [["" if value is None else str(value) for value in row.values()] for row in drawn.to_pylist()]
     said = "Rows drawn from the release, to show its form. Read no meaning into a single row."
     return el(
@@ -225,7 +236,7 @@ def _scale() -> Html:
 
 
 def _measurements(release: Release, *, private: bool) -> Html:
-    families, residuals = content.measured_families(release)
+    families, residuals = measured_families(release)
     shown = families[:MAX_LISTED_FAMILIES]
     rows = [
         [
@@ -253,7 +264,7 @@ def _measurements(release: Release, *, private: bool) -> Html:
         "div",
         el("h3", "Fit against noise"),
         el("p", "If the synthetic data were the truth, the distances would follow the dashed curve. A wider histogram means that the fit misses something, a narrower one that it follows the noise.", class_="soft"),
-        plots.residual_plot(residuals, private=private),
+        residual_plot(residuals, private=private),
         class_="card",
     )  # fmt: skip
     if not families:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from dprap.release import Release
 from dprap.release.intervals.fidelity import Fidelity, Verdict, manifest
-from dprap.report import plots
+from dprap.report.figure import figure
 from dprap.report.html import Html, el, table
 
 MAX_LISTED = 150
@@ -118,7 +118,7 @@ def _grid(release: Release, judged: Sequence[Fidelity], *, private: bool) -> Htm
     counted = Counter(each.verdict for each in judged if len(each.columns) == 2)
     said = ", ".join(f"{counted[verdict]:,} {verdict}" for verdict in Verdict if counted[verdict])
     width = left + len(names) * side + right
-    return plots.figure(
+    return figure(
         "reliability",
         "Reliability of every column and pair of columns",
         f"Pairs of columns: {said or 'none'}. The table below has each.",

@@ -11,9 +11,10 @@ from dprap.errors import SettingsError
 from dprap.evaluate import Evaluation, exact_answers
 from dprap.queries import Marginal
 from dprap.release import Release
-from dprap.report.content import Truth, coarse_cells, cramers_v, pair_marginals
+from dprap.report.column_views import Truth
 from dprap.report.guarantee_texts import language as language_texts
 from dprap.report.page import page
+from dprap.report.pair_views import coarse_cells, cramers_v, pair_marginals
 from dprap.sources import CountSource
 
 _MAX_PAIR_CELLS = 1_000_000
@@ -36,7 +37,19 @@ def write_report(release: Release, path: Path | str, *, language: str = "en") ->
 
 
 def evaluate_report(release: Release, source: CountSource, path: Path | str, evaluation: Evaluation) -> None:
-    """Write the page with the private table's own figures beside the release's. NOT PRIVATE: never publish it."""
+    """Write the page with the private table's own figures beside the release's. NOT PRIVATE: never publish it.
+
+    Args:
+        release: The release.
+        source: The private table.
+        path: The file to write.
+        evaluation: What was measured against the table.
+
+    Raises:
+        SettingsError: If the file cannot be written.
+        DataError: If the table cannot be read.
+
+    """
     names = release.schema.domain.names
     columns = dict(zip(names, exact_answers(source, [Marginal((name,)) for name in names]), strict=True))
     truth = Truth(columns, _true_association(release, source), evaluation)

@@ -5,6 +5,7 @@ option_values  what one option may be: kinds, checks, and paths as job files kee
 wording      messages in the words of Python
 plan         what follows from options and schema, before private data are touched
 discover     paid discovery of domains that nobody knows
+discovery_plan  what discovery will find, and which shares rarer values need
 points       where the codes of numeric columns lie for halfspaces
 forecast     what a plan will cost and give
 execute      a plan carried out on a private table
@@ -16,10 +17,10 @@ loading      query families from code that the steward names
 job          a run kept on disk, so that it can be resumed
 carry_out    the whole way of a run: check, plan, open the ledger, spend, write
 describe     plans, releases and ledgers in lines and as plain data
-tables       the first records of a table, for the steward's eyes, and the example as a file
+first_records  the first records of a table, for the steward's eyes, and the example as a file
 schema_files  schema files, changed column by column
 outlook      what a plan means to whoever decides about it
-published    a finished release: read, asked, reported, compared
+finished_release  a finished release: read, asked, reported, compared
 ledgers      ledgers as a front end shows them
 addresses    addresses of databases, kept without secrets
 progress_bar  the progress of a run in a terminal or notebook, for Python

@@ -31,8 +31,8 @@ from dprap.runs.options import RunOptions
 from dprap.runs.plan import Plan, expected_marginals, make_plan, neighbors_of
 from dprap.schema import Schema
 from dprap.sources import CountSource
-from dprap.sources.files import PassProgress, no_progress
 from dprap.sources.protocol import Expect, expect_nothing
+from dprap.sources.table_files import PassProgress, no_progress
 from dprap.sources.touched import touched_in
 
 Reading: TypeAlias = AbstractContextManager[PassProgress]
@@ -268,13 +268,17 @@ def _spend(job: Job, source: CountSource, plan: Plan, ledger: Ledger | None, obs
                 format=options.table_format,
                 watch=lambda done, rows: paced(Progress("write", done, rows, "rows")),
             )
-        except DprapError as error:
+        except Exception as error:
             if ledger is None:
                 raise
-            raise type(error)(
-                f"{error} The run is paid for and kept: `dprap resume {job.out}`, with other --rows or --format if need "
-                "be, writes it without spending."
-            ) from error
+            kept = (
+                f"The run is paid for and kept: `dprap resume {job.out}`, with other --rows or --format if need be, "
+                "writes it without spending."
+            )
+            if isinstance(error, DprapError):
+                raise type(error)(f"{error} {kept}") from error
+            error.add_note(kept)
+            raise
 
 
 def watched(callback: Callable[..., None], observer: Observer) -> Callable[..., None]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from dprap.array_types import Float64
 from dprap.encoding import Codes
+from dprap.products import product
 from dprap.relaxed import RelaxedDataset
 from dprap.relaxed.marginals import cell_table
 from dprap.release.intervals.basis import Basis, Grounds
@@ -144,9 +145,9 @@ def means(estimated: _Table, true: _Table) -> SizesErrors:
     usable = (of.sum(axis=1) >= _LEAST_GROUP) & (with_truth.sum(axis=1) > 0)
     of, with_truth = of[usable], with_truth[usable]
     counts = of.sum(axis=1)
-    found = of @ values / counts
-    variance = np.maximum(of @ values**2 / counts - found**2, 0)
-    scale = mean_scale(counts, variance, float(whole @ values**2 - (whole @ values) ** 2))
-    errors = np.abs(found - with_truth @ values / with_truth.sum(axis=1))
+    found = product(of, values) / counts
+    variance = np.maximum(product(of, values**2) / counts - found**2, 0)
+    scale = mean_scale(counts, variance, float(product(whole, values**2) - product(whole, values) ** 2))
+    errors = np.abs(found - product(with_truth, values) / with_truth.sum(axis=1))
     varies = scale > 1e-6
     return counts[varies], errors[varies] / scale[varies]

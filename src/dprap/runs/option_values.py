@@ -83,7 +83,9 @@ def checked(name: str, about: About, value: Any, default: Any) -> Any:
     if about.kind is Names:
         return _names(shown, value)
     if not is_of_kind(value, about.kind):
-        raise SettingsError(f"{shown} must be {_KINDS[about.kind]}, not {type(value).__name__}.")
+        raise SettingsError(
+            f"{shown} must be {_KINDS[about.kind]}, not {type(value).__name__}.{_unquoted(name, value)}"
+        )
     if about.least is not None and value < about.least:
         raise SettingsError(f"{shown} must be at least {about.least}, not {value}.")
     if about.kind is int:
@@ -98,6 +100,14 @@ def checked(name: str, about: About, value: Any, default: Any) -> Any:
         except OverflowError:
             raise SettingsError(f"{shown} is too large a number.") from None
     return value
+
+
+def _unquoted(name: str, value: Any) -> str:
+    """What to write instead of a number in quotes."""
+    try:
+        return f" Write it without quotes: {name}={float(value):g}." if isinstance(value, str) else ""
+    except ValueError:
+        return ""
 
 
 def _names(shown: str, value: Any) -> tuple[str, ...] | None:

@@ -63,11 +63,14 @@ class RunOptions:
     )
     person_column: str | None = _option(str, "Column with person ids, outside the schema; never published.")
     excess: str = _option(
-        str, "Records beyond that bound: error, or drop (add-remove only).", "error", choices=("error", "drop")
+        str,
+        "Records beyond --max-rows-per-person: error, or drop (add-remove only).",
+        "error",
+        choices=("error", "drop"),
     )
     accounting: str = _option(
         str,
-        "exact, tight (the best zCDP gives), or the paper's formula.",
+        "exact, tight (the best that zCDP gives) or paper (the paper's formula).",
         "exact",
         choices=("exact", "tight", "paper"),
     )
@@ -77,11 +80,13 @@ class RunOptions:
         metavar="COLUMN",
         repeatable=True,
     )
-    discover_share: float = _option(float, "Share of ρ for that, in all.", 0.05)
+    discover_share: float = _option(float, "Share of ρ for finding them, in all.", 0.05)
     kway: int | None = _option(int, "Answer all k-way marginals that fit (default 3).")
-    marginals: int | None = _option(int, "Only this many of them, drawn at random.")
-    workload_seed: int = _option(int, "Seed of that draw.", 0)
-    workload: Workload | Path | str | None = _option(Path, "A YAML or JSON list of marginals instead.", also=object)
+    marginals: int | None = _option(int, "Only this many of the k-way marginals, drawn at random.")
+    workload_seed: int = _option(int, "Seed of the draw of --marginals.", 0)
+    workload: Workload | Path | str | None = _option(
+        Path, "A YAML or JSON list of marginals, instead of all k-way marginals.", also=object
+    )
     queries: str | None = _option(
         str,
         "Query families from your own code: MODULE:NAME, several with commas. MODULE alone lets the workload file name "
@@ -94,7 +99,9 @@ class RunOptions:
         metavar="COLUMN",
     )
     max_cells: int | None = _option(int, "Largest marginal, in cells (default n).", least=1)
-    method: str = _option(str, "adaptive, rap, gaussian, independent, or one of an installed package.", DEFAULT_METHOD)
+    method: str = _option(
+        str, "adaptive, rap, rap++, gaussian, independent, or one of an installed package.", DEFAULT_METHOD
+    )
     preset: str | None = _option(
         str,
         "paper: the method rap with the paper's own settings and accounting, and no certificate.",
@@ -195,7 +202,22 @@ class RunOptions:
 
     @classmethod
     def of(cls, **given: Any) -> RunOptions:
-        """Options by name; refuses a name that there is not, and says which one is near."""
+        """Options by name.
+
+        Args:
+            **given: The options; those that are left out have their default.
+
+        Returns:
+            The options, checked.
+
+        Raises:
+            SettingsError: If there is no such option, and the message says which one is near; or if a
+                value is not allowed.
+
+        >>> RunOptions.of(epsilon=1.0, kway=2).kway
+        2
+
+        """
         cls.check_names(given)
         return cls(**given)
 
@@ -203,8 +225,13 @@ class RunOptions:
     def check_names(given: Iterable[str]) -> None:
         """Refuse a name that there is not, and say which one is near.
 
+        Args:
+            given: The names.
+
         Raises:
             SettingsError: If a name is unknown.
+
+        >>> RunOptions.check_names(["epsilon", "kway"])
 
         """
         for name in given:
@@ -212,14 +239,38 @@ class RunOptions:
                 raise SettingsError(f"there is no option {name!r}. {_nearest(name)}")
 
     def but(self, **changes: Any) -> RunOptions:
-        """These options with some replaced, which are checked as all are."""
+        """These options with some replaced, which are checked as all are.
+
+        Args:
+            **changes: New values by name.
+
+        Returns:
+            The changed options.
+
+        Raises:
+            SettingsError: If a value is not allowed.
+            TypeError: If there is no such option.
+
+        >>> RunOptions(epsilon=1.0, kway=2).but(kway=3).kway
+        3
+
+        """
         return replace(self, **changes)
 
     def as_plain(self, folder: Path) -> dict[str, Any]:
-        """The options as plain data for a job file in this folder, to which paths are relative.
+        """The options as plain data for a job file.
+
+        Args:
+            folder: The folder of the file, to which paths are relative.
+
+        Returns:
+            The options by name, with the version of their form.
 
         Raises:
             SettingsError: If an option is an object in memory, which a file cannot keep.
+
+        >>> RunOptions(epsilon=1.0, kway=2).as_plain(Path("."))["kway"]
+        2
 
         """
         plain: dict[str, Any] = {"version": VERSION}
@@ -243,9 +294,20 @@ class RunOptions:
     def from_plain(cls, plain: Mapping[str, Any], folder: Path) -> RunOptions:
         """The options that `as_plain` wrote; every one must be there, and no other.
 
+        Args:
+            plain: The plain data.
+            folder: The folder of the job file, to which paths are relative.
+
+        Returns:
+            The options.
+
         Raises:
             SettingsError: If a value is not allowed.
             KeyError: If an option is missing, unknown, or of a kind that is never kept.
+
+        >>> options = RunOptions(epsilon=1.0, kway=2)
+        >>> RunOptions.from_plain(options.as_plain(Path(".")), Path(".")) == options
+        True
 
         """
         kept = {name for name, about in ABOUT.items() if about.kept}

@@ -185,7 +185,9 @@ def expected_marginals(schema: Schema, options: RunOptions, records: int | None)
 
 def check_records(records: int | None, name: str = "records") -> None:
     """Refuse a number of records that no table has; `name` is how the user wrote it."""
-    if records is not None and (not is_of_kind(records, int) or records < 1):
+    if records is not None and not is_of_kind(records, int):
+        raise SettingsError(f"{name} must be a whole number, not {records!r}.")
+    if records is not None and records < 1:
         raise SettingsError(f"{name} must be at least 1, not {records}.")
 
 
@@ -205,7 +207,7 @@ def _budget(options: RunOptions, records: int | None, notes: list[str]) -> Budge
         if records is None:
             raise BudgetError(
                 "delta must be given where the number of records is private or unknown: choose well below one in the "
-                "number of people, for example --delta 1e-9."
+                "number of people, for example --delta 1e-9. If the number is public, a plan takes it as records."
             )
         delta = default_delta(records)
         notes.append(f"delta = 1/n² = {delta:.3g}")
@@ -330,7 +332,11 @@ def _given_workload(
         if isinstance(given, Sequence | Marginal) and not isinstance(given, str):
             return _listed_workload(given, domain, options)
         if not isinstance(given, str | Path):
-            raise SettingsError("--workload must be a Workload, a list of columns, or the path of a workload file.")
+            raise SettingsError("--workload must be a Workload, a list of marginals, or the path of a workload file.")
+        if isinstance(given, str) and not Path(given).is_file() and not Path(given).suffix:
+            raise WorkloadError(
+                f"there is no workload file {given!r}. In Python, marginals are listed: workload=[('age', 'sex'), 'region']."
+            )
         return read_workload(
             given, domain, max_cells=options.max_cells or MAX_CELLS, load=lambda name: code.load(name, schema)
         )

@@ -11,6 +11,9 @@ import yaml
 from dprap.documents import DocumentError, Form, parse, read_text
 from dprap.errors import SchemaError
 
+SUGGESTED = "Constraints that hold in every record that was looked at. Keep what is known to be so by law or logic:"
+"""The line above the suggestions of a draft, which stand as comments below it."""
+
 _Dumper: type = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _FORMS: dict[str, Form] = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml"}
 
@@ -46,6 +49,16 @@ def write_mapping(mapping: dict[str, Any], path: Path, *, comment: str | None = 
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise SchemaError(f"{path}: cannot be written ({error.strerror}). Check the folder.") from None
+
+
+def suggestions_in(path: Path) -> tuple[str, ...]:
+    """The constraints that a draft suggests in its comments, each as one line of YAML."""
+    try:
+        lines = read_text(path).splitlines() if path.suffix.lower() in (".yaml", ".yml") else []
+    except DocumentError:
+        return ()
+    below = lines[lines.index(f"# {SUGGESTED}") + 1 :] if f"# {SUGGESTED}" in lines else []
+    return tuple(line.removeprefix("# ") for line in below if line.startswith("# - "))
 
 
 def _commented(text: str | None) -> str:

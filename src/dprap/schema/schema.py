@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,11 +25,12 @@ from dprap.limits import MAX_SCHEMA_CODES
 from dprap.schema.code_constraints import CodeConstraint, to_codes
 from dprap.schema.columns import Column
 from dprap.schema.columns.base import Part, require_texts
-from dprap.schema.columns.binned import PLAIN_POINTS, BinnedColumn
+from dprap.schema.columns.binned import BinnedColumn
+from dprap.schema.columns.ordered import PLAIN_POINTS
 from dprap.schema.constraints import Constraint
 from dprap.schema.discover import DiscoverColumn, Discovered, split_columns
 from dprap.schema.encodings import encoding_named
-from dprap.schema.files import read_mapping, write_mapping
+from dprap.schema.files import SUGGESTED, read_mapping, write_mapping
 from dprap.schema.messages import describe
 from dprap.schema.number_format import NumberFormat
 from dprap.schema.review_record import DraftNote, Vouch
@@ -208,7 +209,25 @@ class Schema(Part):
 
     @classmethod
     def of(cls, mapping: Mapping[Any, Any]) -> Schema:
-        """Make a schema from plain data: the content of a schema file or a {"column": size} domain."""
+        """Make a schema from plain data.
+
+        Args:
+            mapping: The content of a schema file, or a domain such as {"age": 85, "sex": 2}.
+
+        Returns:
+            The schema.
+
+        Raises:
+            SchemaError: If a setting is unknown or makes no sense; the message names the column.
+
+        >>> Schema.of({"columns": {"smoker": {"type": "boolean"}}}).domain.sizes
+        (2,)
+
+        """
+        if not isinstance(mapping, Mapping):
+            raise SchemaError(f"a schema is a mapping with columns, not {type(mapping).__name__}.")
+        if mapping and "columns" not in mapping and all(isinstance(each, Mapping) for each in mapping.values()):
+            raise SchemaError('a schema has its columns under the key "columns": write {"columns": {...}}.')
         if mapping and "columns" not in mapping and all(type(size) is int for size in mapping.values()):
             return cls.from_domain({str(name): size for name, size in mapping.items()})
         columns = mapping.get("columns")
@@ -222,10 +241,20 @@ class Schema(Part):
 
     @classmethod
     def from_domain(cls, sizes: Mapping[str, int]) -> Schema:
-        """Make a schema of integer codes 0..size-1, the field's {"column": size} domain.
+        """Make a schema of integer codes 0..size-1, from a domain as other tools of the field write it.
+
+        Args:
+            sizes: For each column how many codes it has.
+
+        Returns:
+            The schema.
+
+        Raises:
+            SchemaError: If a size is below 1.
 
         >>> Schema.from_domain({"age": 85, "sex": 2}).domain.sizes
         (85, 2)
+
         """
         if any(size < 1 for size in sizes.values()):
             raise SchemaError("a domain file gives every column a size of at least 1.")
@@ -239,7 +268,24 @@ class Schema(Part):
 
     @classmethod
     def load(cls, path: str | Path) -> Schema:
-        """Read a .yaml, .json or .toml schema file, or a domain JSON file."""
+        """Read a schema file.
+
+        Args:
+            path: A .yaml, .json or .toml file, or a domain in JSON.
+
+        Returns:
+            The schema; reading what `save` wrote gives an equal one.
+
+        Raises:
+            SchemaError: If the file cannot be read, or a setting is refused; the message names both.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "domain.json").write_text('{"age": 85, "sex": 2}')
+        ...     Schema.load(f"{folder}/domain.json").domain.sizes
+        (85, 2)
+
+        """
         path = Path(path)
         mapping = read_mapping(path)
         try:
@@ -247,12 +293,38 @@ class Schema(Part):
         except SchemaError as error:
             raise SchemaError(f"{path}: {error}") from None
 
-    def save(self, path: str | Path) -> None:
-        """Write the schema as .yaml or .json; reading it back gives an equal schema."""
-        write_mapping(self.as_mapping(), Path(path), comment=DRAFT_WARNING if self.is_draft else None)
+    def save(self, path: str | Path, *, suggestions: Sequence[str] = ()) -> None:
+        """Write the schema; reading it back gives an equal schema.
+
+        Args:
+            path: A .yaml or .json file.
+            suggestions: Constraints for the reviewer of a draft to think about, as comments in YAML.
+
+        Raises:
+            SchemaError: If the file cannot be written, or has another ending.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     schema = Schema.from_domain({"age": 85})
+        ...     schema.save(f"{folder}/schema.yaml")
+        ...     Schema.load(f"{folder}/schema.yaml") == schema
+        True
+
+        """
+        above = DRAFT_WARNING if self.is_draft else None
+        below = "\n".join(["", SUGGESTED, *suggestions]) if self.is_draft and suggestions else None
+        write_mapping(self.as_mapping(), Path(path), comment=above, below=below)
 
     def as_mapping(self) -> dict[str, Any]:
-        """The schema as plain data, without settings that have their default."""
+        """The schema as plain data, without settings that have their default.
+
+        Returns:
+            What `Schema.of` makes an equal schema of.
+
+        >>> Schema.of({"columns": {"smoker": {"type": "boolean"}}}).as_mapping()["columns"]
+        {'smoker': {'type': 'boolean'}}
+
+        """
         mapping = self.model_dump(mode="json", exclude_defaults=True, by_alias=True)
         if self.numbers is not None:
             for column in mapping["columns"].values():
@@ -264,7 +336,23 @@ class Schema(Part):
         return mapping
 
     def with_found(self, found: Mapping[str, Mapping[str, Any]], paid: Mapping[str, Discovered]) -> Schema:
-        """The schema with columns in place of those that were to be discovered, as plain data, and what they cost."""
+        """The schema with columns in place of those that were to be discovered.
+
+        Args:
+            found: For each such column its settings, as plain data.
+            paid: For each what its discovery cost.
+
+        Returns:
+            The schema, in which nothing is to be discovered among them.
+
+        Raises:
+            SchemaError: If a setting makes no sense.
+
+        >>> asked = Schema.from_domain({"sex": 2}).asking_for(["zip"])
+        >>> list(asked.with_found({"zip": {"type": "categorical", "values": ["a"]}}, {}).columns)
+        ['sex', 'zip']
+
+        """
         mapping = self.as_mapping()
         costs = {name: each.model_dump(mode="json", exclude_defaults=True) for name, each in paid.items()}
         return self.of(
@@ -276,10 +364,20 @@ class Schema(Part):
         )
 
     def asking_for(self, names: Iterable[str]) -> Schema:
-        """The schema with some columns to be discovered: those that it describes keep their type, others are categorical.
+        """The schema with some columns to be discovered.
+
+        Args:
+            names: The columns. Those that the schema describes keep their type; others are categorical.
+
+        Returns:
+            The schema, whose run finds these domains and pays for them.
+
+        Raises:
+            SchemaError: If a column is of a type whose domain cannot be discovered.
 
         >>> Schema.from_domain({"age": 100}).asking_for(["age", "zip"]).discover["age"].type
         'integer'
+
         """
         mapping = self.as_mapping()
         for name in names:
@@ -316,7 +414,22 @@ class Schema(Part):
         return {name: column for name, column in ordered.items() if column.is_fine}
 
     def with_columns(self, changed: Mapping[str, Column]) -> Schema:
-        """The schema with some columns replaced; everything else, constraints included, is checked against them."""
+        """The schema with some columns replaced.
+
+        Args:
+            changed: The new columns by name.
+
+        Returns:
+            The schema; everything else, constraints included, is checked against the new columns.
+
+        Raises:
+            SchemaError: If a constraint no longer makes sense.
+
+        >>> schema = Schema.from_domain({"age": 100, "sex": 2})
+        >>> schema.with_columns({"age": Schema.from_domain({"age": 10}).columns["age"]}).domain.sizes
+        (10, 2)
+
+        """
         return self.of(
             {
                 **self.as_mapping(),
@@ -333,7 +446,14 @@ class Schema(Part):
         return all(column.is_total for column in self.columns.values())
 
     def refuse_draft(self) -> None:
-        """Raise unless a person has reviewed the schema."""
+        """Raise unless a person has reviewed the schema.
+
+        Raises:
+            SchemaError: If it is a draft, whose bounds and categories come from the data.
+
+        >>> Schema.from_domain({"age": 100}).refuse_draft()
+
+        """
         if self.is_draft:
             raise SchemaError(
                 "the schema is a draft whose bounds and categories come from private data. "
@@ -341,7 +461,14 @@ class Schema(Part):
             )
 
     def require_reviewed(self) -> None:
-        """Raise unless the schema is reviewed and says all domains; every private operation asks this first."""
+        """Raise unless the schema is reviewed and says all domains; every private operation asks this first.
+
+        Raises:
+            SchemaError: If it is a draft, or a domain is still to be discovered.
+
+        >>> Schema.from_domain({"age": 100}).require_reviewed()
+
+        """
         self.refuse_draft()
         if self.discover:
             raise SchemaError(
@@ -350,10 +477,36 @@ class Schema(Part):
             )
 
     def null_texts(self, name: str) -> tuple[str, ...]:
-        """Texts that mean null in a column of a CSV file."""
+        """Texts that mean null in a column of a CSV file.
+
+        Args:
+            name: The column.
+
+        Returns:
+            The texts: the column's own, else those of the schema.
+
+        >>> Schema.of({"columns": {"age": {"type": "integer", "min": 0, "max": 9}}}).null_texts("age")
+        ('',)
+
+        """
         own = self.columns[name].null_values
         return self.null_values if own is None else own
 
     def label(self, name: str, code: int) -> str:
-        """Text for people: the value or bin of a code."""
+        """The value or bin that a code stands for, as text for people.
+
+        Args:
+            name: The column.
+            code: The code.
+
+        Returns:
+            The text.
+
+        Raises:
+            KeyError: If there is no such column.
+
+        >>> Schema.of({"columns": {"age": {"type": "integer", "min": 0, "max": 99, "width": 10}}}).label("age", 3)
+        '30..39'
+
+        """
         return self.columns[name].label(code)

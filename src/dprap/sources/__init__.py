@@ -4,9 +4,9 @@ protocol  what a count source offers: exact integer counts of marginals
 recoding  records under a coarser schema
 open      the source for whatever the user hands over
 memory    records in memory
-files     CSV and Parquet files that need not fit in memory
+table_files  CSV and Parquet files that need not fit in memory
 read_files  files as encoded records, batch by batch
-values    one pass over columns that are not known
+unknown_columns  one pass over columns that are not known
 locate    the files that a path, a folder or a glob means
 duckdb    tables of DuckDB databases
 touched   what policies touch in a whole data set

@@ -15,9 +15,9 @@ from dprap.encoding.tables import is_text_file, kind_of_file
 from dprap.errors import SettingsError
 from dprap.schema import Schema
 from dprap.sources.duckdb import DuckDbSource, is_duckdb
-from dprap.sources.files import FileSource, PassProgress, no_progress
 from dprap.sources.memory import MemorySource
 from dprap.sources.protocol import CountSource, Expect, expect_nothing
+from dprap.sources.table_files import FileSource, PassProgress, no_progress
 
 Engine: TypeAlias = Literal["memory", "files", "duckdb", "postgres", "spark"]
 

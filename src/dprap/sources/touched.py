@@ -12,10 +12,10 @@ from dprap.encoding import open_table
 from dprap.encoding.touched import TouchedTable, strict_schema
 from dprap.schema import Schema
 from dprap.sources.duckdb import is_duckdb, open_duckdb_table
-from dprap.sources.files import PassProgress, no_progress
 from dprap.sources.locate import find_files
 from dprap.sources.open import is_spark_frame
 from dprap.sources.read_files import hidden_partitions
+from dprap.sources.table_files import PassProgress, no_progress
 
 
 def touched_in(

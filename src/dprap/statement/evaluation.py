@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from dprap.accounting.measurement import Measurement
 from dprap.release import Release
-from dprap.statement.plain import unit
+from dprap.statement.plain_words import unit
 
 
 @dataclass(frozen=True)

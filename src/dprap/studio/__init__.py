@@ -4,7 +4,7 @@ The pages show and ask; what they do is done by `dprap.runs` or by a command of 
 knows how privacy is made.
 
 serve       the server on loopback, its address and its end
-app         which address leads to which page
+routes      which address leads to which page
 gate        who may send a request: token, cookie, host, origin; and what every response forbids
 visit       one request: its form, its table, and how pages answer
 peer        which user of this machine a connection comes from

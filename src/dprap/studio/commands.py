@@ -7,6 +7,7 @@ They run in the table's folder, with paths relative to it: a name that begins wi
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,11 +28,14 @@ def table_argument(workspace: Workspace, table: Table) -> str:
     return f"./{table.path.name}" if database is None else database[0]
 
 
-def draft(workspace: Workspace, table: Table, csv: Mapping[str, Any], *, force: bool) -> list[str]:
-    """Propose a schema; `csv` is what the steward said about how a CSV file is written."""
+def draft(
+    workspace: Workspace, table: Table, csv: Mapping[str, Any], *, known: Path | None = None, force: bool
+) -> list[str]:
+    """Propose a schema; `csv` is what the steward said about how a CSV file is written, `known` is metadata of other tools."""
     return [
         *("schema", "draft", table_argument(workspace, table), "--output", f"./{table.own_schema.name}"),
         *(f"--{name.replace('_', '-')}={value}" for name, value in csv.items()),
+        *([] if known is None else ["--known", f"./{os.path.relpath(known, table.folder)}"]),
         *(["--force"] if force else []),
     ]
 

@@ -1,4 +1,4 @@
-"""What the studio remembers of a table: who vouched for which column, the number of records, the plan."""
+"""What the studio remembers of a table: who reviews it, imported metadata, the number of records, the plan."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def serve(folder: Path, *, port: int, open_browser: bool, say: Callable[[str], N
     """
     import uvicorn
 
-    from dprap.studio.app import studio
+    from dprap.studio.routes import studio
 
     workspace = Workspace(folder)
     listening = _listen(port)

@@ -14,6 +14,8 @@ from dprap.workload.workload import MAX_CELLS, Workload
 
 def eligible(domain: Domain, k: int, *, max_cells: int) -> list[Marginal]:
     """All k-way marginals with at most `max_cells` cells, in `itertools.combinations` order of the columns."""
+    if not isinstance(k, int):
+        raise WorkloadError(f"k must be a whole number, not {type(k).__name__}.")
     if not 1 <= k <= len(domain):
         raise WorkloadError(f"k must be between 1 and the number of columns, {len(domain)}; it is {k}.")
     found = [Marginal(columns) for columns in combinations(domain.names, k) if domain.size_of(columns) <= max_cells]

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
-from dprap.queries import Custom, Family, Halfspace, Range
+from dprap.queries import Custom, Family, Halfspace, Range, as_family
 from dprap.queries.marginal import Marginal
 
 MAX_CELLS = 10_000_000
@@ -33,7 +33,11 @@ class Workload:
     max_cells: int = MAX_CELLS
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "families", tuple(self.families))
+        if not isinstance(self.domain, Domain):
+            raise WorkloadError(
+                f"a workload takes a domain, not {type(self.domain).__name__}. Of a schema it is `schema.domain`."
+            )
+        object.__setattr__(self, "families", tuple(as_family(each) for each in self.families))
         object.__setattr__(self, "weights", tuple(self.weights) or (1.0,) * len(self.families))
         if not self.families:
             raise WorkloadError("the workload is empty: name at least one marginal.")
@@ -45,7 +49,7 @@ class Workload:
             if isinstance(family, Marginal) and family.groups is not None:
                 raise WorkloadError(f"a workload has marginals of single codes; {family} has groups. Bin its columns.")
             cells = self.domain.size_of(family.columns)
-            if isinstance(family, Range):
+            if isinstance(family, Range | Halfspace):
                 cells = max(cells, family.size(self.domain))
             if not isinstance(family, Custom | Halfspace) and cells > self.max_cells:
                 raise WorkloadError(
@@ -82,12 +86,19 @@ class Workload:
     def closure(self, *, smallest: int = 1) -> tuple[Marginal, ...]:
         """Every marginal over a subset of some family's columns, once, in the domain's column order.
 
-        Of a family over more than 12 columns, a custom function's, and of halfspaces, those over at most three columns:
-        all subsets would be 2^k.
+        Of a family over more than 12 columns, a custom function's, and of halfspaces, those over at
+        most three columns: all subsets would be 2^k.
+
+        Args:
+            smallest: The least number of columns of a marginal.
+
+        Returns:
+            The marginals, those of fewer columns first.
 
         >>> domain = Domain.of({"a": 2, "b": 2, "c": 2})
         >>> [str(m) for m in Workload(domain, (Marginal(("a", "b")), Marginal(("c", "b")))).closure()]
         ['a', 'b', 'c', 'a×b', 'b×c']
+
         """
         found = {
             Marginal(tuple(sorted(subset.columns, key=self.domain.position)))

@@ -25,10 +25,10 @@ from dprap.counting.passes import plan_passes
 from dprap.queries import Marginal
 from dprap.schema import Schema
 from dprap.sources.digest import digest_of
-from dprap.sources.files import FileSource
 from dprap.sources.locate import find_files
 from dprap.sources.open import open_source
 from dprap.sources.read_files import read_files
+from dprap.sources.table_files import FileSource
 from dprap_bench.cell import StudyCell
 from dprap_bench.record import Figures
 from dprap_bench.studies.process_family import ProcessFamily

@@ -25,17 +25,15 @@ from dprap.domain import Domain
 from dprap.encoding import Codes, encode
 from dprap.errors import SettingsError
 from dprap.evaluate import compare
-from dprap.evaluate.published import exact_answers, published_answers
+from dprap.evaluate.answer_shares import exact_answers, published_answers
 from dprap.mechanisms.registry import method_named
-from dprap.mechanisms.result import MechanismResult
-from dprap.relaxed.exchange import draw_jointly
-from dprap.release.draw import matched_marginals
 from dprap.sources import MemorySource
 from dprap.workload import Workload
 from dprap_bench.cell import StudyCell
 from dprap_bench.record import Figures
 from dprap_bench.seeded import seeded_curator
 from dprap_bench.studies.adaptive import CERTIFICATE, mechanism_digest
+from dprap_bench.synthetic import published_table
 from dprap_bench.timing import timed
 from dprap_bench.workloads import named_workload
 
@@ -194,14 +192,6 @@ def _errors(
         table = published_table(result, workload, rows=source.rows, seed=seed)
         published = compare(workload.families, truth, published_answers(table, workload.families))
     return {"max": published.max, "tv": published.tv or 0.0, "fit_max": fitted.max, "fit_tv": fitted.tv or 0.0}
-
-
-def published_table(result: MechanismResult, workload: Workload, *, rows: int, seed: int) -> Codes:
-    """The synthetic records, drawn as a release draws them."""
-    if result.relaxed is None:
-        raise SettingsError("there are no rows to draw from.")
-    chunks = draw_jointly(result.relaxed, matched_marginals(workload, result.measurements), rows, seed)
-    return Codes(workload.domain, tuple(np.concatenate(parts) for parts in zip(*chunks, strict=True)))
 
 
 def _table(facts: Mapping[str, Any], data_dir: Path) -> Codes:

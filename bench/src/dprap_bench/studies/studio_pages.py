@@ -15,11 +15,11 @@ from typing import Any
 
 from dprap.datasets import example_schema
 from dprap.runs.carry_out import Observer, carry_out
+from dprap.runs.first_records import write_example
 from dprap.runs.job import new_job
 from dprap.runs.options import RunOptions
-from dprap.runs.tables import write_example
-from dprap.studio.app import studio
 from dprap.studio.gate import Keys, cookie_name
+from dprap.studio.routes import studio
 from dprap.studio.uploads import Upload
 from dprap.studio.workspace import Workspace
 from dprap_bench.cell import StudyCell

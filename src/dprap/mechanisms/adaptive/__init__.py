@@ -13,6 +13,7 @@ groups        candidates over groups of codes
 shrinkage     how much of a noisy number to believe
 smoothing     shrinkage of differences between neighbouring codes
 evidence      shrinkage of departures from the model before
+misses        cells that rows miss by more than noise explains, which then count more
 empty_cells   cells that constraints leave empty, fitted to zero
 public_start  rows that start at a public table
 """

@@ -7,6 +7,7 @@ step is carried out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -19,6 +20,7 @@ from dprap.mechanisms.adaptive.columns import ColumnMarginals, reconciled
 from dprap.mechanisms.adaptive.empty_cells import EmptyCells
 from dprap.mechanisms.adaptive.evidence import Evidence, first_evidence
 from dprap.mechanisms.adaptive.groups import with_groups
+from dprap.mechanisms.adaptive.misses import misses_of
 from dprap.mechanisms.adaptive.one_marginal import rows_of_cells
 from dprap.mechanisms.adaptive.public_start import column_evidence, fit_to_public, misleads, records_stood_for
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
@@ -286,13 +288,19 @@ class _Run:
         noise = cells if not rules.shrink_cells else self._misfit_of_truth()
         closely = isinstance(step, MeasureWorkload) and resolution >= rules.close_from_resolution
         misfit = self._fit(targets, kl_weight=kl_weight, last=last)
+        emphasised: Sequence[Target] = targets
         for _ in range(rules.most_last_fits - 1 if last else 0):
-            if misfit <= rules.misfit_of_noise * cells and (misfit <= noise or not closely):
+            # Where rows are further off than noise everywhere, a cell must stand out from the others.
+            level = math.sqrt(max(1.0, misfit / noise))
+            found = misses_of(self._rows, targets, emphasised, limit=rules.usual_miss * level)
+            misfit, emphasised = found.misfit, found.emphasised
+            too_far = misfit > rules.misfit_of_noise * cells or (closely and misfit > noise)
+            if not too_far and found.largest <= rules.certain_miss * level:
                 break
             before = misfit
             if closely and misfit > noise:
                 kl_weight *= (noise / misfit) ** rules.weaker_pull
-            misfit = self._fit(targets, kl_weight=kl_weight, last=last)
+            misfit = self._fit(emphasised, kl_weight=kl_weight, last=last)
             if misfit > (1 - rules.least_gain_of_last_fit) * before:
                 break
         spent = float(self._curator.spent / self._curator.budget.rho)
@@ -302,7 +310,7 @@ class _Run:
     def _misfit_of_truth(self) -> float:
         """What noise adds to the misfit of the truth, a unit for each code of a column."""
         columns = sum(len(target.shares) for target in self._first_targets)
-        return columns + sum(item.misfit_of_truth() for item in self._evidence.values())
+        return columns + sum(item.misfit_of_truth for item in self._evidence.values())
 
     def _fit(self, targets: Sequence[Target], *, kl_weight: float, last: bool) -> float:
         """Fit the rows, and return their misfit."""

@@ -4,16 +4,23 @@ Then there is nothing to choose and nothing to fit: each cell of the marginal be
 the cell's share as its weight. The share is the posterior mean of the cell's departure from what
 the columns say (`evidence`): a cell that stands above the noise is taken as measured, and one below
 it as if the columns were independent.
+
+The columns are estimated from the sums of the same cells, so a cell is left with its interaction: its departure
+without the means over the codes of each column. Of c cells with columns of d₁, d₂, … codes only c − 1 − Σ(dᵢ − 1)
+interactions are free, and each has that part of the noise's variance: a quarter of it on two columns of two codes.
+Means over the codes of long columns stay, for these are smoothed, and cells may show what smoothing took off.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from dprap.accounting import Measurement
-from dprap.array_types import Float64, Relaxed
+from dprap.array_types import Answers, Float64, Relaxed
 from dprap.domain import Domain
 from dprap.mechanisms.adaptive.column_estimate import Shares, estimate_column
 from dprap.mechanisms.adaptive.evidence import first_evidence
@@ -48,8 +55,7 @@ def rows_of_cells(
     expected = np.array(records)
     for name in names:
         expected = np.multiply.outer(expected, shares_of[name])
-    (evidence,) = first_evidence([measured], [expected.ravel()])
-    shares = evidence.posterior_counts(rules.typical_dependence) / records
+    shares = _with_interactions(measured, counts, expected, rules) / records
     cells = np.flatnonzero(shares > 0)
     slices = column_slices(domain)
     probabilities: Relaxed = np.empty((domain.onehot_size, len(cells)), np.float32)
@@ -58,6 +64,27 @@ def rows_of_cells(
     for name, codes in zip(names, np.unravel_index(cells, shape), strict=True):
         probabilities[slices[name]] = np.arange(domain.size(name))[:, None] == codes
     return RelaxedDataset(domain, probabilities, (shares[cells] / shares[cells].sum()).astype(np.float32))
+
+
+def _with_interactions(
+    measured: Measurement, counts: Float64[np.ndarray, "..."], expected: Float64[np.ndarray, "..."], rules: Rules
+) -> Answers:
+    """Posterior means of all cells, by their interactions and the noise that these have."""
+    smoothed_from = rules.smooth_from_codes or math.inf
+    known = [axis for axis, size in enumerate(counts.shape) if size < smoothed_from]
+    free = 1 - (1 + sum(counts.shape[axis] - 1 for axis in known)) / counts.size
+    if free <= 0:
+        return expected.ravel()
+    departures = counts - expected
+    interactions = departures - departures.mean()
+    for axis in known:
+        others = tuple(other for other in range(counts.ndim) if other != axis)
+        interactions -= departures.mean(axis=others, keepdims=True) - departures.mean()
+    noise = measured.stddev_counts * math.sqrt(free)
+    (evidence,) = first_evidence(
+        [replace(measured, counts=(expected + interactions).ravel(), stddev_counts=noise)], [expected.ravel()]
+    )
+    return evidence.posterior_counts(rules.typical_dependence)
 
 
 def _column(

@@ -106,12 +106,14 @@ class Rules:
     beside_target: float = 0.2
 
     # --- When the whole workload is measured at the end ----------------------------------------
-    # With r = n/σ√m, the resolution if all m marginals of the workload were measured: below 180
-    # there is no sweep. Above, it gets 1 − 80/r of what the columns left, and at least 80%: half a
-    # sweep is worse than none.
+    # With r = n/σ√m, the resolution if all m marginals of the workload were measured: below 180 there
+    # is no sweep. Above, it gets 1 − 80/r of what the columns left, and at least 80%: half a sweep is
+    # worse than none. From r = 80 on it gets 95% if as many marginals are worth choosing as the
+    # workload has, for choosing among them is waste.
     sweep_from_resolution: float = 180
     sweep_rest: float = 80
     least_sweep: float = 0.8
+    sweep_of_all: float = 0.95
     # More cells than these take too long to fit; then marginals are chosen only.
     most_swept_cells: int = 30_000_000
 
@@ -141,6 +143,11 @@ class Rules:
     # stands in for what noise hides.
     close_from_resolution: float = 1000
     weaker_pull: float = 16
+    # A repetition of the last fit lets cells count more that rows miss by more than so many standard
+    # deviations: noise goes so far in one of 16,000 cells. It is repeated for that alone if the
+    # largest miss is above the second, where noise goes in one of two million.
+    usual_miss: float = 4
+    certain_miss: float = 5
     # In this last share of a fit's steps the learning rate falls to zero.
     cool_down: float = 0.5
 
@@ -160,14 +167,17 @@ class Rules:
             "most_last_fits",
             "typical_share",
             "weaker_pull",
+            "usual_miss",
         ):
             if not getattr(self, name) > 0:
                 raise SettingsError(f"the rule {name} must be above 0.")
         shares = ("most_for_columns", "least_for_columns", "columns_spread_equally", "broad_part_of_round")
-        for name in (*shares, "least_sweep", "cool_down", "least_beside_one", "beside_target"):
+        for name in (*shares, "least_sweep", "sweep_of_all", "cool_down", "least_beside_one", "beside_target"):
             if getattr(self, name) > 1:
                 raise SettingsError(f"the rule {name} must be at most 1.")
         if not self.least_for_columns <= self.most_for_columns < 1 or self.least_for_columns == 0:
             raise SettingsError("the rules need 0 < least_for_columns ≤ most_for_columns < 1.")
-        if self.least_sweep == 1 or self.columns_spread_equally == 0:
-            raise SettingsError("the rules need least_sweep below 1 and columns_spread_equally above 0.")
+        if max(self.least_sweep, self.sweep_of_all) == 1 or self.columns_spread_equally == 0:
+            raise SettingsError(
+                "the rules need least_sweep and sweep_of_all below 1 and columns_spread_equally above 0."
+            )

@@ -366,17 +366,26 @@ def _sweep_share(
     if settings.sweep_share is not None:
         return settings.sweep_share
     each = resolution / math.sqrt(len(swept))
-    return max(rules.least_sweep, 1 - rules.sweep_rest / each) if each >= rules.sweep_from_resolution else 0.0
+    if each >= rules.sweep_from_resolution:
+        return max(rules.least_sweep, 1 - rules.sweep_rest / each)
+    nothing_to_choose = _worth_choosing(workload, rules, resolution) >= len(swept)
+    return rules.sweep_of_all if nothing_to_choose and each >= rules.sweep_rest else 0.0
 
 
 def _picks(workload: Workload, rules: Rules, resolution: float, *, sweeps: bool) -> int:
-    """How many marginals are worth choosing, at least one for each column."""
+    """How many marginals are chosen, at least one for each column."""
     sizes = workload.domain.sizes
-    typical_pair = math.exp(2 * sum(map(math.log, sizes)) / len(sizes))
-    wanted = rules.pick_factor * math.pow(resolution / math.sqrt(typical_pair), 2 / 3)
+    wanted = _worth_choosing(workload, rules, resolution)
     if not sweeps:
         wanted *= len(sizes) / rules.usual_columns
     return min(max(round(wanted), len(sizes)), rules.most_picks_before_sweep if sweeps else rules.most_picks)
+
+
+def _worth_choosing(workload: Workload, rules: Rules, resolution: float) -> float:
+    """How many marginals of a typical pair's size are worth their share of the budget."""
+    sizes = workload.domain.sizes
+    typical_pair = math.exp(2 * sum(map(math.log, sizes)) / len(sizes))
+    return rules.pick_factor * math.pow(resolution / math.sqrt(typical_pair), 2 / 3)
 
 
 def _rounds(settings: AdaptiveSettings, *, picks: int, candidates: int, sweeps: bool) -> tuple[int, int]:

@@ -11,7 +11,8 @@ from dprap.array_types import Float64, Int64
 from dprap.mechanisms.refinement.planning import CLEAR, RefinementPlan
 from dprap.privacy import Curator
 from dprap.queries import Marginal
-from dprap.schema.columns.binned import BinnedColumn, Starts
+from dprap.schema.columns.binned import BinnedColumn
+from dprap.schema.columns.ordered import Starts
 
 # Intervals of a level that are refined at most, those with the most records first: a level then has
 # some thousand counts, which are drawn in a moment.

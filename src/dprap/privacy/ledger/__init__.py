@@ -4,7 +4,7 @@
 * `chain`: an append-only file of lines, each of which seals all before it.
 * `state`: what the records mean, and which record may follow which.
 * `record_checks`: what a record must hold before anybody acts on it.
-* `results`: the noisy arrays beside the lines.
+* `stored_results`: the noisy arrays beside the lines.
 * `anchor`: a place outside the folder that remembers the last line.
 * `default_location`: where the ledger of a data set is kept when nobody says.
 * `table_digest`: a digest of a table in memory, by which its ledger is found again.
@@ -15,8 +15,8 @@
 from dprap.privacy.ledger.balance import balance_lines, caution_lines
 from dprap.privacy.ledger.default_location import default_ledger, named_ledger
 from dprap.privacy.ledger.ledger import Ledger, read_books, read_ledger
-from dprap.privacy.ledger.results import Arrays
 from dprap.privacy.ledger.state import LedgerState, RunState
+from dprap.privacy.ledger.stored_results import Arrays
 
 __all__ = [
     "Arrays",

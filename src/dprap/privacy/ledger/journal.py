@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, Protocol
 
-from dprap.privacy.ledger.results import Arrays
 from dprap.privacy.ledger.state import RunState
+from dprap.privacy.ledger.stored_results import Arrays
 
 
 class Journal(Protocol):

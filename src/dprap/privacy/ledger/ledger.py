@@ -35,7 +35,8 @@ from dprap.errors import BudgetError, DprapError, LedgerError
 from dprap.privacy.ledger.anchor import Anchor
 from dprap.privacy.ledger.chain import RESTORE, ChainedFile, Head, read_chain, write_durably
 from dprap.privacy.ledger.record_checks import LARGEST_RHO, VERSION, check_run_name
-from dprap.privacy.ledger.results import (
+from dprap.privacy.ledger.state import LedgerState, RunState, result_name
+from dprap.privacy.ledger.stored_results import (
     Arrays,
     check_results,
     packed,
@@ -44,7 +45,6 @@ from dprap.privacy.ledger.results import (
     unpacked,
     write_result,
 )
-from dprap.privacy.ledger.state import LedgerState, RunState, result_name
 
 
 def read_books(path: Path | str) -> LedgerState:
@@ -82,12 +82,16 @@ def _no_objection() -> None:
 class Ledger:
     """A ledger open for spending, locked against every other process.
 
+    A curator calls `begin`, `charge`, `store` and `finish`; a person calls `abandon`, and `dprap ledger`
+    shows the rest.
+
     Args:
         path: The file of the ledger; it is created if it is absent.
         neighbors: The neighbour relation of all its runs; None takes that of a ledger which exists.
         cap_rho: The most that all runs together may spend, declared when the ledger is created.
-        anchor: A file outside its folder, or `command:PROGRAM`, that remembers the head (`dprap.privacy.ledger.anchor`).
-            A ledger keeps its anchor: later openings check it without being told, a command must be named again.
+        anchor: A file outside its folder, or `command:PROGRAM`, that remembers the head
+            (`dprap.privacy.ledger.anchor`). A ledger keeps its anchor: later openings check it without
+            being told, a command must be named again.
         create: Whether an absent ledger is created, or refused.
         before_charge: Called before every charge; what it raises stops the run with nothing charged.
 
@@ -95,6 +99,29 @@ class Ledger:
         LedgerError: If the ledger is damaged, in use, of another relation, or not the one its anchor has seen.
         BudgetError: If the cap means nothing.
 
+    >>> import tempfile
+    >>> import numpy as np
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = Ledger(f"{folder.name}/ledger.jsonl", neighbors=Neighbors("replace"), cap_rho=1)
+    >>> head = ledger.head
+    >>> held = ledger.begin("first", Fraction(1, 2), "digest of the table", {})
+    >>> ledger.may_hold("first")  # only once something was charged
+    False
+    >>> ledger.charge("first", 0, "measure", "0" * 64, Fraction(1, 8), {})
+    >>> ledger.adopt("first", 0)  # no result was written before a crash
+    False
+    >>> ledger.store("first", 0, {"0": np.array([3, 4])})
+    >>> ledger.result("first", 0)["0"].tolist()
+    [3, 4]
+    >>> ledger.abandon("fir")
+    Fraction(3, 8)
+    >>> second = ledger.begin("second", Fraction(7, 8), "digest of the table", {})
+    >>> ledger.finish("second")
+    >>> ledger.require(head)
+    >>> ledger.state.spent_rho
+    Fraction(1, 8)
+    >>> ledger.close()
+    >>> folder.cleanup()
     """
 
     def __init__(
@@ -220,7 +247,7 @@ class Ledger:
             self._chain.remove()
 
     def close(self) -> None:
-        """Release the ledger."""
+        """Release the ledger: other processes may open it again."""
         self._chain.close()
 
     @property
@@ -234,7 +261,15 @@ class Ledger:
         return self._chain.head
 
     def require(self, head: Head) -> None:
-        """Raise LedgerError unless this is the ledger that had this head at some time."""
+        """Refuse another ledger than the one that had this head at some time.
+
+        Args:
+            head: The number of lines and the hash of the last one, as it once was.
+
+        Raises:
+            LedgerError: If this ledger never had that head.
+
+        """
         if not self._chain.holds(head):
             raise LedgerError(
                 f"ledger {self.path} is not the one that this run began with, or an older copy of it. "
@@ -242,15 +277,39 @@ class Ledger:
             )
 
     def may_hold(self, run: str) -> bool:
-        """Whether a run is in the books, or may be: a line that could not be written whole may have reached the disk."""
+        """Whether a run is in the books, or may be.
+
+        A line that could not be written whole may have reached the disk.
+
+        Args:
+            run: The name of the run.
+
+        Returns:
+            Whether something may have been charged for it.
+
+        """
         return run in self._state.runs or not self._chain.is_usable
 
     def begin(self, run: str, planned_rho: Fraction, data: str, facts: dict[str, Any]) -> RunState:
-        """Start a run, or go on with one of the same name; refuses what the cap does not allow.
+        """Start a run, or go on with one of the same name.
 
-        A new run enters the chain with its first charge: until then it holds nothing against the cap, so that a run
-        which fails on its settings costs nothing. A run that is done can be replayed, for its release may have been lost
-        after its last step; any further charge is refused.
+        A new run enters the chain with its first charge: until then it holds nothing against the cap,
+        so that a run which fails on its settings costs nothing. A run that is done can be replayed, for
+        its release may have been lost after its last step; any further charge is refused.
+
+        Args:
+            run: The name of the run.
+            planned_rho: What it may spend in all.
+            data: A digest of the table; the ledger keeps it under a secret key.
+            facts: What else must be the same for a run to go on.
+
+        Returns:
+            The state of the run: its charges and results so far.
+
+        Raises:
+            LedgerError: If the run was abandoned, or began with other data or parameters.
+            BudgetError: If the cap does not allow it.
+
         """
         check_run_name(run)
         facts = facts | {"data": hmac.new(self._key, data.encode(), hashlib.sha256).hexdigest()}
@@ -269,7 +328,21 @@ class Ledger:
         return known
 
     def charge(self, run: str, step: int, verb: str, digest: str, rho: Fraction, event: dict[str, Any]) -> None:
-        """Record a charge and what is released for it; it is durable, and anchored, when this returns."""
+        """Record a charge and what is released for it; it is durable, and anchored, when this returns.
+
+        Args:
+            run: The name of the run.
+            step: The number of the step, from 0.
+            verb: The verb of the curator.
+            digest: A digest of everything that the step depends on.
+            rho: The price.
+            event: What is released, in plain data.
+
+        Raises:
+            LedgerError: If the anchor changed, or the step was charged before.
+            BudgetError: If the run or the cap does not allow it.
+
+        """
         self._before_charge()
         state = self._state.runs.get(run) or self._begun[run]
         state.check_charge(step, rho)
@@ -288,14 +361,36 @@ class Ledger:
         self._write_anchor()
 
     def store(self, run: str, step: int, arrays: Arrays) -> None:
-        """Record a noisy result; it is durable when this returns."""
+        """Record a noisy result; it is durable when this returns.
+
+        Args:
+            run: The name of the run.
+            step: The step, which was charged before.
+            arrays: The noisy result.
+
+        Raises:
+            LedgerError: If the step was not charged, or has a result, or the file cannot be written.
+
+        """
         self._state.runs[run].check_result(step)
         content = packed(arrays)
         write_result(self.path, self._result_name(run, step), content)
         self._seal(run, step, content)
 
     def adopt(self, run: str, step: int) -> bool:
-        """Take in a result whose file was durable before a crash kept it out of the chain; whether there was one."""
+        """Take in a result whose file was durable before a crash kept it out of the chain.
+
+        Args:
+            run: The name of the run.
+            step: The step, which was charged before.
+
+        Returns:
+            Whether there was such a result.
+
+        Raises:
+            LedgerError: If its file cannot be read.
+
+        """
         try:
             content = (results_folder(self.path) / self._result_name(run, step)).read_bytes()
         except FileNotFoundError:
@@ -307,11 +402,31 @@ class Ledger:
         return True
 
     def result(self, run: str, step: int) -> Arrays:
-        """A stored result."""
+        """A stored result.
+
+        Args:
+            run: The name of the run.
+            step: The step.
+
+        Returns:
+            The noisy arrays.
+
+        Raises:
+            LedgerError: If its file is damaged or cannot be read.
+
+        """
         return unpacked(read_result(self.path, self._state.runs[run].results[step]))
 
     def finish(self, run: str) -> None:
-        """Close a run: what it did not spend is free again."""
+        """Close a run: what it did not spend is free again.
+
+        Args:
+            run: The name of the run.
+
+        Raises:
+            LedgerError: If the ledger cannot be written.
+
+        """
         if run in self._begun:
             self._begun.pop(run).done = True
         elif not self._state.runs[run].done:

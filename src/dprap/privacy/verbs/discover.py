@@ -27,16 +27,19 @@ class Discovering(PrivateTable):
     """Values above a noisy threshold."""
 
     def discover_values(self, names: Sequence[str], rho: Rho, *, delta: float) -> list[FoundValues]:
-        """The values of columns whose noisy counts reach a threshold; `rho` and `delta` are totals, split equally.
+        """The values of columns whose noisy counts reach a threshold; `rho` and `delta` are split equally.
 
-        σ = Δ₂/√(2ρᵢ) and the threshold with r · P(N ≥ τ − r) ≤ δᵢ make each column δᵢ-approximately ρᵢ-zCDP: the
-        argument is in `dprap.privacy.discovery`. The budget must have set `delta` apart as its `threshold_delta`, and
-        all calls of a curator together may not ask for more.
+        σ = Δ₂/√(2ρᵢ) and the threshold with r · P(N ≥ τ − r) ≤ δᵢ make each column δᵢ-approximately
+        ρᵢ-zCDP: the argument is in `dprap.privacy.discovery`. The budget must have set `delta` apart as its
+        `threshold_delta`, and all calls of a curator together may not ask for more.
 
         Args:
             names: The columns.
             rho: The charge.
             delta: What the thresholds may take of δ.
+
+        Returns:
+            For each column the values that were found, sorted, and the threshold.
 
         Raises:
             SettingsError: The table is of a kind whose values cannot be listed.

@@ -23,17 +23,42 @@ class Measuring(PrivateTable):
     """Noisy counts, by discrete Gaussian noise on integers."""
 
     def stddev_of_marginal(self, rho: Rho) -> float:
-        """The noise, in counts, that a marginal measured with this ρ would have. Public."""
+        """The noise, in counts, that a marginal measured with this ρ would have. Public.
+
+        Args:
+            rho: The price of the marginal.
+
+        Returns:
+            σ = Δ₂/√(2ρ).
+
+        Raises:
+            BudgetError: If ρ is not positive.
+
+        """
         return stddev_for(self.neighbors.marginal_l2_squared, rho)
 
     def measure(
         self, marginals: Sequence[Marginal], rho: Rho, shares: Sequence[float | Fraction] | None = None
     ) -> list[Measurement]:
-        """Noisy counts of whole marginals; `rho` is the total, split by `shares` or equally.
+        """Noisy counts of whole marginals.
 
-        One record lies in one cell of a marginal, with groups or without, because each code lies in one group. So its
-        count vector has the L2 sensitivity √2 (replace) or 1 (add-remove), times the rows a person may have. Discrete Gaussian noise with σ = Δ₂/√(2ρᵢ) on marginal i is ρᵢ-zCDP, all of
+        One record lies in one cell of a marginal, with groups or without, because each code lies in one
+        group. So its count vector has the L2 sensitivity √2 (replace) or 1 (add-remove), times the rows
+        a person may have. Discrete Gaussian noise with σ = Δ₂/√(2ρᵢ) on marginal i is ρᵢ-zCDP, all of
         them together Σρᵢ = rho.
+
+        Args:
+            marginals: What is counted.
+            rho: The price of all of them.
+            shares: How rho is split; equally, unless given.
+
+        Returns:
+            One measurement for each marginal, in their order.
+
+        Raises:
+            BudgetError: `rho` is more than is left, or a share is not positive.
+            WorkloadError: A marginal is not of the domain, or has too many cells.
+
         """
         self._check_sizes(marginals, PARTITIONS)
         rho = self._affordable(rho)
@@ -58,11 +83,23 @@ class Measuring(PrivateTable):
         ]
 
     def measure_queries(self, queries: Sequence[Query], rho: Rho) -> list[QueryMeasurement]:
-        """Noisy counts of single queries; `rho` is the total, split equally.
+        """Noisy counts of single queries; `rho` is split equally.
 
-        A query maps a record to [0, 1], so its count has sensitivity 1 (times the rows a person may have) under both
-        relations: σ = 1/√(2ρᵢ), the Gaussian mechanism of the paper. Custom queries are summed on an integer grid, where
-        sensitivity and σ are scaled alike.
+        A query maps a record to [0, 1], so its count has sensitivity 1 (times the rows a person may
+        have) under both relations: σ = 1/√(2ρᵢ), the Gaussian mechanism of the paper. Custom queries are
+        summed on an integer grid, where sensitivity and σ are scaled alike.
+
+        Args:
+            queries: What is counted.
+            rho: The price of all of them.
+
+        Returns:
+            One measurement for each query, in their order.
+
+        Raises:
+            BudgetError: `rho` is more than is left.
+            WorkloadError: A query is not of the domain.
+
         """
         self._check_sizes([query.family for query in queries])
         self._check_indices(queries)
@@ -94,8 +131,20 @@ class Measuring(PrivateTable):
     def measure_all(self, families: Sequence[Family], rho: Rho) -> Iterator[tuple[Family, Answers, float]]:
         """Noisy counts of every query of the families, paid query by query: the T = 1 branch of the paper.
 
-        Each of the m queries gets rho/m, so σ = √(m/(2 rho)). Yields (family, counts, stddev_counts) one by one; each
-        family is charged when it is drawn, so one that is never asked for costs nothing.
+        Each of the m queries gets rho/m, so σ = √(m/(2 rho)). Each family is charged when it is drawn,
+        so one that is never asked for costs nothing.
+
+        Args:
+            families: What is counted.
+            rho: The price of all queries.
+
+        Yields:
+            For each family: the family, its noisy counts and the standard deviation of their noise.
+
+        Raises:
+            BudgetError: `rho` is more than is left.
+            WorkloadError: A family is not of the domain, or has too many cells.
+
         """
         self._check_sizes(families)
         rho = self._affordable(rho)

@@ -126,7 +126,15 @@ class PrivateTable:
         return self.budget.rho - self._set_aside - self._spent_before
 
     def set_aside(self, rho: Rho) -> None:
-        """Keep a part of the budget from the mechanism, for a certificate after it; 0 gives it back."""
+        """Keep a part of the budget from the mechanism, for a certificate after it; 0 gives it back.
+
+        Args:
+            rho: What is kept.
+
+        Raises:
+            BudgetError: If that is the whole budget or more.
+
+        """
         if not 0 <= rho < self.budget.rho:
             raise BudgetError("what is set aside must be less than the whole budget.")
         self._set_aside = Fraction(rho)
@@ -175,13 +183,29 @@ class PrivateTable:
         self._steps.under({name: maps[name].tolist() for name in sorted(maps)})
 
     def prepare(self, families: Sequence[Family]) -> None:
-        """Count ahead, in one pass over the table, what later verbs will need. Releases nothing, costs nothing."""
+        """Count ahead, in one pass over the table, what later verbs will need.
+
+        This releases nothing and costs nothing.
+
+        Args:
+            families: What will be measured or chosen from.
+
+        Raises:
+            WorkloadError: A family is not of the domain, or has too many cells.
+            DataError: The table cannot be read any more.
+
+        """
         self._check_sizes(families)
         with self._stopwatch.running():
             self._exact.prepare(families)
 
     def finish(self) -> None:
-        """Close the run: its unspent budget is given back to the ledger's cap."""
+        """Close the run: its unspent budget is given back to the ledger's cap.
+
+        Raises:
+            LedgerError: If the ledger cannot be written.
+
+        """
         self._steps.finish()
 
     def _check_sizes(self, families: Sequence[Family], kinds: tuple[type, ...] = PROVEN_FAMILIES) -> None:
@@ -200,6 +224,7 @@ class PrivateTable:
             if isinstance(family, Range):
                 cells = max(cells, family.size(self.domain))  # refuses intervals that the domain does not have
             if isinstance(family, Halfspace):
+                family.size(self.domain)  # refuses more queries than a release can hold
                 family.points_of(self.domain)  # refuses points that are not of the domain's codes
             if not isinstance(family, Custom | Halfspace) and cells > self._max_cells:
                 raise WorkloadError(

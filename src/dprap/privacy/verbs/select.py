@@ -34,13 +34,28 @@ class Selecting(PrivateTable):
         score: Score | None = None,
         apart: Apart | None = None,
     ) -> list[int]:
-        """Positions of the k worst-answered marginals, by `score`; `rho` is the total of the k picks.
+        """Positions of the k worst-answered marginals.
 
-        Estimates come one candidate after the other, or as `Rows` of several. Whoever chooses from the same tuple of
-        marginals again does not have them checked and laid out again. With `apart`, each pick chooses among what its public rules leave open after the picks before.
+        Whoever chooses from the same tuple of marginals again does not have them checked and laid out
+        again. The sensitivity of the score is proven in `dprap.privacy.scores`; every pick is an
+        exponential mechanism worth the charge rho/k (`dprap.privacy.selection`, `Budget.pick_rho`).
 
-        The sensitivity of the score is proven in `dprap.privacy.scores`; every pick is an exponential mechanism worth
-        the charge rho/k (`dprap.privacy.selection`, `Budget.pick_rho`).
+        Args:
+            marginals: The candidates.
+            estimates_counts: What is known of them, in counts: one array after the other, or `Rows` of several.
+            k: How many to pick.
+            rho: The price of all picks.
+            score: How badly a candidate is answered; the largest error of a cell, unless given.
+            apart: Public rules by which a pick closes candidates to later ones.
+
+        Returns:
+            Places in `marginals`, in the order in which they were picked.
+
+        Raises:
+            BudgetError: `rho` is more than is left.
+            SettingsError: k is not between 1 and the number of candidates.
+            WorkloadError: A marginal is not of the domain, or has too many cells.
+
         """
         candidates = self._candidates_of(tuple(marginals))
         rho = self._affordable(rho)
@@ -82,10 +97,26 @@ class Selecting(PrivateTable):
         rho: Rho,
         exclude: Iterable[Query] = (),
     ) -> list[Query]:
-        """The k worst-answered queries: top-k report noisy max on |count − estimate|; `rho` is the total of the k picks.
+        """The k worst-answered queries: top-k report noisy max on |count − estimate|.
 
-        Each score is a count's distance to a public number, rounded to integers: sensitivity 1 (times the rows a person may
-        have). Every pick is worth the charge rho/k (`Budget.pick_rho`). Queries in `exclude` are no candidates.
+        Each score is a count's distance to a public number, rounded to integers: sensitivity 1 (times
+        the rows a person may have). Every pick is worth the charge rho/k (`Budget.pick_rho`).
+
+        Args:
+            families: Families whose queries are the candidates.
+            estimates_counts: What is known of them, in counts: one array for each family.
+            k: How many to pick.
+            rho: The price of all picks.
+            exclude: Queries that are no candidates.
+
+        Returns:
+            The queries, in the order in which they were picked.
+
+        Raises:
+            BudgetError: `rho` is more than is left.
+            SettingsError: There are fewer than k candidates, or an excluded query is none of them.
+            WorkloadError: A family is not of the domain, or has too many cells.
+
         """
         self._check_sizes(families)
         rho = self._affordable(rho)

@@ -56,8 +56,12 @@ def combine(estimates: object, variances: object, *, level: float = 0.95) -> Com
     (1.0, 0.306)
 
     """
-    found = np.asarray(estimates, dtype=np.float64)
-    within = np.asarray(variances, dtype=np.float64)
+    try:
+        found, within = (np.asarray(each, dtype=np.float64) for each in (estimates, variances))
+    except (TypeError, ValueError):
+        raise SettingsError(
+            "estimates and variances are numbers: as many from every table, in the same order."
+        ) from None
     if found.ndim < 1 or found.shape != within.shape or len(found) < 2:
         raise SettingsError("combine takes the estimates and the variances of at least two tables, in the same shape.")
     if not (np.isfinite(found).all() and np.isfinite(within).all() and (within >= 0).all()):

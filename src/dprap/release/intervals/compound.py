@@ -18,7 +18,21 @@ from dprap.release.intervals.interval import Interval
 
 
 def difference(first: Interval, second: Interval) -> Interval:
-    """The interval of first − second."""
+    """The interval of first − second.
+
+    Args:
+        first: A count or mean.
+        second: Another, whose error is taken as independent.
+
+    Returns:
+        The interval; without ends where one of the two has none.
+
+    >>> from dprap.release.intervals.basis import Basis
+    >>> one = Interval(120.0, 100.0, 140.0, 10.2, 0.95, Basis.MEASURED)
+    >>> difference(one, one).estimate
+    0.0
+
+    """
     return _smooth(first, second, first.estimate - second.estimate, (1.0, 1.0))
 
 
@@ -28,7 +42,24 @@ def product(first: Interval, second: Interval) -> Interval:
 
 
 def ratio(first: Interval, second: Interval) -> Interval:
-    """The interval of first / second."""
+    """The interval of first / second.
+
+    Args:
+        first: A count or mean.
+        second: Another, whose error is taken as independent.
+
+    Returns:
+        The interval; without ends where one of the two has none.
+
+    Raises:
+        SettingsError: If the second number is 0.
+
+    >>> from dprap.release.intervals.basis import Basis
+    >>> one = Interval(120.0, 100.0, 140.0, 10.2, 0.95, Basis.MEASURED)
+    >>> ratio(one, one).estimate
+    1.0
+
+    """
     if second.estimate == 0:
         raise SettingsError("a ratio needs a second number that is not 0.")
     value = first.estimate / second.estimate
@@ -36,9 +67,25 @@ def ratio(first: Interval, second: Interval) -> Interval:
 
 
 def share(part: Interval, rest: Interval) -> Interval:
-    """The interval of part / (part + rest), the share that a part has in a whole; both are counts.
+    """The interval of part / (part + rest): the share that a part has in a whole.
 
     With f the share of N records, its error is ((1 − f)·error of the part − f·error of the rest)/N.
+
+    Args:
+        part: The count of the part.
+        rest: The count of the rest of the whole.
+
+    Returns:
+        The interval, between 0 and 1; without ends where one of the two has none.
+
+    Raises:
+        SettingsError: If the whole has no records.
+
+    >>> from dprap.release.intervals.basis import Basis
+    >>> one = Interval(120.0, 100.0, 140.0, 10.2, 0.95, Basis.MEASURED)
+    >>> share(one, one).estimate
+    0.5
+
     """
     whole = part.estimate + rest.estimate
     if whole <= 0:
@@ -59,6 +106,11 @@ def quantile(value_at: Callable[[float], float], below: Interval) -> Interval:
 
     Returns:
         The values between which the quantile lies if the share is anywhere in its interval.
+
+    >>> from dprap.release.intervals.basis import Basis
+    >>> median = quantile(lambda share: 100 * share, Interval(0.5, 0.45, 0.55, 0.0255, 0.95, Basis.MEASURED))
+    >>> round(median.low), median.estimate, round(median.high)
+    (45, 50.0, 55)
 
     """
     value = value_at(below.estimate)

@@ -176,8 +176,8 @@ def mean_scale(
 
 def z_of(level: float) -> float:
     """The normal quantile of a two-sided level; refuses levels beyond those that are calibrated."""
-    if not LEVELS[0] <= level <= LEVELS[-1]:
-        raise SettingsError(f"the level must lie between {LEVELS[0]} and {LEVELS[-1]}, not {level}. Try 0.95.")
+    if not isinstance(level, int | float) or not LEVELS[0] <= level <= LEVELS[-1]:
+        raise SettingsError(f"the level must lie between {LEVELS[0]} and {LEVELS[-1]}, not {level!r}. Try 0.95.")
     return NormalDist().inv_cdf((1 + level) / 2)
 
 

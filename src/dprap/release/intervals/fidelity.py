@@ -81,7 +81,21 @@ def fidelity(release: Release, columns: tuple[str, ...]) -> Fidelity:
 
 
 def manifest(release: Release) -> list[Fidelity]:
-    """The verdict on every column and on every pair of columns that is not too large."""
+    """The verdict on every column and on every pair of columns that is not too large.
+
+    Args:
+        release: The release.
+
+    Returns:
+        One verdict for each, columns first.
+
+    >>> from dprap import synthesize
+    >>> from dprap.datasets import example, example_schema
+    >>> release = synthesize(example(300), example_schema(), epsilon=5.0, kway=1, method="independent")
+    >>> manifest(release)[0].columns
+    ('age',)
+
+    """
     domain = release.schema.domain
     pairs = (pair for pair in combinations(domain.names, 2) if domain.size_of(pair) <= MOST_CELLS)
     return [fidelity(release, columns) for columns in (*((name,) for name in domain.names), *pairs)]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dprap.array_types import Float64
+from dprap.errors import SettingsError
 from dprap.release.intervals.basis import Basis
 from dprap.release.intervals.combine import student_quantile
 from dprap.release.intervals.error_table import Kind, mean_scale, z_of
@@ -32,6 +33,10 @@ class Interval:
 
     `standard_error` is that of a normal error with the same interval. Both are None where nothing
     can be said honestly: "modelled, no interval".
+
+    >>> people = Interval(120.0, 100.0, 140.0, 10.2, 0.95, Basis.MEASURED)
+    >>> print(people.times(1 / 1000))
+    0.12 [0.1, 0.14] (measured)
     """
 
     estimate: float
@@ -53,7 +58,15 @@ class Interval:
         return f"{self.estimate:,.4g} [{self.low:,.4g}, {self.high:,.4g}] ({self.basis})"
 
     def times(self, factor: float) -> Interval:
-        """The interval of the answer in another unit, such as a share instead of a count."""
+        """The interval of the answer in another unit, such as a share instead of a count.
+
+        Args:
+            factor: What the answer is multiplied with.
+
+        Returns:
+            The interval in that unit.
+
+        """
         ends = [None if end is None else end * factor for end in (self.low, self.high)]
         error = None if self.standard_error is None else self.standard_error * abs(factor)
         low, high = ends if factor >= 0 else reversed(ends)
@@ -81,6 +94,16 @@ def count_intervals(
 
     Returns:
         One interval for each count, cut to what a count can be.
+
+    Raises:
+        SettingsError: If the level makes no sense.
+
+    >>> from dprap import synthesize
+    >>> from dprap.datasets import example, example_schema
+    >>> release = synthesize(example(300), example_schema(), epsilon=5.0, kway=1, method="independent")
+    >>> (women,) = count_intervals(release, ("sex",), np.array([150.0]))
+    >>> women.low < 150 < women.high
+    True
 
     """
     counts = np.asarray(counts, dtype=np.float64)
@@ -139,6 +162,19 @@ def mean_interval(
         level: The probability that the interval holds the truth.
         population: Whether the statement is about a population; then spread²/group_count is added.
 
+    Returns:
+        The interval; without ends where nothing can be said.
+
+    Raises:
+        SettingsError: If the level makes no sense.
+
+    >>> from dprap import synthesize
+    >>> from dprap.datasets import example, example_schema
+    >>> release = synthesize(example(300), example_schema(), epsilon=5.0, kway=1, method="independent")
+    >>> facts = {"group_count": 300, "spread": 20.0, "column_spread": 20.0}
+    >>> mean_interval(release, ("age",), 45.0, **facts).estimate
+    45.0
+
     """
     basis = release.grounds.basis_of(columns)
     table, size = release.errors, np.array([group_count])
@@ -161,6 +197,8 @@ def statistic_interval(
 ) -> Interval:
     """The interval of any statistic, from its values on draws of the release's rows; see `Release.statistic_interval`."""
     z_of(level)  # refuses levels that make no sense
+    if not callable(statistic):
+        raise SettingsError("the statistic is a function of a release, such as lambda release: release.ask(...).count.")
     estimate = float(statistic(release))
     values = np.array([statistic(replace(release, relaxed=rows, drawn=None)) for rows in release.draws], dtype=float)
     basis = release.grounds.basis_of(release.schema.domain.names if columns is None else columns)

@@ -4,7 +4,8 @@
 |---|---|
 | `base` | what every column declares, and the questions that each type answers |
 | `listed` | what columns with a list of values have in common |
-| `binned` | what columns with an order and bins have in common |
+| `ordered` | values with an order: how they are placed in bins, refined and drawn |
+| `binned` | what columns with an order and bins have in common, as constraints and questions see them |
 | `shape` | the fine shape inside bins: histograms, rounding habits |
 | `numeric` | what integers and numbers have in common |
 | `categorical`, `boolean`, `integer`, `number`, `date`, `datetime` | the types |

@@ -17,7 +17,8 @@ from dprap.errors import WorkloadError
 from dprap.schema import arrays, bins
 from dprap.schema.arrays import Mask, Positions
 from dprap.schema.columns.base import DatabaseKind, SqlType
-from dprap.schema.columns.binned import BinnedColumn, Starts, check_edges, nested_starts
+from dprap.schema.columns.binned import BinnedColumn
+from dprap.schema.columns.ordered import Starts, check_edges, nested_starts
 from dprap.schema.columns.shape import Edges
 from dprap.schema.digits import DATETIME, Parsed, read_moments
 from dprap.schema.texts import format_problem, read_by_format, read_moment, read_period, written

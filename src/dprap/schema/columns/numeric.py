@@ -9,7 +9,8 @@ import pyarrow as pa
 from pydantic import field_validator
 
 from dprap.array_types import Int64
-from dprap.schema.columns.binned import BinnedColumn, Starts, check_edges, nested_starts
+from dprap.schema.columns.binned import BinnedColumn
+from dprap.schema.columns.ordered import Starts, check_edges, nested_starts
 from dprap.schema.number_format import NumberFormat
 from dprap.schema.values import is_number_type
 

@@ -8,7 +8,7 @@ pandera       pandera schemas
 croissant     Croissant descriptions of data sets
 labels        value labels of SAS, Stata and SPSS files
 codebook      code books as CSV files
-settings      settings of a column from the few facts that all of them have
+column_settings  settings of a column from the few facts that all of them have
 
 No record is read here. Each module has one function that gives settings by the names of columns: None for a column that
 is not to be released, and as many settings as the source has, which may be too few for a schema.

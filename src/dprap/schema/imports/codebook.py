@@ -9,7 +9,7 @@ from typing import Any
 
 from dprap.documents import DocumentError, read_text
 from dprap.errors import SchemaError
-from dprap.schema.imports.settings import column_settings
+from dprap.schema.imports.column_settings import column_settings
 from dprap.schema.texts import read_number, read_whole
 
 _HEADINGS = {

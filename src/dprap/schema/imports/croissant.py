@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dprap.schema.imports.settings import column_settings
+from dprap.schema.imports.column_settings import column_settings
 
 _KINDS = {"integer": "integer", "int64": "integer", "int32": "integer", "float": "number", "number": "number", "float32": "number",
           "float64": "number", "boolean": "boolean", "date": "date", "datetime": "datetime"}  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import Any
 
-from dprap.schema.imports.settings import column_settings
+from dprap.schema.imports.column_settings import column_settings
 
 _KINDS = {"integer": "integer", "number": "number", "boolean": "boolean"}
 _FORMATS = {"date": "date", "date-time": "datetime"}

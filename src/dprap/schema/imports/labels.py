@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dprap.errors import SchemaError, SettingsError
-from dprap.schema.imports.settings import column_settings
+from dprap.schema.imports.column_settings import column_settings
 
 ENDINGS = (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".sas7bcat", ".xpt")
 """Endings of files of SPSS, Stata and SAS."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from dprap.schema.imports.settings import column_settings
+from dprap.schema.imports.column_settings import column_settings
 
 _KINDS = (
     (re.compile(r"u?int", re.IGNORECASE), "integer"),

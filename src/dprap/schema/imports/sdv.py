@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dprap.schema.imports.settings import column_settings
+from dprap.schema.imports.column_settings import column_settings
 
 _KINDS = {"numerical": "number", "boolean": "boolean", "datetime": "datetime"}
 _PERSONAL = ("id", "text", "unknown")

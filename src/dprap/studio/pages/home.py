@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from dprap.errors import DprapError, SettingsError
 from dprap.runs.addresses import address_to_keep
-from dprap.runs.tables import write_example
+from dprap.runs.first_records import write_example
 from dprap.studio.file_names import safe_stem, split_name
 from dprap.studio.gate import CSRF_FIELD
 from dprap.studio.notes import write_whole

@@ -12,7 +12,7 @@ from typing import Any
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from dprap.errors import DprapError, SettingsError
-from dprap.runs import published
+from dprap.runs import finished_release
 from dprap.runs.describe import release_data
 from dprap.studio import commands, tasks
 from dprap.studio.gate import REPORT_POLICY
@@ -56,7 +56,7 @@ def _run(visit: Visit) -> Run | None:
 
 
 def _page(visit: Visit, run: Run, status: int = 200, **values: Any) -> Response:
-    release = published.load_release(run.out)
+    release = finished_release.load_release(run.out)
     files = [(number, name, (run.out / name).stat().st_size) for number, name in _present(run)]
     task = tasks.last_task(visit.workspace, visit.table)
     comparing = task is not None and task.kind == "evaluate" and task.out == run.out.name
@@ -71,7 +71,7 @@ def _page(visit: Visit, run: Run, status: int = 200, **values: Any) -> Response:
         "files": files,
         "task": task if comparing and task is not None and task.is_running else None,
         "compare_errors": task.errors() if comparing and task is not None and not task.is_running else [],
-        "has_comparison": _is_plain(published.comparison_path(run.out)),
+        "has_comparison": _is_plain(finished_release.comparison_path(run.out)),
         "form": {},
         "answered": None,
         "command": commands.shown(["report", f"./{run.out.name}"]),
@@ -89,10 +89,10 @@ def ask(visit: Visit) -> Response:
     by = tuple(dict.fromkeys(name for at in range(_MOST_BY) if (name := visit.form.get(f"by-{at}"))))
     errors, answered = {}, None
     try:
-        release = published.load_release(run.out)
+        release = finished_release.load_release(run.out)
         if any(name not in release.schema.columns for name in by):
             raise SettingsError(texts()["forms"]["which_column"])
-        answered = published.answer(release, question, by)
+        answered = finished_release.answer(release, question, by)
     except DprapError as error:
         errors["question"] = str(error)
     arguments = ["answer", f"./{run.out.name}", question, *(word for name in by for word in ("--by", name))]
@@ -179,7 +179,7 @@ def report(visit: Visit) -> Response:
         return refusal("gone", 404)
     path = run.out / "report.html"
     if not _is_plain(path):
-        published.write_report_of(published.load_release(run.out), path)
+        finished_release.write_report_of(finished_release.load_release(run.out), path)
     return HTMLResponse(_read(path), headers={"content-security-policy": REPORT_POLICY})
 
 
@@ -220,7 +220,7 @@ def compare(visit: Visit) -> Response:
 def comparison(visit: Visit) -> Response:
     """The page of the comparison. NOT PRIVATE."""
     run = _run(visit)
-    path = None if run is None else published.comparison_path(run.out)
+    path = None if run is None else finished_release.comparison_path(run.out)
     if path is None or not _is_plain(path):
         return refusal("gone", 404)
     return HTMLResponse(_read(path), headers={"content-security-policy": REPORT_POLICY})

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import getpass
-import hashlib
 import json
-import time
 from collections.abc import Mapping
+from datetime import UTC, date, datetime
 from itertools import accumulate
+from pathlib import Path
 from typing import Any, cast
 
 from starlette.requests import Request
@@ -19,6 +19,7 @@ from dprap.runs.outlook import bin_widths, end_labels, labels
 from dprap.studio import commands, forms, tasks
 from dprap.studio.gate import CSRF_FIELD
 from dprap.studio.notes import note_down, notes_of
+from dprap.studio.pages.table import KNOWN, start_draft, table_names
 from dprap.studio.uploads import Upload
 from dprap.studio.views import texts
 from dprap.studio.visit import Visit, endpoint, refusal
@@ -44,10 +45,8 @@ def _page(visit: Visit, status: int = 200, **values: Any) -> Response:
     except SchemaError as error:
         return visit.show("schema_empty.html", 422, step="schema", errors={"": str(error)}, **values)
     mapping = schema.as_mapping()
-    vouched = notes_of(visit.workspace, table).get("vouched", {})
-    cards = [
-        _card(schema, position, name, mapping["columns"][name], vouched) for position, name in enumerate(schema.columns)
-    ]
+    cards = [_card(schema, position, name) for position, name in enumerate(schema.columns)]
+    suggested = schema_files.suggested_constraints(table.schema) if schema.is_draft else []
     task = tasks.last_task(visit.workspace, table)
     is_check = task is not None and task.kind == "check"
     shown = {
@@ -55,9 +54,12 @@ def _page(visit: Visit, status: int = 200, **values: Any) -> Response:
         "cards": cards,
         "version": schema_files.version_of(table.schema),
         "is_draft": schema.is_draft,
-        "left": sum(not card["vouched"] for card in cards),
+        "left": len(schema_files.unread_columns(schema)),
+        "questions": sum(bool(card["note"] and card["note"].question) for card in cards),
         "codes": schema.domain.onehot_size,
-        "ignored": schema.ignore_columns,
+        "ignored": {name: schema.draft_notes.get(name) for name in schema.ignore_columns},
+        "discover": list(schema.discover),
+        "suggested": [_constraint_text(each) for each in suggested],
         "constraints": [_constraint_text(each) for each in mapping.get("constraints", [])],
         "names": list(schema.columns),
         "task": task if is_check and task is not None and task.is_running else None,
@@ -71,12 +73,9 @@ def _page(visit: Visit, status: int = 200, **values: Any) -> Response:
     return visit.show("schema.html", status, **(shown | values))
 
 
-def _card(
-    schema: Any, position: int, name: str, column: Mapping[str, Any], vouched: Mapping[str, Any]
-) -> dict[str, Any]:
+def _card(schema: Any, position: int, name: str) -> dict[str, Any]:
     """What the card of a column shows."""
-    record = vouched.get(name)
-    current = isinstance(record, dict) and record.get("digest") == _digest(column)
+    column = schema.as_mapping()["columns"][name]
     how, value = forms.bins_of(column)
     is_fine = name in schema.fine_columns
     shown = end_labels(schema, name) if is_fine else _fitting(labels(schema, name, _MOST_LABELS))
@@ -94,7 +93,9 @@ def _card(
         "policy": schema.columns[name].policy,
         "binning": how,
         "bin_value": value,
-        "vouched": record if current else None,
+        "note": schema.draft_notes.get(name),
+        "from_data": schema_files.taken_from_data(schema, name),
+        "vouched": schema.vouched.get(name),
     }
 
 
@@ -113,9 +114,7 @@ def column_form(visit: Visit) -> Response:
     if position >= len(schema.columns):
         return refusal("gone", 404)
     name = list(schema.columns)[position]
-    column = schema.as_mapping()["columns"][name]
-    vouched = notes_of(visit.workspace, visit.table).get("vouched", {})
-    card = _card(schema, position, name, column, vouched)
+    card = _card(schema, position, name)
     kind = visit.form.get("type", "")
     if kind in forms.TYPES and kind != card["kind"]:
         card |= {"kind": kind, "policy": "error", "binning": "bins" if kind == "number" else "each", "bin_value": ""}
@@ -136,53 +135,41 @@ def save_column(visit: Visit) -> Response:
         schema_files.change_schema(table.schema, version, schema_files.drop_column(name))
         return visit.to("schema")
     column, errors = forms.column_of(visit.form, schema.as_mapping()["columns"][name], said)
-    because = visit.form.get("because", "").strip()
-    if visit.form.get("do") == "vouch" and not because:
-        errors["because"] = said["because"]
+    because, is_accepted = visit.form.get("because", "").strip(), visit.form.get("do") == "vouch"
     if not errors:
         try:
-            changed = schema_files.change_schema(table.schema, version, schema_files.replace_column(name, column))
+            edited = schema_files.replace_column(name, column)(schema)
+            if is_accepted and schema_files.taken_from_data(edited, name) and not because:
+                return _page(visit, 422, card_errors={"because": said["because"]}, edited=position, form=visit.form)
+            change = _accepting(visit, [name], because) if is_accepted else lambda changed: changed
+            schema_files.change_schema(table.schema, version, lambda _: change(edited))
         except schema_files.ChangedMeanwhileError as error:
             return _page(visit, 409, errors={"": str(error)})
         except SchemaError as error:
             errors = forms.by_field(error)
         else:
-            if visit.form.get("do") == "vouch":
-                _vouch(visit, {name: changed.as_mapping()["columns"][name]}, because)
             return visit.to("schema", f"#column-{position}")
     return _page(visit, 422, card_errors=errors, edited=position, form=visit.form)
 
 
 def vouch_for_all(visit: Visit) -> Response:
-    """Vouch for all columns that nobody vouched for yet, with one reason."""
+    """Accept all columns that nobody has accepted yet, with one reason for what came from the data."""
     because = visit.form.get("because", "").strip()
-    if not because:
-        return _page(visit, 422, errors={"because": texts()["forms"]["because"]})
-    _require_version(visit)
     schema = schema_files.load_schema(visit.table.schema)
-    vouched = notes_of(visit.workspace, visit.table).get("vouched", {})
-    columns = schema.as_mapping()["columns"]
-    missing = {
-        name: column
-        for name, column in columns.items()
-        if not isinstance(vouched.get(name), dict) or vouched[name].get("digest") != _digest(column)
-    }
-    _vouch(visit, missing, because)
+    left = schema_files.unread_columns(schema)
+    if not because and any(schema_files.taken_from_data(schema, name) for name in left):
+        return _page(visit, 422, errors={"because": texts()["forms"]["because"]})
+    schema_files.change_schema(visit.table.schema, visit.form.get("version", ""), _accepting(visit, left, because))
     return visit.to("schema", "#accept")
 
 
 def accept(visit: Visit) -> Response:
-    """Lift the draft once somebody has vouched for every column, and check the table."""
+    """Lift the draft once every column was accepted, and check the table."""
     schema = schema_files.load_schema(visit.table.schema)
     if schema.is_draft:
-        vouched = notes_of(visit.workspace, visit.table).get("vouched", {})
-        for name, column in schema.as_mapping()["columns"].items():
-            if not isinstance(vouched.get(name), dict) or vouched[name].get("digest") != _digest(column):
-                return _page(visit, 422, errors={"because": texts()["forms"]["not_all"]})
-        _require_version(visit)
-        words = {name: {key: word[key] for key in ("by", "because", "on")} for name, word in vouched.items()}
-        change = schema_files.lift_draft(words)
-        schema_files.change_schema(visit.table.schema, visit.form.get("version", ""), change)
+        if schema_files.unread_columns(schema):
+            return _page(visit, 422, errors={"because": texts()["forms"]["not_all"]})
+        schema_files.change_schema(visit.table.schema, visit.form.get("version", ""), schema_files.finish_review)
     return check(visit)
 
 
@@ -196,32 +183,53 @@ def check(visit: Visit) -> Response:
 
 
 def add_constraint(visit: Visit) -> Response:
-    """Declare that values of two columns do not occur together."""
-    said = texts()["forms"]
-    columns = [visit.form.get(f"column_{side}", "") for side in ("a", "b")]
-    conditions = [visit.form.get(f"values_{side}", "") for side in ("a", "b")]
+    """Declare what holds between two columns, or take a suggestion of the draft."""
     schema = schema_files.load_schema(visit.table.schema)
-    errors = {}
-    where: dict[str, Any] = {}
-    for side, name, text in zip("ab", columns, conditions, strict=True):
-        if name not in schema.columns:
-            errors[f"column_{side}"] = said["which_column"]
-            continue
-        try:
-            where[name] = _condition(schema.columns[name].type, text)
-        except ValueError:
-            errors[f"values_{side}"] = said["which_values"]
-    if not errors and len(where) < 2:
-        errors["column_b"] = said["two_columns"]
+    if "suggestion" in visit.form:
+        suggested = schema_files.suggested_constraints(visit.table.schema)
+        position = visit.form["suggestion"]
+        errors: forms.Errors = {}
+        constraint = suggested[int(position)] if position.isdigit() and int(position) < len(suggested) else {}
+        if not constraint:
+            raise schema_files.ChangedMeanwhileError(texts()["forms"]["changed"])
+    else:
+        constraint, errors = _declared(visit.form, schema)
     if not errors:
         try:
-            made = schema_files.add_constraint({"type": "forbid", "where": where})
+            made = schema_files.add_constraint(constraint)
             schema_files.change_schema(visit.table.schema, visit.form.get("version", ""), made)
         except SchemaError as error:
             errors[""] = str(error)
         else:
             return visit.to("schema", "#constraints")
     return _page(visit, 422, errors={"constraint": errors.get("", "")} | errors, form=visit.form)
+
+
+def _declared(form: Mapping[str, str], schema: Any) -> tuple[dict[str, Any], forms.Errors]:
+    """A constraint as the form says it, and what is wrong with which field."""
+    said = texts()["forms"]
+    first, second = (form.get(f"column_{side}", "") for side in "ab")
+    kind = form.get("relation", "forbid")
+    errors = {
+        f"column_{side}": said["which_column"]
+        for side, name in zip("ab", (first, second), strict=True)
+        if name not in schema.columns
+    }
+    if not errors and first == second:
+        errors["column_b"] = said["two_columns"]
+    if kind == "order":
+        return {"type": "order", "smaller": first, "larger": second}, errors
+    where: dict[str, Any] = {}
+    for side, name in (("a", first), ("b", second)) if kind == "forbid" else (("b", second),):
+        try:
+            where[name] = _condition(
+                schema.columns[name].type if name in schema.columns else "", form.get(f"values_{side}", "")
+            )
+        except (KeyError, ValueError):
+            errors.setdefault(f"values_{side}", said["which_values"])
+    if kind == "null_when":
+        return {"type": "null_when", "column": first, "where": where}, errors
+    return {"type": "forbid", "where": where}, errors
 
 
 def drop_constraint(visit: Visit) -> Response:
@@ -232,49 +240,73 @@ def drop_constraint(visit: Visit) -> Response:
 
 
 async def import_file(request: Request) -> Response:
-    """Take a schema that is known already, in place of the one there is."""
+    """Take what is known already: a schema of dprap replaces the one there is, metadata of other tools win in a new draft."""
     workspace, keys = request.app.state.workspace, request.app.state.keys
     found = workspace.table(request.path_params["table"])
     if found is None:
         return refusal("gone", 404)
-    memory = workspace.memory_of(found) / "import"
-    suffix: list[str] = []
+    memory = workspace.memory_of(found)
 
     def target(file_name: str) -> Any:
         ending = "." + file_name.rpartition(".")[2].lower()
-        if ending not in _FORMS:
+        if ending not in (*_FORMS, *schema_files.METADATA_ENDINGS):
             raise SettingsError(texts()["forms"]["schema_ending"])
-        suffix.append(ending)
-        memory.unlink(missing_ok=True)
-        return memory
+        path = memory / f"{KNOWN}{ending}"
+        path.unlink(missing_ok=True)
+        return path
 
     taken = Upload(lambda name, value: name == CSRF_FIELD and keys.is_form_token(value), target, _LARGEST_SCHEMA)
-    problem = None
+    problem, is_metadata = None, False
     try:
         await taken.take(request.headers.get("content-type", ""), request.stream())
-        if taken.path is None or not suffix:
+        if taken.path is None:
             raise SettingsError(texts()["home"]["which_file"])
-        schema = schema_files.read_schema(taken.path.read_bytes(), cast("Any", _FORMS[suffix[0]]))
-        schema_files.save_schema(schema, found.own_schema)
+        is_metadata = _is_metadata(taken.path)
+        if is_metadata:
+            schema_files.check_known(taken.path, table_names(found.path) if not found.is_database else [])
+        else:
+            schema = schema_files.read_schema(taken.path.read_bytes(), cast("Any", _FORMS[taken.path.suffix]))
+            schema_files.save_schema(schema, found.own_schema)
     except DprapError as error:
         problem = str(error)
     finally:
-        taken.discard()
+        if not is_metadata or problem is not None:
+            taken.discard()
     if not taken.fields:
         return refusal("origin")
 
     def answer(visit: Visit) -> Response:
-        return visit.to("schema") if problem is None else _page(visit, 422, errors={"import": problem})
+        if problem is not None:
+            return _page(visit, 422, errors={"import": problem})
+        if is_metadata and taken.path is not None:
+            note_down(visit.workspace, visit.table, known=taken.path.name)
+            return start_draft(visit)
+        return visit.to("schema")
 
     request.scope["method"] = "GET"  # the form was checked as it came in
     return await endpoint(answer)(request)
 
 
-def _vouch(visit: Visit, columns: Mapping[str, Mapping[str, Any]], because: str) -> None:
-    vouched = notes_of(visit.workspace, visit.table).get("vouched", {})
-    word = {"by": _who(visit), "because": because, "on": time.strftime("%Y-%m-%d", time.gmtime())}
-    new = {name: word | {"digest": _digest(column)} for name, column in columns.items()}
-    note_down(visit.workspace, visit.table, vouched=vouched | new, by=_who(visit))
+def _is_metadata(path: Path) -> bool:
+    """Whether a file is of another tool: it has no columns as schemas of dprap have them."""
+    if path.suffix not in _FORMS:
+        return True
+    try:
+        schema_files.read_schema(path.read_bytes(), cast("Any", _FORMS[path.suffix]))
+    except SchemaError:
+        return path.suffix in schema_files.METADATA_ENDINGS and schema_files.is_known(path)
+    return False
+
+
+def _accepting(visit: Visit, names: list[str], because: str) -> schema_files.Change:
+    """The change by which whoever looks at the page accepts columns; their name is remembered."""
+    who = _who(visit)
+    note_down(visit.workspace, visit.table, by=who)
+    return schema_files.accept_columns(names, by=who, because=because or "-", on=_today())
+
+
+def _today() -> date:
+    return datetime.now(tz=UTC).date()
 
 
 def _who(visit: Visit) -> str:
@@ -288,15 +320,6 @@ def _user() -> str:
         return getpass.getuser()
     except (OSError, KeyError):  # a user without a name
         return str(texts()["schema"]["somebody"])
-
-
-def _require_version(visit: Visit) -> None:
-    if visit.form.get("version", "") != schema_files.version_of(visit.table.schema):
-        raise schema_files.ChangedMeanwhileError(texts()["forms"]["changed"])
-
-
-def _digest(column: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(column, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def _checked(visit: Visit) -> dict[str, Any]:
@@ -330,14 +353,32 @@ def _condition(kind: str, text: str) -> Any:
 
 
 def _constraint_text(constraint: Mapping[str, Any]) -> str:
+    """A constraint in words."""
     said = texts()["schema"]
-    if constraint["type"] == "forbid":
-        parts = []
-        for name, condition in constraint["where"].items():
-            if isinstance(condition, dict):
-                shown = f"{condition.get('min', '')}..{condition.get('max', '')}"
-            else:
-                shown = ", ".join("null" if each is None else str(each) for each in condition)
-            parts.append(f"{name} = {shown}")
-        return cast("str", said["forbidden"]).format(what=cast("str", said["and"]).join(parts))
-    return cast("str", said["determined"]).format(source=constraint.get("from", ""), target=constraint.get("to", ""))
+    where = cast("str", said["and"]).join(_where_text(*each) for each in constraint.get("where", {}).items())
+    parts = " + ".join(constraint.get("parts", ()))
+    words = {
+        "forbid": said["forbidden"],
+        "order": said["ordered"],
+        "null_when": said["null_when"],
+        "sum": said["summed"],
+        "determines": said["determined"],
+    }
+    named = {
+        "source": constraint.get("from", ""),
+        "target": constraint.get("to", ""),
+        "relation": constraint.get("relation", "="),
+    }
+    return cast("str", words[constraint["type"]]).format(
+        where=where, sum=parts, **{**named, **_plain_names(constraint)}
+    )
+
+
+def _where_text(name: str, condition: Any) -> str:
+    if isinstance(condition, dict):
+        return f"{name} = {condition.get('min', '')}..{condition.get('max', '')}"
+    return f"{name} = {', '.join('null' if each is None else str(each) for each in condition)}"
+
+
+def _plain_names(constraint: Mapping[str, Any]) -> dict[str, str]:
+    return {key: str(constraint.get(key, "")) for key in ("smaller", "larger", "column", "total")}

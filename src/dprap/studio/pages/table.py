@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from starlette.responses import Response
 
 from dprap.errors import DprapError
+from dprap.runs.first_records import Preview, is_csv, preview
 from dprap.runs.schema_files import load_schema
-from dprap.runs.tables import Preview, is_csv, preview
 from dprap.studio import commands, tasks
 from dprap.studio.notes import note_down, notes_of
 from dprap.studio.views import texts
 from dprap.studio.visit import Visit
+
+KNOWN = "known"
+"""The name, without its ending, of the metadata that somebody imported for a table."""
 
 
 def show(visit: Visit, status: int = 200, errors: dict[str, str] | None = None) -> Response:
@@ -43,7 +48,9 @@ def show(visit: Visit, status: int = 200, errors: dict[str, str] | None = None) 
         database=visit.workspace.database_of(table),
         command=None
         if table.is_database
-        else commands.shown(commands.draft(visit.workspace, table, given, force=table.own_schema.exists())),
+        else commands.shown(
+            commands.draft(visit.workspace, table, given, known=_known(visit), force=table.own_schema.exists())
+        ),
     )
 
 
@@ -63,6 +70,13 @@ def write(visit: Visit) -> Response:
     return visit.to("table")
 
 
+def _known(visit: Visit) -> Path | None:
+    """The metadata that somebody imported for this table, if they are still there."""
+    name = notes_of(visit.workspace, visit.table).get("known")
+    path = visit.workspace.memory_of(visit.table) / str(name)
+    return path if isinstance(name, str) and name.startswith(f"{KNOWN}.") and path.is_file() else None
+
+
 def _written(visit: Visit) -> dict[str, str | int]:
     """What the steward said about how the file is written."""
     kept = notes_of(visit.workspace, visit.table).get("csv")
@@ -71,9 +85,19 @@ def _written(visit: Visit) -> dict[str, str | int]:
 
 def draft(visit: Visit) -> Response:
     """Propose a schema, in a process of its own."""
+    return start_draft(visit)
+
+
+def table_names(path: Path) -> list[str]:
+    """The names of a table's columns."""
+    return list(preview(path, None).names)
+
+
+def start_draft(visit: Visit) -> Response:
+    """Propose a schema; what is known from elsewhere wins over the data."""
     if visit.table.own_schema.is_symlink():
         visit.table.own_schema.unlink()  # or the draft would be written where the link leads
-    arguments = commands.draft(visit.workspace, visit.table, _written(visit), force=True)
+    arguments = commands.draft(visit.workspace, visit.table, _written(visit), known=_known(visit), force=True)
     tasks.start(visit.workspace, visit.table, "draft", arguments)
     return visit.to("table")
 

@@ -15,7 +15,7 @@ from dprap.release.statistics_answers import answer as answer_question
 from dprap.runs.options import RunOptions
 
 if TYPE_CHECKING:
-    from dprap.evaluate.release import Evaluation
+    from dprap.evaluate.against_truth import Evaluation
 
 
 def load_release(folder: Path) -> Release:
@@ -117,7 +117,7 @@ def evaluate_against(
     from dprap.sources.open import is_elsewhere
 
     made_with = release.privacy
-    options = RunOptions(
+    options = RunOptions.of(
         epsilon=made_with.epsilon,
         neighbors=made_with.relation,
         max_rows_per_person=made_with.max_rows_per_person,

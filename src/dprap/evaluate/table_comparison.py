@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from dprap.errors import SettingsError
-from dprap.evaluate.columns import ColumnComparison, compare_columns
+from dprap.evaluate.column_differences import ColumnComparison, compare_columns
 from dprap.evaluate.models import ModelComparison, compare_models, default_target
 from dprap.evaluate.nearest import NearestRecords, nearest_records
-from dprap.evaluate.pairs import PairComparison, compare_pairs, grouped
+from dprap.evaluate.pair_differences import PairComparison, compare_pairs, grouped
+from dprap.evaluate.records_by_value import TableValues, read_values
 from dprap.evaluate.sdmetrics import QualityScores, quality_scores
 from dprap.evaluate.subgroups import SubgroupError, subgroup_errors
-from dprap.evaluate.values import TableValues, read_values
 from dprap.release.release import Release
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dprap.release import Release
-from dprap.report import content, plots
-from dprap.report.content import ColumnView, Truth
+from dprap.report.column_plots import column_plot
+from dprap.report.column_views import Bar, ColumnView, Truth, column_view
+from dprap.report.figure import WARNING
 from dprap.report.html import Html, el, table
 
 
@@ -13,7 +14,7 @@ def columns_section(release: Release, truth: Truth | None, *, private: bool) -> 
     views = []
     silent = []
     for name in release.schema.columns:
-        view = content.column_view(release, name, None if truth is None else truth.columns.get(name))
+        view = column_view(release, name, None if truth is None else truth.columns.get(name))
         if view is None:
             silent.append(name)
         else:
@@ -42,9 +43,7 @@ def _key(truth: Truth | None) -> Html:
         ),
     ]
     if truth is not None:
-        items.append(
-            el("li", sign(el("line", x1=13, x2=13, y1=1, y2=13, class_="truth")), f"{plots.WARNING}: private table")
-        )
+        items.append(el("li", sign(el("line", x1=13, x2=13, y1=1, y2=13, class_="truth")), f"{WARNING}: private table"))
     return el("ul", *items, class_="key")
 
 
@@ -74,7 +73,7 @@ def _anchor(views: list[ColumnView], view: ColumnView) -> str:
     return f"c{views.index(view)}"
 
 
-def _interval_text(bar: content.Bar, rows: int) -> Html | str:
+def _interval_text(bar: Bar, rows: int) -> Html | str:
     """The interval as shares, greyed where the share is too noisy to publish."""
     if bar.interval is None or bar.interval.low is None or bar.interval.high is None:
         return "none"
@@ -99,7 +98,7 @@ def _column_card(view: ColumnView, anchor: str, rows_of_release: int, *, private
         for bar in view.bars
     ]
     measured = ", ".join(view.measured_by) if len(view.measured_by) <= 2 else f"{len(view.measured_by)} marginals"
-    caption = f"{'' if private else plots.WARNING + ': '}Shares of {view.name}" + (
+    caption = f"{'' if private else WARNING + ': '}Shares of {view.name}" + (
         f"; measured by {measured}" if measured else "; not measured by itself"
     )
     return el(
@@ -114,7 +113,7 @@ def _column_card(view: ColumnView, anchor: str, rows_of_release: int, *, private
             ),
             class_="head",
         ),
-        plots.column_plot(view, anchor, private=private),
+        column_plot(view, anchor, private=private),
         el(
             "details",
             el("summary", "Numbers", el("span", f" of {view.name}", class_="soft")),

@@ -103,6 +103,6 @@ def is_csv(table: Path) -> bool:
 def write_example(path: Path, rows: int) -> None:
     """Write the embedded, invented table as a CSV file."""
     from dprap.datasets import example, example_schema
-    from dprap.encoding.write import write_table
+    from dprap.encoding.write_tables import write_table
 
     write_table(example(rows), path, example_schema())

@@ -30,11 +30,11 @@ from dprap.schema.arrays import Mask, Positions, decoded, nulls
 from dprap.schema.discover import DiscoverColumn, grid_column, is_candidate
 from dprap.schema.values import Unplaced, is_text_type, plain
 from dprap.sources.digest import Digest, digest_of
-from dprap.sources.files import PassProgress, no_progress
 from dprap.sources.locate import find_files
 from dprap.sources.open import is_elsewhere
 from dprap.sources.read_files import hidden_partitions
 from dprap.sources.recoding import Recoding
+from dprap.sources.table_files import PassProgress, no_progress
 
 Kept = Callable[[pa.ChunkedArray], Bool[np.ndarray, " records"]]
 """Which records count, given whose each is."""

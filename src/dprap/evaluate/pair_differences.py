@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from dprap.array_types import Float64, Int64
-from dprap.evaluate.values import TableValues
+from dprap.evaluate.records_by_value import TableValues
 
 # Long columns are cut into this many groups of about equal share: pairs of all their codes would be
 # mostly empty, and their distance the noise of sampling.

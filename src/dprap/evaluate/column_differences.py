@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dprap.evaluate.values import Numbers, TableValues
+from dprap.evaluate.records_by_value import Numbers, TableValues
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 # A picture of a distribution function needs no more points of either table.

@@ -9,7 +9,7 @@ from typing import Any
 from dprap.report.html import Html, el, table
 from dprap.statement.about import About
 from dprap.statement.evaluation import Answer
-from dprap.statement.plain import Section
+from dprap.statement.plain_words import Section
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 

@@ -13,7 +13,7 @@ from dprap.accounting.measurement import Measurement
 from dprap.errors import SettingsError
 from dprap.release import Release
 from dprap.statement.about import About
-from dprap.statement.plain import unit
+from dprap.statement.plain_words import unit
 
 
 def registry_entry(release: Release, about: About) -> dict[str, Any]:

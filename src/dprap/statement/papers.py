@@ -16,9 +16,9 @@ from dprap.report.write import write_page
 from dprap.statement.about import About
 from dprap.statement.dictionary import citation, croissant, data_package, dictionary
 from dprap.statement.evaluation import answers
-from dprap.statement.page import page
-from dprap.statement.plain import sections
-from dprap.statement.registry import registry_entry
+from dprap.statement.plain_words import sections
+from dprap.statement.printed_page import page
+from dprap.statement.registry_entry import registry_entry
 
 
 def statement_of(release: Release, about: About | None = None, *, language: str = "en") -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Plots as inline SVG. Colours come from the page's style sheet, so that they follow light and dark."""
+"""The distribution of one column as inline SVG: upright bars along an axis, or a list of values."""
 
 from __future__ import annotations
 
@@ -6,59 +6,30 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from dprap.array_types import Float
-from dprap.report.content import Bar, BudgetPart, ColumnView, PairView, axis_position, is_logarithmic
+from dprap.report.column_views import Bar, ColumnView, axis_position, is_logarithmic
+from dprap.report.figure import WARNING, figure, percent, short, ticks
 from dprap.report.html import Html, el
 
-WARNING = "NOT PRIVATE"
+# Units of the picture: a column's plot fits three abreast on a page.
 _WIDTH = 340
+_HIGH = 170
+
+# The room that a value takes on the right of a list, and the height of its lines.
 _LIST_VALUE = 46
 _LIST_STEP = 19
-_HIGH = 170
+
+# Error bars hold 95% of a normal distribution.
 _WHISKER = 1.96
+
+# The bar of missing values stands apart, at the right.
 _MISSING_WIDTH = 14
 _MISSING_ROOM = 46
+
+# The mean width of a letter, for labels that must not overprint.
 _SIGN_WIDTH = 5.6
+
 # More bars than these have bands in place of error bars, which would overprint.
 _MOST_WHISKERS = 24
-_TOLD_COLUMNS = 40
-# Above so many columns, the pairs of a heat map carry no text of their own: the page would grow by megabytes.
-
-
-def figure(
-    name: str,
-    title: str,
-    description: str,
-    width: float,
-    height: float,
-    shapes: Sequence[Html],
-    *,
-    private: bool,
-    largest: float | None = None,
-) -> Html:
-    """An SVG picture with its name and description for those who cannot see it, and the warning where it needs one.
-
-    `largest` is the width in pixels beyond which it does not grow.
-    """
-    warning = (
-        None
-        if private
-        else el("text", WARNING, x=width - 4, y=10, class_="warning", text_anchor="end", aria_hidden="true")
-    )
-    said = title if private else f"{WARNING}: {title}"
-    return el(
-        "svg",
-        el("title", said, id=f"{name}-t"),
-        el("desc", description, id=f"{name}-d"),
-        shapes,
-        warning,
-        viewBox=f"0 0 {width:g} {height:g}",
-        role="img",
-        aria_labelledby=f"{name}-t {name}-d",
-        style=None if largest is None else f"max-width:{largest:g}px",
-    )
 
 
 def column_plot(view: ColumnView, name: str, *, private: bool) -> Html:
@@ -131,10 +102,10 @@ def _upright(view: ColumnView) -> tuple[list[Html], float]:
     density = _heights(ordinary, spans)
     top = _top([_scaled(bar, factor) for bar, factor in zip(ordinary, density, strict=True)])
     shapes = []
-    for tick in _ticks(top):
+    for tick in ticks(top):
         y = base - tick / top * (base - head)
         shapes.append(el("line", x1=left, x2=_WIDTH - 8, y1=y, y2=y, class_="grid"))
-        shapes.append(el("text", _percent(tick), x=left - 4, y=y + 3, class_="tick", text_anchor="end"))
+        shapes.append(el("text", percent(tick), x=left - 4, y=y + 3, class_="tick", text_anchor="end"))
 
     def at(value: float) -> float:
         return base - min(max(value, 0), top) / top * (base - head)
@@ -154,7 +125,7 @@ def _upright(view: ColumnView) -> tuple[list[Html], float]:
             beyond = bar.synthetic > top
             shapes.append(_bar(bar, bar, start, start + _MISSING_WIDTH, at, base=base, head=head, whisker=not beyond))
             if beyond:
-                text = _percent(bar.synthetic)
+                text = percent(bar.synthetic)
                 shapes.append(el("text", text, x=_WIDTH - 8, y=head - 4, class_="tick", text_anchor="end"))
             shapes.append(el("text", "missing", x=_WIDTH - 8, y=base + 13, class_="tick", text_anchor="end"))
     shapes.append(el("line", x1=left, x2=left + wide, y1=base, y2=base, class_="axis"))
@@ -165,7 +136,7 @@ def _upright(view: ColumnView) -> tuple[list[Html], float]:
     shapes.append(
         el(
             "text",
-            f"{_short(view.name, 34)}{scale}",
+            f"{short(view.name, 34)}{scale}",
             x=left + wide / 2,
             y=_HIGH - 5,
             class_="tick",
@@ -288,7 +259,7 @@ def _listed(view: ColumnView) -> tuple[list[Html], float]:
         inner = [
             el("title", _told(bar)),
             el("rect", x=0, y=y, width=_WIDTH, height=_LIST_STEP, class_="hit"),
-            el("text", _short(bar.label, signs), x=left - 6, y=middle + 3.5, class_="label", text_anchor="end"),
+            el("text", short(bar.label, signs), x=left - 6, y=middle + 3.5, class_="label", text_anchor="end"),
             el(
                 "rect",
                 x=left,
@@ -306,173 +277,11 @@ def _listed(view: ColumnView) -> tuple[list[Html], float]:
             inner.append(
                 el("line", x1=at(bar.truth), x2=at(bar.truth), y1=y + 1, y2=y + _LIST_STEP - 1, class_="truth")
             )
-        inner.append(
-            el("text", _percent(bar.synthetic), x=_WIDTH - 2, y=middle + 3.5, class_="tick", text_anchor="end")
-        )
+        inner.append(el("text", percent(bar.synthetic), x=_WIDTH - 2, y=middle + 3.5, class_="tick", text_anchor="end"))
         shapes.append(el("g", inner))
     height = head + len(view.bars) * _LIST_STEP + 6
     shapes.append(el("line", x1=left, x2=left, y1=head, y2=height - 4, class_="axis"))
     return shapes, height
-
-
-def heat_map(
-    names: Sequence[str],
-    lower: Float[np.ndarray, "columns columns"],
-    upper: Float[np.ndarray, "columns columns"] | None,
-    *,
-    private: bool,
-) -> Html:
-    """Association of every pair: of the synthetic data below the diagonal, of the private data (where given) above it."""
-    size = len(names)
-    step = max(7.0, min(28.0, 760 / size))
-    font = min(11.0, step * 0.82)
-    room = 10 + max(len(_short(name, 22)) for name in names) * font * 0.58
-    head = 16.0 if upper is None else 16 + room
-    shapes = _names(names, room, head, step, font, above=upper is not None)
-    for row in range(size):
-        for column in range(size):
-            if column == row or (column > row and upper is None):
-                continue
-            value = lower[row, column] if column < row or upper is None else upper[row, column]
-            which = "" if column < row else f"{WARNING} "
-            told = (
-                el("title", f"{which}{names[row]} and {names[column]}: {value:.2f}") if size <= _TOLD_COLUMNS else None
-            )
-            place = {"x": room + column * step, "y": head + row * step, "width": step - 0.6, "height": step - 0.6}
-            shapes.append(el("rect", told, class_="cell", fill_opacity=f"{0.05 + 0.95 * value:.2f}", **place))
-    width = room + size * step + (room if upper is None else 4)
-    strongest = max(((lower[a, b], a, b) for a in range(size) for b in range(a)), default=(0.0, 0, 0))
-    pair = f"{names[strongest[1]]} and {names[strongest[2]]}"
-    text = f"{size} columns. The strongest association is {strongest[0]:.2f}, between {pair}."
-    title = "Association of every pair of columns"
-    return figure("pairs", title, text, width, head + size * step + 4, shapes, private=private, largest=width * 1.15)
-
-
-def _names(names: Sequence[str], room: float, head: float, step: float, font: float, *, above: bool) -> list[Html]:
-    """Names of the rows at the left; of the columns above, or along the diagonal where nothing stands right of it."""
-    shapes = []
-    for at, name in enumerate(names):
-        middle = head + at * step + step / 2 + font * 0.35
-        x = room + at * step
-        text = _short(name, 22)
-        shapes.append(el("text", text, x=room - 5, y=middle, font_size=font, text_anchor="end"))
-        if above:
-            x += step / 2 + font * 0.35
-            turned = f"rotate(-90 {x:.1f} {head - 5:.1f})"
-            shapes.append(el("text", text, x=x, y=head - 5, font_size=font, transform=turned))
-        else:
-            shapes.append(el("text", text, x=x + 4, y=middle, font_size=font, class_="faint"))
-    return shapes
-
-
-def pair_plot(view: PairView, name: str, *, private: bool) -> Html:
-    """The joint shares of two columns: each row of cells is scaled to its largest."""
-    rows, columns = view.labels
-    left = min(20 + max(map(len, rows)) * 5.6, _WIDTH * 0.42)
-    under = min(14 + max(map(len, columns)) * 4.2, 84.0)
-    wide = (_WIDTH - left - 6) / len(columns)
-    high = max(11.0, min(20.0, 170 / len(rows)))
-    head = 16.0
-    shapes = []
-    for row, label in enumerate(rows):
-        y = head + row * high
-        text = _short(label, int((left - 8) / 5.4))
-        shapes.append(el("text", text, x=left - 5, y=y + high / 2 + 3, class_="tick", text_anchor="end"))
-        largest = max(float(view.shares[row].max()), 1e-12)
-        for column, other in enumerate(columns):
-            share = float(view.shares[row, column])
-            told = el("title", f"{label} and {other}: {share:.2%}")
-            place = {"x": left + column * wide, "y": y, "width": wide - 0.6, "height": high - 0.6}
-            shapes.append(el("rect", told, class_="cell", fill_opacity=f"{0.04 + 0.96 * share / largest:.2f}", **place))
-    bottom = head + len(rows) * high
-    for column, other in enumerate(columns):
-        x, y = left + (column + 0.5) * wide + 3, bottom + 6
-        text = _short(other, int(under / 4.2))
-        turned = f"rotate(-60 {x:.1f} {y:.1f})"
-        shapes.append(el("text", text, x=x, y=y, class_="tick", text_anchor="end", transform=turned))
-    title = f"{view.columns[0]} (down) by {view.columns[1]} (across)"
-    said = "Each row of cells shows the shares of the second column among records with that value of the first."
-    return figure(name, title, said, _WIDTH, bottom + under, shapes, private=private)
-
-
-def budget_bar(parts: Sequence[BudgetPart], *, private: bool) -> Html:
-    """The budget as one bar, cut by kind of step."""
-    width, height = 720.0, 34.0
-    total = sum(part.rho for part in parts) or 1.0
-    shapes, x = [], 0.0
-    for position, part in enumerate(parts):
-        wide = part.rho / total * width
-        shapes.append(
-            el(
-                "g",
-                el("title", f"{part.name}: {part.rho / total:.1%}"),
-                el("rect", x=x, y=12, width=max(wide - 1.5, 0.5), height=20, rx=2, class_=f"part part-{position % 6}"),
-            )
-        )
-        x += wide
-    text = "; ".join(f"{part.name} {part.rho / total:.1%}" for part in parts)
-    return figure("budget", "Privacy budget by step", text, width, height, shapes, private=private)
-
-
-def residual_plot(residuals: Float[np.ndarray, " cells"], *, private: bool) -> Html:
-    """Histogram of (synthetic − measured) / σ beside the normal density that pure noise would give."""
-    width, height, base, left = 440.0, 170.0, 146.0, 12.0
-    edges = np.linspace(-4, 4, 33)
-    counts, _ = np.histogram(np.clip(residuals, -3.999, 3.999), edges)
-    density = counts / max(counts.sum(), 1) / (edges[1] - edges[0])
-    normal = np.exp(-(edges**2) / 2) / math.sqrt(2 * math.pi)
-    top = max(float(density.max()), float(normal.max())) * 1.05
-    scale_x, scale_y = (width - 2 * left) / 8, (base - 14) / top
-    shapes = [
-        el(
-            "rect",
-            x=left + (edges[at] + 4) * scale_x,
-            y=base - value * scale_y,
-            width=scale_x / 4 - 0.8,
-            height=value * scale_y,
-            class_="bar",
-        )
-        for at, value in enumerate(density)
-    ]
-    points = " ".join(
-        f"{left + (x + 4) * scale_x:.1f},{base - y * scale_y:.1f}" for x, y in zip(edges, normal, strict=True)
-    )
-    shapes.append(el("polyline", points=points, class_="curve"))
-    shapes.append(el("line", x1=left, x2=width - left, y1=base, y2=base, class_="axis"))
-    for tick in range(-4, 5, 2):
-        label = {-4: "≤ −4σ", 4: "≥ 4σ"}.get(tick, f"{tick}σ".replace("-", "−"))
-        anchor = {-4: "start", 4: "end"}.get(tick, "middle")
-        shapes.append(el("text", label, x=left + (tick + 4) * scale_x, y=base + 14, class_="tick", text_anchor=anchor))
-    spread = float(np.sqrt(np.mean(residuals**2))) if residuals.size else 0.0
-    text = f"{residuals.size:,} measured cells; the root mean square distance is {spread:.2f} standard deviations of the noise."
-    return figure(
-        "residuals",
-        "Distance of the synthetic data from the noisy measurements",
-        text,
-        width,
-        height,
-        shapes,
-        private=private,
-        largest=560,
-    )
-
-
-def _ticks(top: float) -> list[float]:
-    raw = top / 3
-    power = 10.0 ** math.floor(math.log10(raw))
-    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw)
-    return [step * position for position in range(int(top / step) + 1)]
-
-
-def _percent(value: float) -> str:
-    shown = value * 100
-    return (
-        f"{shown:.0f}%"
-        if shown >= 9.95 or abs(shown - round(shown)) < 1e-9
-        else f"{shown:.1f}%"
-        if shown >= 0.95
-        else f"{shown:.2f}%"
-    )
 
 
 def _told(bar: Bar) -> str:
@@ -482,11 +291,3 @@ def _told(bar: Bar) -> str:
     if bar.truth is not None:
         parts.append(f"{WARNING} truth {bar.truth:.2%}")
     return ", ".join(parts)
-
-
-def _short(text: str, longest: int) -> str:
-    """Text cut in the middle, since names often differ at their end."""
-    if len(text) <= longest:
-        return text
-    tail = (longest - 1) // 2
-    return f"{text[: longest - 1 - tail].rstrip()}…{text[len(text) - tail :].lstrip()}"

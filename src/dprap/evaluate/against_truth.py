@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dprap.evaluate.errors import Errors, evaluate
-from dprap.evaluate.tables import TableComparison, compare_with_release
+from dprap.evaluate.error_metrics import Errors, evaluate
+from dprap.evaluate.table_comparison import TableComparison, compare_with_release
 from dprap.evaluate.worst_cells import WorstCell, worst_cells
 from dprap.release.release import Release
 from dprap.release.shown import ShownAsLines
