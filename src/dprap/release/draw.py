@@ -17,6 +17,7 @@ from dprap.relaxed import RelaxedDataset
 from dprap.relaxed.exchange import OwnerOf, Records, draw_jointly
 from dprap.relaxed.fit import StepCallback, unwatched
 from dprap.relaxed.rounding import independent_columns, share_out
+from dprap.release.sharp_pairs import Placing, SharpPair
 from dprap.schema import CodeConstraint, Schema
 from dprap.schema.code_constraints import DeterminedCodes, RelatedCodes
 from dprap.schema.relations import Relations
@@ -52,6 +53,7 @@ def draw_table(
     *,
     rows: int,
     seed: int,
+    sharp: Sequence[SharpPair] = (),
     conditioned_on: Collection[str] = (),
     watch: StepCallback = unwatched,
 ) -> Codes:
@@ -59,7 +61,7 @@ def draw_table(
     columns = tuple(np.empty(rows, dtype=code_dtype(size)) for size in relaxed.domain.sizes)
     end = 0
     for chunk in draw_records(
-        relaxed, schema, marginals, rows=rows, seed=seed, conditioned_on=conditioned_on, watch=watch
+        relaxed, schema, marginals, rows=rows, seed=seed, sharp=sharp, conditioned_on=conditioned_on, watch=watch
     ):
         start, end = end, end + chunk.rows
         for column, part in zip(columns, chunk.columns, strict=True):
@@ -80,6 +82,7 @@ def draw_records(
     *,
     rows: int,
     seed: int,
+    sharp: Sequence[SharpPair] = (),
     conditioned_on: Collection[str] = (),
     watch: StepCallback = unwatched,
 ) -> Iterator[Codes]:
@@ -96,6 +99,7 @@ def draw_records(
         marginals: Sets of columns whose joint counts should be near the fitted ones.
         rows: Number of records in all.
         seed: Seed of public randomness.
+        sharp: Pairs of columns of which many cells are most likely empty; records are kept out of these.
         conditioned_on: Columns that a condition has fixed; they are never set by another.
         watch: Is told how much of the work is done.
 
@@ -106,11 +110,13 @@ def draw_records(
         ImpossibleTableError: The constraints rule out every record that could be drawn.
 
     """
-    if not schema.code_constraints:
+    # a condition on one column of a pair leaves nothing to be moved there
+    free = [pair for pair in sharp if not set(pair.columns) & set(conditioned_on)]
+    if not schema.code_constraints and not free:
         chunks = draw_jointly(relaxed, marginals, rows, seed, watch=watch)
     else:
-        drawing = _Possible(relaxed, schema, marginals, conditioned_on)
-        drawn = draw_jointly(relaxed, marginals, rows, seed, amend=drawing.amend, broken=drawing.broken, watch=watch)
+        drawing = _Possible(relaxed, schema, marginals, free, conditioned_on)
+        drawn = draw_jointly(relaxed, marginals, rows, seed, amend=drawing.amend, broken=drawing.unwanted, watch=watch)
         rng = np.random.default_rng((seed, 1))
         chunks = (drawing.with_sources(records, rng) for records in drawn)
     for records in chunks:
@@ -118,13 +124,14 @@ def draw_records(
 
 
 class _Possible:
-    """Records that keep the schema's constraints."""
+    """Records that keep the schema's constraints, and out of cells that are most likely empty."""
 
     def __init__(
         self,
         relaxed: RelaxedDataset,
         schema: Schema,
         marginals: Sequence[tuple[str, ...]],
+        sharp: Sequence[SharpPair],
         conditioned_on: Collection[str],
     ) -> None:
         self._relaxed = relaxed
@@ -133,6 +140,11 @@ class _Possible:
         self._constraints = [each for each in schema.code_constraints if each not in self._led_by_target]
         self._relations = Relations(schema.columns, self._constraints)
         self._conditioned_on = conditioned_on
+        self._placing = Placing(relaxed, sharp)
+
+    def unwanted(self, records: Sequence[CodeColumn]) -> Bool[np.ndarray, " records"]:
+        """Which records no exchange may make: they break a constraint or lie where there are most likely none."""
+        return np.asarray(self.broken(records) | self._placing.misplaced(records))
 
     def broken(self, records: Sequence[CodeColumn]) -> Bool[np.ndarray, " records"]:
         """Which records break a constraint."""
@@ -146,7 +158,8 @@ class _Possible:
         return found
 
     def amend(self, records: Records, owner_of: OwnerOf, rng: np.random.Generator) -> tuple[Records, OwnerOf]:
-        """Set determined columns, and draw records that break a constraint again."""
+        """Move misplaced records, set determined columns, and draw records that break a constraint again."""
+        self._placing.place(records, rng)
         records = self._determined(records)
         broken = np.flatnonzero(self.broken(records))
         for _ in range(_REDRAWS):

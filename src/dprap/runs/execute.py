@@ -29,6 +29,7 @@ from dprap.release.certified import table_digest
 from dprap.release.draw import MOST_ROWS_HELD, draw_table, matched_marginals
 from dprap.release.output_checks import check_rows
 from dprap.release.release import Release, RunFacts
+from dprap.release.sharp_pairs import sharp_pairs
 from dprap.release.statement import PrivacyStatement
 from dprap.release.table_answers import table_answers
 from dprap.runs.calibrate import calibrate
@@ -85,7 +86,7 @@ def execute(
     curator.set_aside(0)
     certificate, codes = None, None
     if certificate_rho:
-        codes = _drawn(plan, result, table_rows or rows, progress)
+        codes = _drawn(plan, result, rows, table_rows or rows, progress)
         certificate = _certify(curator, plan, result, rows, codes, certificate_rho, progress)
     curator.finish()
     release = Release(
@@ -152,7 +153,7 @@ def _rows(curator: Curator, plan: Plan, result: MechanismResult) -> int:
     return max(1, round(estimate))
 
 
-def _drawn(plan: Plan, result: MechanismResult, rows: int, progress: ProgressCallback) -> Codes | None:
+def _drawn(plan: Plan, result: MechanismResult, records: int, rows: int, progress: ProgressCallback) -> Codes | None:
     """The synthetic table to certify, or None where there is none to certify."""
     # A table that is too long to be held is not certified: then the fitted answers alone are, and
     # the table, which is written chunk by chunk, has a bound widened by its distance to them.
@@ -168,7 +169,8 @@ def _drawn(plan: Plan, result: MechanismResult, rows: int, progress: ProgressCal
             meanwhile(Progress("table", done, steps, f"{rows:,} rows"))
 
         marginals = matched_marginals(plan.workload, result.measurements)
-        return draw_table(relaxed, plan.schema, marginals, rows=rows, seed=plan.seed, watch=watch)
+        sharp = sharp_pairs(plan.schema, relaxed, result.measurements, records)
+        return draw_table(relaxed, plan.schema, marginals, rows=rows, seed=plan.seed, sharp=sharp, watch=watch)
 
     # It fails where the constraints leave no record to draw; then `Release.table` says so. What was paid for is certified.
     return _or_none(draw, progress, "no table was drawn, so that the certificate covers the fitted answers alone")

@@ -17,7 +17,8 @@ from dprap.mechanisms.adaptive import AdaptiveSettings, Rules, run
 from dprap.mechanisms.adaptive.choosing import choose, score_of
 from dprap.mechanisms.adaptive.evidence import Evidence, first_evidence
 from dprap.mechanisms.adaptive.smoothing import smooth
-from dprap.mechanisms.adaptive.spending import Choose, MeasureWorkload, Pool, after_columns, rho_of_columns
+from dprap.mechanisms.adaptive.spending import after_columns, rho_of_columns
+from dprap.mechanisms.adaptive.spending_steps import Choose, MeasureWorkload, Pool
 from dprap.mechanisms.independent import IndependentSettings
 from dprap.mechanisms.independent import run as run_independent
 from dprap.mechanisms.records import estimate_records

@@ -14,15 +14,8 @@ from dprap.mechanisms.adaptive import AdaptiveSettings, Rules, run
 from dprap.mechanisms.adaptive.column_estimate import estimate_column
 from dprap.mechanisms.adaptive.evidence import first_evidence
 from dprap.mechanisms.adaptive.one_marginal import rows_of_cells
-from dprap.mechanisms.adaptive.spending import (
-    Choose,
-    MeasureColumns,
-    MeasureOne,
-    MeasureWorkload,
-    shares_of_columns,
-    spending,
-    walk,
-)
+from dprap.mechanisms.adaptive.spending import shares_of_columns, spending, walk
+from dprap.mechanisms.adaptive.spending_steps import Choose, MeasureColumns, MeasureOne, MeasureWorkload
 from dprap.privacy import Curator
 from dprap.queries import Marginal
 from dprap.sources import MemorySource

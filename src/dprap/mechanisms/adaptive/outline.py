@@ -8,7 +8,8 @@ from dprap.accounting import Neighbors
 from dprap.accounting.stddev import stddev_for
 from dprap.mechanisms.adaptive.columns import ColumnMarginals
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
-from dprap.mechanisms.adaptive.spending import (
+from dprap.mechanisms.adaptive.spending import spending, walk
+from dprap.mechanisms.adaptive.spending_steps import (
     Choose,
     CountRecords,
     MeasureChosen,
@@ -16,8 +17,6 @@ from dprap.mechanisms.adaptive.spending import (
     MeasureOne,
     MeasureWorkload,
     Step,
-    spending,
-    walk,
 )
 from dprap.mechanisms.outline import PlannedStep, total_of_records
 from dprap.public import PublicTable
@@ -71,7 +70,7 @@ def outline(
         if isinstance(step, CountRecords):
             planned += total_of_records(step.rho, neighbors)
         elif isinstance(step, MeasureColumns):
-            shares = ColumnMarginals.of(workload, step.shares).shares
+            shares = ColumnMarginals.of(workload, step.shares, settings.rules).shares
             least = step.rho * Fraction(min(shares)) / sum(Fraction(share) for share in shares)
             planned.append(
                 PlannedStep(f"{len(domain)} columns one by one", step.rho, stddev(least), domain.onehot_size)
