@@ -69,5 +69,9 @@ class SettingsError(DprapError):
     """A setting of a mechanism or of the command line that cannot be carried out."""
 
 
+class ImpossibleTableError(SettingsError):
+    """Every synthetic record that was drawn breaks a constraint of the schema, so that there is no table."""
+
+
 class NotFittedError(DprapError, ValueError, AttributeError):
     """A Synthesizer was asked for rows before it was fitted; a ValueError too, as scikit-learn's is."""

@@ -48,13 +48,16 @@ CANNOT_REFUSE = {
 }
 
 SHOWN_ELSEWHERE = {
-    # They need a private table in files, and the test of this name shows them.
+    # They need a private table in files, or write pages; the test that is named shows them.
     "Curator.discover_values": "tests/privacy/test_discovery.py",
     "Curator.recode": "tests/privacy/test_refinement.py",
     "evaluate_report": "tests/report/test_page.py",
     "write_report": "tests/report/test_page.py",
     "draft_schema": "tests/schema/test_draft.py",
     "resume": "tests/runs/test_jobs.py",
+    # Their draws take seconds.
+    "Release.statistic_interval": "tests/intervals/test_calibrate.py",
+    "Release.tables": "tests/intervals/test_calibrate.py",
 }
 
 

@@ -147,11 +147,11 @@ def test_grids_hold_every_value_at_its_precision(low):
     assert codes == list(range(996))
 
 
-def test_sharp_relations_of_numbers_are_kept_but_for_a_tenth_of_the_records(release):
-    """Most cells of such a pair are empty, and each keeps some records that its noise cannot rule out."""
+def test_sharp_relations_of_numbers_are_kept(release):
+    """Correlations were .91 and .83, and a tenth of the records astray, while the fit alone decided about empty cells."""
     table = release.table()
-    assert np.corrcoef(table.x, table.y)[0, 1] > 0.85
-    assert np.corrcoef(table.fine, table.rounded)[0, 1] > 0.65
+    assert np.corrcoef(table.x, table.y)[0, 1] > 0.97
+    assert np.corrcoef(table.fine, table.rounded)[0, 1] > 0.88
     astray = np.abs(table.y - (2 * table.x + 1))
     assert astray.median() < 150  # intervals of y are about 350 wide where most records are
-    assert (astray > 600).mean() < 0.15
+    assert (astray > 600).mean() < 0.06

@@ -10,6 +10,7 @@ from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.errors import BudgetError, DprapError, SettingsError, WorkloadError
 from dprap.privacy import Curator, Rows, Score
+from dprap.privacy.turns import Apart
 from dprap.queries import Custom, Marginal, Query, Range, Threshold
 from dprap.sources import MemorySource
 
@@ -308,3 +309,15 @@ def test_candidates_in_rows_are_scored_as_one_by_one_and_again_in_the_next_step(
     for wrong in (in_rows[:2], [*in_rows, answers[4]], [Rows(np.zeros((5, 9)))], [Rows(np.zeros((0, 9)))], too_wide):
         with pytest.raises((SettingsError, WorkloadError)):
             picks(wrong)
+
+
+@pytest.mark.parametrize("records", [10, 100_000])
+def test_what_the_caller_does_with_warnings_of_numpy_stops_no_step(records):
+    """A weight that vanishes sets a flag, and whether one does depends on exact counts."""
+    curator = curator_of(np.zeros((records, 3), dtype=np.int64), rho=5.0)
+    marginals = (A, Marginal(("b",)), Marginal(("c",)))
+    estimates = [np.zeros(DOMAIN.size(marginal.columns[0])) for marginal in marginals]
+    estimates[0][0] = records
+    with np.errstate(all="raise"):
+        picked = curator.select(marginals, estimates, k=1, rho=curator.rho / 2, apart=Apart())
+    assert picked[0] != 0 or records == 10

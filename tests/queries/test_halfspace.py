@@ -1,5 +1,9 @@
 """Halfspaces count the records that satisfy their inequalities, by exact arithmetic, and come from a public seed."""
 
+import resource
+from contextlib import contextmanager
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -95,3 +99,35 @@ def test_points_are_checked():
         Halfspace(("pay",), points=((0, 1, 2, POINT_UNITS + 1),))
     with pytest.raises(WorkloadError, match="'pay' has 4 codes"):
         Halfspace(("pay",), points=((0, 1),)).counts(DOMAIN, [np.array([0])])
+
+
+def test_a_column_of_many_values_beside_halfspaces_takes_little_memory():
+    domain = Domain.of({"age": 9, "code": 100_000})
+    family = Halfspace(("age", "code"), by=("code",), count=3)
+    ages, codes = np.arange(300) % 9, np.arange(300) * 333
+    with resource_limit(2 << 30):
+        found = family.counts(domain, [ages, codes]).reshape(3, -1)
+    planes = family.planes(domain)
+    points = np.array(family.points_of(domain)["age"])
+    for age, code in zip(ages, codes, strict=True):
+        assert found[:, code].tolist() == (planes.normals[:, 0, 0] * points[age] >= planes.offsets[:, 0]).tolist()
+    assert found.sum() == found[:, codes].sum()
+
+
+def test_more_halfspaces_than_a_release_can_hold_are_refused():
+    domain = Domain.of({"age": 9, "code": 100_000})
+    family = Halfspace(("age", "code"), by=("code",), count=1_000_000)
+    with pytest.raises(WorkloadError, match="100,000,000,000 queries; the limit is"):
+        Workload(domain, (family,))
+
+
+@contextmanager
+def resource_limit(bytes_more):
+    """Refuse this process more memory than it has and so much beside."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + bytes_more, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)

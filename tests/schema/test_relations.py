@@ -67,7 +67,7 @@ def assert_kept(schema: Schema, frame: Any) -> None:
             assert (parts <= total + 1e-9).all(), names
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(schemas(), st.integers(0, 1000))
 def test_relations_hold_in_every_record(schema: Schema, seed: int) -> None:
     try:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from dprap.domain import Domain
+from dprap.products import product
 from dprap.queries.marginal import Marginal
 
 _ROUNDING = 1e-4
@@ -65,10 +66,10 @@ def _plan(domain: Domain, marginals: Sequence[Marginal], max_cells: int) -> Iter
     for number, marginal in enumerate(marginals):
         has[number, [place[name] for name in marginal.columns]] = 1
     bits = np.log2([domain.size(name) for name in names], dtype=np.float32)
-    left = np.argsort(-_product(has, bits), kind="stable")
+    left = np.argsort(-product(has, bits), kind="stable")
     while len(left):
         taken = _grown(has[left], bits, float(np.log2(max_cells)) - _ROUNDING)
-        is_served = _product(has[left], ~taken) == 0
+        is_served = product(has[left], ~taken) == 0
         served = sorted(int(number) for number in left[is_served])
         left = left[~is_served]
         if len(served) == 1:
@@ -78,17 +79,6 @@ def _plan(domain: Domain, marginals: Sequence[Marginal], max_cells: int) -> Iter
         yield Marginal(tuple(names[position] for position in used)), served
 
 
-def _product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """A product of small, finite numbers.
-
-    OpenBLAS may compute with what lies beyond a small matrix in memory. The product is right, but flags of the
-    processor are set, and NumPy would warn of them.
-    """
-    with np.errstate(all="ignore"):
-        product: np.ndarray = left @ right
-    return product
-
-
 def _grown(has: np.ndarray, bits: np.ndarray, max_bits: float) -> np.ndarray:
     """The columns of a union that starts from the first marginal and stays below so many bits."""
     taken: np.ndarray = has[0] > 0
@@ -96,8 +86,8 @@ def _grown(has: np.ndarray, bits: np.ndarray, max_bits: float) -> np.ndarray:
         lacking = has * ~taken
         number = lacking.sum(axis=1)
         room = max_bits - float(bits[taken].sum())
-        is_near = (number > 0) & (_product(lacking, bits) <= room)
+        is_near = (number > 0) & (product(lacking, bits) <= room)
         if not is_near.any():
             return taken
         nearness = np.where(is_near, _FAR**number, 0).astype(np.float32)
-        taken[np.argmax(_product(nearness, lacking) / (bits + 0.5))] = True
+        taken[np.argmax(product(nearness, lacking) / (bits + 0.5))] = True

@@ -227,7 +227,9 @@ def _categories(name: str, texts: Mapping[str, int], rows: int) -> Proposal:
         text for text, count in sorted(texts.items(), key=lambda item: (-item[1], item[0])) if count >= MIN_COUNT
     ]
     if not frequent:
-        return Proposal(None, f"no value is shared by {MIN_COUNT} records, so that none may be written down")
+        return Proposal(
+            None, f"no value is shared by {MIN_COUNT} of the records looked at, so that none may be written down"
+        )
     listed = frequent[:MAX_CATEGORIES]
     ordered, has_order = recognise_names.in_order(listed)
     settings: dict[str, Any] = {"type": "categorical", "values": ordered}

@@ -15,6 +15,7 @@ import numpy as np
 from dprap.array_types import Answers
 from dprap.errors import WorkloadError
 from dprap.evaluate.answer_shares import Published, exact_answers, published_answers
+from dprap.products import product
 from dprap.queries import Family, Marginal
 from dprap.sources import CountSource
 from dprap.workload import Workload
@@ -69,7 +70,9 @@ def family_errors(
         if np.size(truth) != np.size(answer):
             raise WorkloadError(f"{family} has {np.size(truth):,} queries but {np.size(answer):,} published answers.")
         error = np.abs(np.asarray(answer, dtype=np.float64).ravel() - truth)
-        found.append(FamilyErrors(family, error.size, float(error.max()), float(error.sum()), float(error @ error)))
+        found.append(
+            FamilyErrors(family, error.size, float(error.max()), float(error.sum()), float(product(error, error)))
+        )
     return found
 
 

@@ -4,7 +4,8 @@
 entry is ρ-zCDP with ρ = Δ²/(2σ²) (Canonne, Kamath and Steinke 2020, Theorem 14). Noise and data are integers, so there is
 no floating-point rounding to attack.
 
-Two samplers draw the same distribution; which one is used depends on public sizes only:
+Two samplers draw the same distribution. Which one is used depends on σ and on the number of entries, which is public but for
+discovery, where it is the number of values that are present: it makes no difference beyond the 2^-150 below.
 
 * OpenDP's exact sampler, for short vectors and for huge σ: 16 to 22 µs a cell;
 * inversion of a table of cumulative probabilities with 256 bits, for long vectors: about 0.1 µs a cell. The table cuts

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, TypeVar
 
+import numpy as np
+
 from dprap.errors import LedgerError, SettingsError
 from dprap.privacy.ledger import Arrays, RunState
 from dprap.privacy.ledger.journal import Journal
@@ -83,7 +85,8 @@ class Steps:
             # Two steps at once would share a number, and one of them its charge.
             raise SettingsError("the curator is in the middle of a step: estimates and other threads must not call it.")
         try:
-            with self._stopwatch.running():
+            # Whether NumPy warns or raises is the caller's setting, and where it would depends on exact counts.
+            with self._stopwatch.running(), np.errstate(all="ignore"):
                 if self._codes is not None:
                     terms = {**(terms or {}), "codes": self._codes}
                 digest = digest_of([verb, [*(terms or {}).values(), *described], str(rho)])

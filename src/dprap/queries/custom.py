@@ -41,6 +41,7 @@ import numpy as np
 from dprap.array_types import CodeColumn, Float, Int64
 from dprap.domain import Domain
 from dprap.errors import DataError, WorkloadError
+from dprap.products import product
 from dprap.queries.custom_values import (
     GRID,
     MAX_TABLE_CELLS,
@@ -168,7 +169,8 @@ class Custom:
             WorkloadError: If the function cannot be made a table.
 
         """
-        return table.reshape(-1) @ (self._table_of(tuple(table.shape)) / np.float32(GRID)).astype(np.float32)
+        values = (self._table_of(tuple(table.shape)) / np.float32(GRID)).astype(np.float32)
+        return product(table.reshape(-1), values)
 
     def values(self, blocks: Mapping[str, Any]) -> Float[jax.Array, "queries rows"]:
         """Values on relaxed rows of a function that is no table; it is made of JAX operations.

@@ -29,6 +29,8 @@ import numpy as np
 from dprap.array_types import Bool, CodeColumn, Float64, Int64
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
+from dprap.limits import MAX_FAMILY_CELLS
+from dprap.products import product
 
 MAX_HALFSPACES = 1_000_000
 """Halfspaces that a family may have, before they are crossed with values."""
@@ -116,13 +118,16 @@ class Halfspace:
             How many there are.
 
         Raises:
-            WorkloadError: If the domain lacks a column.
+            WorkloadError: If the domain lacks a column, or there are more queries than a release can hold.
 
         >>> Halfspace(("age", "sex"), by=("sex",), count=3).size(Domain.of({"age": 9, "sex": 2}))
         6
 
         """
-        return self.count * domain.size_of(self.by)
+        queries = self.count * domain.size_of(self.by)
+        if queries > MAX_FAMILY_CELLS:
+            raise WorkloadError(f"{self} are {queries:,} queries; the limit is {MAX_FAMILY_CELLS:,}. Lower the count.")
+        return queries
 
     def points_of(self, domain: Domain) -> dict[str, Points]:
         """The point of every code of each numeric column, on the grid of whole numbers.
@@ -190,13 +195,15 @@ class Halfspace:
         by = [np.asarray(codes[self.columns.index(name)], dtype=np.int64) for name in self.by]
         place = np.ravel_multi_index(by, domain.shape_of(self.by)) if by else np.zeros(len(codes[0]), dtype=np.int64)
         located, known = self.located(domain, [codes[self.columns.index(name)] for name in self.numeric])
-        place, onehot = place[known], np.eye(cells, dtype=np.float32)
+        place = place[known]
         planes = self.planes(domain)
         for start in range(0, len(located), _RECORDS):
-            values = onehot[place[start : start + _RECORDS]].T
+            present, at = np.unique(place[start : start + _RECORDS], return_inverse=True)
+            values = (at == np.arange(len(present))[:, None]).astype(np.float32)
             for queries, inside in hits(located[start : start + _RECORDS], planes):
                 # sums of at most `_RECORDS` ones, which float32 adds up exactly
-                total[queries] += (values @ inside.astype(np.float32)).T.astype(np.int64)
+                of_present = product(values, inside.astype(np.float32)).T.astype(np.int64)
+                total[queries][:, present] += of_present
         return total.ravel()
 
     def located(
@@ -234,9 +241,9 @@ def hits(
     """Which records each query's planes hold, some queries at a time."""
     for start in range(0, len(planes.offsets), _HALFSPACES):
         queries = slice(start, start + _HALFSPACES)
-        inside = located @ planes.normals[queries, 0].T >= planes.offsets[queries, 0]
+        inside = product(located, planes.normals[queries, 0].T) >= planes.offsets[queries, 0]
         for plane in range(1, planes.offsets.shape[1]):
-            inside &= located @ planes.normals[queries, plane].T >= planes.offsets[queries, plane]
+            inside &= product(located, planes.normals[queries, plane].T) >= planes.offsets[queries, plane]
         yield queries, inside
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from dprap.array_types import Float32, Relaxed
 from dprap.domain import Domain
+from dprap.products import product
 from dprap.queries import Marginal
 from dprap.queries.code_groups import Starts
 from dprap.relaxed.folding import khatri_rao
@@ -80,7 +81,7 @@ class Blocks:
     def shares(self, marginal: Marginal) -> Float32[np.ndarray, " cells"]:
         """Shares of all cells of a marginal, as a fit sees them."""
         left, right = self.halves(axes_of(marginal))
-        return np.ravel(self.product(left) @ self.product(right).T) / np.float32(self.probabilities.shape[1])
+        return np.ravel(product(self.product(left), self.product(right).T)) / np.float32(self.probabilities.shape[1])
 
 
 def axes_of(marginal: Marginal) -> tuple[Axis, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dprap.array_types import Answers
+from dprap.products import product
 from dprap.queries import GRID, Custom, Halfspace
 from dprap.queries.halfspace import hits
 from dprap.relaxed.rounding import round_rows
@@ -68,5 +69,5 @@ def halfspace_answers(relaxed: RelaxedDataset, family: Halfspace) -> Answers:
         weights = (weights[:, None] * relaxed.block(name)[None, :, known]).reshape(-1, weights.shape[1])
     shares = np.empty((family.count, len(weights)))
     for queries, inside in hits(located, family.planes(domain)):
-        shares[queries] = inside.T.astype(np.float64) @ weights.T
+        shares[queries] = product(inside.T.astype(np.float64), weights.T)
     return shares.ravel()

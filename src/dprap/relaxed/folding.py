@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from dprap.products import product
+
 Array: TypeAlias = Any
 """An array of NumPy or of JAX."""
 
@@ -85,5 +87,5 @@ def folded_table(blocks: Mapping[Key, Array], weights: Array, fold: Fold[Key]) -
     ones = (0 * weights + 1)[None]  # the one cell of no columns
     left, right = (khatri_rao([blocks[name] for name in half]) if half else ones for half in (fold.left, fold.right))
     names = (*fold.left, *fold.right)
-    table = ((left * weights) @ right.T).reshape(tuple(blocks[name].shape[0] for name in names))
+    table = product(left * weights, right.T).reshape(tuple(blocks[name].shape[0] for name in names))
     return table.transpose([names.index(name) for name in blocks])

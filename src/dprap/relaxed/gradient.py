@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dprap.array_types import Float32, Int64, Relaxed
+from dprap.products import product
 from dprap.queries import Marginal
 from dprap.relaxed.blocks import Axis, Blocks, axes_of
 
@@ -84,7 +85,7 @@ class Gradient:
             self._batches([target for target, is_column in zip(targets, plain, strict=True) if not is_column])
         )
         self._ones = np.ones(self._rows, np.float32)
-        self._scratch: dict[str, Float32[np.ndarray, " numbers"]] = {}
+        self._scratch: dict[str, dict[tuple[int, int], Relaxed]] = {}
         self._of_groups: dict[Axis, Relaxed] = {}
 
     def add(self, gradient: Relaxed, of_codes: Float32[np.ndarray, " onehot"]) -> float:
@@ -173,22 +174,22 @@ class Gradient:
         columns = self._columns
         if not len(columns.places):
             return 0.0
-        residual = (self._blocks.probabilities @ self._ones)[columns.places] - columns.wanted
+        residual = product(self._blocks.probabilities, self._ones)[columns.places] - columns.wanted
         weighted = residual * columns.weights
         np.add.at(of_codes, columns.places, weighted)
-        chi_square = float(weighted @ residual)
+        chi_square = float(product(weighted, residual))
         return chi_square / self._rows
 
     def _add_together(self, batch: _Together, gradient: Relaxed) -> float:
         shared = self._product(batch.shared, "shared")
         others = self._products(batch)
         residual = self._array("residual", batch.wanted.shape)
-        np.matmul(shared, others.T, out=residual)
+        product(shared, others.T, out=residual)
         residual -= batch.wanted
         weighted = np.multiply(residual, batch.weights, out=self._array("weighted", residual.shape))
-        by_shared = np.matmul(weighted, others, out=self._array("by shared", shared.shape))
+        by_shared = product(weighted, others, out=self._array("by shared", shared.shape))
         self._backward(batch.shared, by_shared, gradient)
-        by_others = np.matmul(weighted.T, shared, out=self._array("by others", others.shape))
+        by_others = product(weighted.T, shared, out=self._array("by others", others.shape))
         if batch.places is not None:
             gradient[batch.places] += by_others
         else:
@@ -219,10 +220,15 @@ class Gradient:
 
     def _array(self, name: str, shape: tuple[int, int]) -> Float32[np.ndarray, "first second"]:
         """Memory of this name; what stood in it is lost."""
-        size = math.prod(shape)
-        if name not in self._scratch or self._scratch[name].size < size:
-            self._scratch[name] = np.empty(size, np.float32)
-        return self._scratch[name][:size].reshape(shape)
+        shapes = self._scratch.setdefault(name, {})
+        if shape not in shapes:  # all of this name share the memory of the largest so far
+            size = math.prod(shape)
+            largest = max(shapes.values(), key=np.size, default=np.empty((0, 0), np.float32))
+            if largest.size < size:
+                shapes.clear()
+                largest = np.empty(shape, np.float32)
+            shapes[shape] = largest.reshape(-1)[:size].reshape(shape)
+        return shapes[shape]
 
     def _backward(self, half: Half, cotangent: Relaxed, gradient: Relaxed) -> None:
         """Distribute the cotangent of a Khatri-Rao product over its columns."""

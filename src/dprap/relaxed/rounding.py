@@ -20,6 +20,7 @@ import numpy as np
 from dprap.array_types import CodeColumn, Float64, Int64
 from dprap.encoding import code_dtype
 from dprap.errors import SettingsError
+from dprap.products import product
 from dprap.relaxed.rows import RelaxedDataset
 
 Method = Literal["independent", "systematic"]
@@ -97,7 +98,7 @@ def systematic_columns(relaxed: RelaxedDataset, owners: Owners, rng: np.random.G
     weights = np.asarray(relaxed.weights, dtype=np.float64)
     for name in relaxed.domain.names:
         block = _distributions(relaxed, name)
-        wanted = block @ (weights / weights.sum()) * count
+        wanted = product(block, weights / weights.sum()) * count
         counts = whole_counts(block, owners.sizes, wanted, rng)
         codes = np.arange(len(block), dtype=code_dtype(len(block)))
         laid_out = np.repeat(np.tile(codes, relaxed.rows), counts.T.ravel())

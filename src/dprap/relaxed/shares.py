@@ -15,6 +15,7 @@ import numpy as np
 
 from dprap.array_types import Float32, Relaxed
 from dprap.domain import Domain
+from dprap.products import product
 from dprap.queries import Marginal
 from dprap.relaxed.blocks import Axis, Blocks, axes_of
 from dprap.relaxed.rows import column_slices
@@ -58,7 +59,7 @@ class SharePlan:
 
 def _pairs(blocks: Blocks, run: _Run) -> Iterator[Float32[np.ndarray, "some cells"]]:
     first, others = blocks.of(run.first), _others(blocks, run)
-    table = others @ first.T
+    table = product(others, first.T)
     table /= np.float32(first.shape[1])
     start = 0
     for pairs, codes in run.parts:

@@ -12,6 +12,7 @@ import numpy as np
 from dprap.accounting.measurement import Measurement, QueryMeasurement
 from dprap.array_types import Bool, Float
 from dprap.errors import WorkloadError
+from dprap.products import product
 from dprap.queries import Marginal, Range
 from dprap.queries.range import Intervals, bounds_of
 from dprap.relaxed import RelaxedDataset
@@ -102,12 +103,12 @@ def _box_shares(relaxed: RelaxedDataset, box: dict[str, CodeWeights], by: tuple[
     rows = np.asarray(relaxed.weights, dtype=np.float64)
     for name, weights in box.items():
         if name not in by:
-            rows = rows * (weights @ np.asarray(relaxed.block(name), dtype=np.float64))
+            rows = rows * product(weights, np.asarray(relaxed.block(name), dtype=np.float64))
     table = rows[None, :]
     for name in by[:-1]:
         table = (table[:, None, :] * _block(relaxed, box, name)[None, :, :]).reshape(-1, len(rows))
     last = _block(relaxed, box, by[-1]).T if by else np.ones((len(rows), 1))
-    return np.asarray(table @ last).reshape(relaxed.domain.shape_of(by))
+    return np.asarray(product(table, last)).reshape(relaxed.domain.shape_of(by))
 
 
 def _block(relaxed: RelaxedDataset, box: dict[str, CodeWeights], name: str) -> Table:

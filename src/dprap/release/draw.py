@@ -10,12 +10,14 @@ import numpy as np
 from dprap.accounting.measurement import Measurement, QueryMeasurement
 from dprap.array_types import Bool, CodeColumn
 from dprap.encoding import Codes, code_dtype
-from dprap.errors import SettingsError
+from dprap.errors import ImpossibleTableError
+from dprap.products import product
 from dprap.queries import Halfspace
 from dprap.relaxed import RelaxedDataset
 from dprap.relaxed.exchange import OwnerOf, Records, draw_jointly
 from dprap.relaxed.fit import StepCallback, unwatched
 from dprap.relaxed.rounding import independent_columns, share_out
+from dprap.release.sharp_pairs import Placing, SharpPair
 from dprap.schema import CodeConstraint, Schema
 from dprap.schema.code_constraints import DeterminedCodes, RelatedCodes
 from dprap.schema.relations import Relations
@@ -51,6 +53,7 @@ def draw_table(
     *,
     rows: int,
     seed: int,
+    sharp: Sequence[SharpPair] = (),
     conditioned_on: Collection[str] = (),
     watch: StepCallback = unwatched,
 ) -> Codes:
@@ -58,7 +61,7 @@ def draw_table(
     columns = tuple(np.empty(rows, dtype=code_dtype(size)) for size in relaxed.domain.sizes)
     end = 0
     for chunk in draw_records(
-        relaxed, schema, marginals, rows=rows, seed=seed, conditioned_on=conditioned_on, watch=watch
+        relaxed, schema, marginals, rows=rows, seed=seed, sharp=sharp, conditioned_on=conditioned_on, watch=watch
     ):
         start, end = end, end + chunk.rows
         for column, part in zip(columns, chunk.columns, strict=True):
@@ -79,6 +82,7 @@ def draw_records(
     *,
     rows: int,
     seed: int,
+    sharp: Sequence[SharpPair] = (),
     conditioned_on: Collection[str] = (),
     watch: StepCallback = unwatched,
 ) -> Iterator[Codes]:
@@ -95,6 +99,7 @@ def draw_records(
         marginals: Sets of columns whose joint counts should be near the fitted ones.
         rows: Number of records in all.
         seed: Seed of public randomness.
+        sharp: Pairs of columns of which many cells are most likely empty; records are kept out of these.
         conditioned_on: Columns that a condition has fixed; they are never set by another.
         watch: Is told how much of the work is done.
 
@@ -102,14 +107,16 @@ def draw_records(
         Chunks of records; together they are the table.
 
     Raises:
-        SettingsError: The constraints rule out every record that could be drawn.
+        ImpossibleTableError: The constraints rule out every record that could be drawn.
 
     """
-    if not schema.code_constraints:
+    # a condition on one column of a pair leaves nothing to be moved there
+    free = [pair for pair in sharp if not set(pair.columns) & set(conditioned_on)]
+    if not schema.code_constraints and not free:
         chunks = draw_jointly(relaxed, marginals, rows, seed, watch=watch)
     else:
-        drawing = _Possible(relaxed, schema, marginals, conditioned_on)
-        drawn = draw_jointly(relaxed, marginals, rows, seed, amend=drawing.amend, broken=drawing.broken, watch=watch)
+        drawing = _Possible(relaxed, schema, marginals, free, conditioned_on)
+        drawn = draw_jointly(relaxed, marginals, rows, seed, amend=drawing.amend, broken=drawing.unwanted, watch=watch)
         rng = np.random.default_rng((seed, 1))
         chunks = (drawing.with_sources(records, rng) for records in drawn)
     for records in chunks:
@@ -117,13 +124,14 @@ def draw_records(
 
 
 class _Possible:
-    """Records that keep the schema's constraints."""
+    """Records that keep the schema's constraints, and out of cells that are most likely empty."""
 
     def __init__(
         self,
         relaxed: RelaxedDataset,
         schema: Schema,
         marginals: Sequence[tuple[str, ...]],
+        sharp: Sequence[SharpPair],
         conditioned_on: Collection[str],
     ) -> None:
         self._relaxed = relaxed
@@ -132,6 +140,11 @@ class _Possible:
         self._constraints = [each for each in schema.code_constraints if each not in self._led_by_target]
         self._relations = Relations(schema.columns, self._constraints)
         self._conditioned_on = conditioned_on
+        self._placing = Placing(relaxed, sharp)
+
+    def unwanted(self, records: Sequence[CodeColumn]) -> Bool[np.ndarray, " records"]:
+        """Which records no exchange may make: they break a constraint or lie where there are most likely none."""
+        return np.asarray(self.broken(records) | self._placing.misplaced(records))
 
     def broken(self, records: Sequence[CodeColumn]) -> Bool[np.ndarray, " records"]:
         """Which records break a constraint."""
@@ -145,7 +158,8 @@ class _Possible:
         return found
 
     def amend(self, records: Records, owner_of: OwnerOf, rng: np.random.Generator) -> tuple[Records, OwnerOf]:
-        """Set determined columns, and draw records that break a constraint again."""
+        """Move misplaced records, set determined columns, and draw records that break a constraint again."""
+        self._placing.place(records, rng)
         records = self._determined(records)
         broken = np.flatnonzero(self.broken(records))
         for _ in range(_REDRAWS):
@@ -185,7 +199,7 @@ class _Possible:
         weights = np.asarray(self._relaxed.weights, dtype=np.float64)
         for constraint in self._led_by_target:
             source, target = (self._domain.position(name) for name in constraint.columns)
-            shares = np.asarray(self._relaxed.block(constraint.columns[0]), dtype=np.float64) @ weights
+            shares = product(np.asarray(self._relaxed.block(constraint.columns[0]), dtype=np.float64), weights)
             wanted, codes = constraint.targets, records[target]
             for code in np.unique(codes):
                 places = np.flatnonzero(codes == code)
@@ -206,7 +220,7 @@ class _Possible:
     ) -> tuple[Records, OwnerOf]:
         """Put copies of possible records in place of those that are still broken."""
         if broken.size == len(owner_of):
-            raise SettingsError(
+            raise ImpossibleTableError(
                 "the schema's constraints rule out every synthetic record that could be drawn. Check them."
             )
         kept = np.setdiff1d(np.arange(len(owner_of)), broken)

@@ -19,6 +19,7 @@ from dprap.release.contents import Contents
 from dprap.release.draw import draw_records, draw_table, matched_marginals, sliced
 from dprap.release.given import names_of, rows_in_memory, seed_or, whole_number
 from dprap.release.intervals.posterior import draw_rows
+from dprap.release.sharp_pairs import SharpPair, sharp_pairs
 
 _log = logging.getLogger("dprap")
 
@@ -128,7 +129,7 @@ class Drawing(Contents):
         marginals = matched_marginals(self.workload, self.measurements)
         for number, drawn in enumerate(draw_rows(self._release, relaxed, draws=m, seed=seed)):
             own = (seed + number + 1) % MAX_SEED
-            codes = draw_table(drawn, self.schema, marginals, rows=rows, seed=own)
+            codes = draw_table(drawn, self.schema, marginals, rows=rows, seed=own, sharp=self._sharp_pairs)
             yield as_format(decoded_where(codes, self.schema, {}, seed=own), format)
 
     def codes(
@@ -163,6 +164,7 @@ class Drawing(Contents):
             matched_marginals(self.workload, self.measurements),
             rows=rows,
             seed=seed,
+            sharp=self._sharp_pairs,
             conditioned_on=tuple(where),
         )
 
@@ -188,7 +190,13 @@ class Drawing(Contents):
             matched_marginals(self.workload, self.measurements),
             rows=self.table_rows if rows is None else rows,
             seed=self.facts.seed if seed is None else seed,
+            sharp=self._sharp_pairs,
         )
+
+    @cached_property
+    def _sharp_pairs(self) -> tuple[SharpPair, ...]:
+        """Pairs of columns of which many cells are most likely empty."""
+        return sharp_pairs(self.schema, self._relaxed_or_refuse(), self.measurements, self.rows)
 
     def table_bound(self, rows: int | None = None, *, seed: int | None = None) -> float | None:
         """How far the workload's answers on a table may be off, in counts among `rows` records.

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dprap.relaxed.fit import StepCallback, unwatched
 from dprap.release.asking import Asking
 from dprap.release.contents import RunFacts
 from dprap.release.drawing import TableFormat, as_format
@@ -33,7 +34,7 @@ class Release(Asking):
     >>> from dprap.datasets import example, example_schema
     >>> private = example(300)
     >>> release = synthesize(
-    ...     private, example_schema(), epsilon=5.0, kway=2, marginals=3, method="independent", insecure_noise_seed=0
+    ...     private, example_schema(), epsilon=5.0, kway=1, method="independent", insecure_noise_seed=0
     ... )
     >>> release.rows, release.table_rows, release.facts.method
     (300, 300, 'independent')
@@ -46,8 +47,6 @@ class Release(Asking):
     (7, 7, 7)
     >>> release.table_bound(rows=7) >= release.certificate.upper_bound_counts
     True
-    >>> [len(table) for table in release.tables(2, 10)]
-    [10, 10]
 
     Answers:
 
@@ -57,8 +56,6 @@ class Release(Asking):
     ('female',)
     >>> len(release.interval("sex")), 0 < release.expected_stddev(release.workload.marginals[0]) < 1
     (3, True)
-    >>> release.statistic_interval(lambda each: each.ask("sex = male").count, columns=["sex"]).level
-    0.95
 
     Files:
 
@@ -78,6 +75,7 @@ class Release(Asking):
         rows: int | None = None,
         format: str = "parquet",  # noqa: A002
         seed: int | None = None,
+        watch: StepCallback = unwatched,
     ) -> Release:
         """Write the release directory, all of it or nothing.
 
@@ -86,6 +84,7 @@ class Release(Asking):
             rows: Rows of the table in it; `table_rows`, unless given.
             format: parquet or csv.
             seed: The seed of the table's randomness; the run's, unless given.
+            watch: Is told how many rows of the table are written, of how many.
 
         Returns:
             The release, with the written table and its bound as `saved`.
@@ -97,7 +96,7 @@ class Release(Asking):
         """
         from dprap.release.files import save_release
 
-        saved = save_release(self, Path(directory), rows=rows, table_format=format, seed=seed)
+        saved = save_release(self, Path(directory), rows=rows, table_format=format, seed=seed, watch=watch)
         return replace(self, saved=saved)
 
     def report(self, path: Path | str = "report.html", *, language: str = "en") -> Path:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dprap.errors import WorkloadError
+from dprap.products import product
 from dprap.release.answer_question import MAX_GROUPS, Answered, ask
 from dprap.release.breakdown import Asked, Table, joint_shares
 from dprap.release.comparisons import Comparison, Proportion, compared, parse_comparison, proportion
@@ -182,8 +183,8 @@ def _figure(
     count = share * release.rows
     if share <= 0:
         return Figure(values, None, "-", 0.0)
-    mean = float(mass @ pieces.mean) / share
-    variance = max(float(mass @ pieces.mean_square) / share - mean**2, 0.0)
+    mean = float(product(mass, pieces.mean)) / share
+    variance = max(float(product(mass, pieces.mean_square)) / share - mean**2, 0.0)
     plain = asked.name in ("sum", "variance", "stddev")
     interval = None
     warned = None
@@ -231,7 +232,8 @@ def _correlation(release: Release, asked: Statistic, by: tuple[str, ...]) -> tup
         )
         both = joint * held[0][:, None] * held[1][None, :]
         left, right = both.sum(axis=2), both.sum(axis=1)
-        products = [both.sum(axis=(1, 2)), left @ first[0], right @ first[1], left @ second[0], right @ second[1]]
+        of_sides = [product(side, of[at]) for of in (first, second) for at, side in enumerate((left, right))]
+        products = [both.sum(axis=(1, 2)), *of_sides]
         products.append(np.einsum("gxy,x,y->g", both, first[0], first[1]))
         sums = sums + np.stack(products)
     labels = _labels(release, by)

@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from dprap.products import product
 from dprap.queries import Marginal
 from dprap.release.hidden_codes import HiddenCodes, hidden_codes, noise_of_codes
 from dprap.release.intervals import Interval, Kind, compound
@@ -111,4 +112,4 @@ class Sureness:
         if mass.sum() <= 0:
             return 0.0
         mass = mass / mass.sum()
-        return float(np.sqrt(max(mass @ pieces.mean_square - (mass @ pieces.mean) ** 2, 0.0)))
+        return float(np.sqrt(max(product(mass, pieces.mean_square) - product(mass, pieces.mean) ** 2, 0.0)))

@@ -7,6 +7,7 @@ from importlib import resources
 import numpy as np
 
 from dprap.array_types import Float
+from dprap.errors import ImpossibleTableError
 from dprap.release import Release
 from dprap.release.certified import rounded_up
 from dprap.report import explanations
@@ -204,7 +205,10 @@ def _pair_cards(release: Release, found: Float[np.ndarray, "columns columns"], *
 def _sample(release: Release) -> Html:
     if release.relaxed is None:
         return el("p", "This release holds answers, not data.")
-    drawn = release.table(_SAMPLE_ROWS, format="arrow")
+    try:
+        drawn = release.table(_SAMPLE_ROWS, format="arrow")
+    except ImpossibleTableError as error:
+        return el("p", f"There is no table: {error}")
     rows = [["" if value is None else str(value) for value in row.values()] for row in drawn.to_pylist()]
     said = "Rows drawn from the release, to show its form. Read no meaning into a single row."
     return el(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dprap.array_types import Float
+from dprap.products import product
 from dprap.queries import Marginal
 from dprap.relaxed import RelaxedDataset
 from dprap.release import Release
@@ -29,7 +30,7 @@ def association(relaxed: RelaxedDataset) -> Float[np.ndarray, "columns columns"]
     blocks = [coarse(np.asarray(relaxed.block(name), dtype=np.float64), weights) for name in relaxed.domain.names]
     starts = np.cumsum([0, *(len(block) for block in blocks)])
     stacked = np.concatenate(blocks)
-    joint = (stacked * weights) @ stacked.T
+    joint = product(stacked * weights, stacked.T)
     size = len(blocks)
     found = np.eye(size)
     for a in range(size):
@@ -45,7 +46,7 @@ def coarse(
     """Neighbouring codes drawn together to groups of about equal share."""
     if len(table) <= ASSOCIATION_GROUPS:
         return table
-    return np.add.reduceat(table, _starts(table @ weights), axis=0)
+    return np.add.reduceat(table, _starts(product(table, weights)), axis=0)
 
 
 def coarse_cells(cells: Float[np.ndarray, "a b"]) -> Float[np.ndarray, "groups more_groups"]:
@@ -107,7 +108,7 @@ def pair_views(release: Release, found: Float[np.ndarray, "columns columns"]) ->
     views = []
     for value, a, b in pairs:
         sides = [_grouped_block(release, name, weights) for name in (names[a], names[b])]
-        shares = (sides[0][1] * weights) @ sides[1][1].T
+        shares = product(sides[0][1] * weights, sides[1][1].T)
         views.append(PairView((names[a], names[b]), float(value), (sides[0][0], sides[1][0]), shares))
     return views
 
@@ -121,7 +122,7 @@ def _grouped_block(
     label = release.schema.label
     if len(block) <= ASSOCIATION_GROUPS:
         return tuple(label(name, code) for code in range(len(block))), block
-    starts = [int(start) for start in _starts(block @ weights)]
+    starts = [int(start) for start in _starts(product(block, weights))]
     ends = [*(start - 1 for start in starts[1:]), len(block) - 1]
     labels = tuple(
         label(name, first) if first == last else f"{bin_ends(label(name, first))[0]} … {bin_ends(label(name, last))[1]}"

@@ -12,10 +12,21 @@ import numpy as np
 
 from dprap.array_types import Float64
 from dprap.encoding import Codes
+from dprap.products import product
 from dprap.relaxed import RelaxedDataset
 from dprap.relaxed.marginals import cell_table
 from dprap.release.intervals.basis import Basis, Grounds
-from dprap.release.intervals.error_table import MOST_COLUMNS, ErrorClass, Kind, Samples, SizesErrors, mean_scale
+from dprap.release.intervals.error_table import (
+    MOST_COLUMNS,
+    ErrorClass,
+    Kind,
+    Samples,
+    SizesErrors,
+    easier_cells,
+    easier_means,
+    easier_sums,
+    mean_scale,
+)
 
 # Sets of columns of each basis that are looked at, for one column, two, and so on, and the most cells of one.
 _SETS = (1_000, 24, 24, 6)
@@ -46,7 +57,7 @@ class Replicate:
 def sample_errors(
     replicate: Replicate, truth: Codes, wanted: Wanted, rng: np.random.Generator
 ) -> dict[ErrorClass, Samples]:
-    """Sizes and errors of cells, ranges and means, by class.
+    """Sizes and errors of cells, ranges and means, by class; errors as those of the release are expected.
 
     Sizes are those that the replicate gives, as only these are known of a release.
     """
@@ -54,10 +65,13 @@ def sample_errors(
     for basis, columns in _column_sets(replicate, wanted, rng):
         estimated = replicate.records * cell_table(replicate.relaxed, columns).astype(np.float64)
         true = counted(truth, columns)
+        sizes, errors = _cells(estimated, true, rng)
+        sums, errors_of_sums, cells = ranges(estimated, true, rng, _RANGES)
+        groups, errors_of_means = means(estimated, true)
         parts = {
-            Kind.CELL: _cells(estimated, true, rng),
-            Kind.RANGE: ranges(estimated, true, rng, _RANGES),
-            Kind.MEAN: means(estimated, true),
+            Kind.CELL: (sizes, errors * easier_cells(len(columns), sizes)),
+            Kind.RANGE: (sums, errors_of_sums * easier_sums(len(columns), cells)),
+            Kind.MEAN: (groups, errors_of_means * easier_means(max(estimated.shape))),
         }
         for kind, samples in parts.items():
             found.setdefault(ErrorClass(kind, len(columns), basis), []).append(samples)
@@ -109,8 +123,12 @@ def _cells(estimated: _Table, true: _Table, rng: np.random.Generator) -> SizesEr
     return sizes[kept], errors[kept]
 
 
-def ranges(estimated: _Table, true: _Table, rng: np.random.Generator, many: int) -> SizesErrors:
+def ranges(
+    estimated: _Table, true: _Table, rng: np.random.Generator, many: int
+) -> tuple[Float64[np.ndarray, " answers"], Float64[np.ndarray, " answers"], Float64[np.ndarray, " answers"]]:
     """Sums of more than one cell that ask something of every column: boxes of neighbouring codes, and unions of two.
+
+    Returns sizes, errors, and numbers of cells.
 
     A column of which a box has every code is not asked about, so that such a box belongs to fewer
     columns and is left out.
@@ -120,7 +138,7 @@ def ranges(estimated: _Table, true: _Table, rng: np.random.Generator, many: int)
     high = last + 1
     proper = ((high - low) < shape).all(axis=1)
     low, high = low[proper], high[proper]
-    sizes, errors = [], []
+    sizes, errors, cells = [], [], []
     difference = estimated - true
     for at in range(0, len(low) - 1, 2):
         both = [tuple(map(slice, low[each], high[each])) for each in (at, at + 1)]
@@ -128,10 +146,12 @@ def ranges(estimated: _Table, true: _Table, rng: np.random.Generator, many: int)
         # unions of two where a box is a cell, else boxes and unions by turns
         united = estimated[both[0]].size == 1 or at % 4 == 0
         parts = [(both[0], 1), (both[1], 1), (within, -1)] if united else [(both[0], 1)]
-        if 1 < sum(sign * estimated[box].size for box, sign in parts) < estimated.size:
+        many_cells = sum(sign * estimated[box].size for box, sign in parts)
+        if 1 < many_cells < estimated.size:
+            cells.append(many_cells)
             sizes.append(sum(sign * float(estimated[box].sum()) for box, sign in parts))
             errors.append(abs(sum(sign * float(difference[box].sum()) for box, sign in parts)))
-    return np.array(sizes, dtype=np.float64), np.array(errors, dtype=np.float64)
+    return np.array(sizes, dtype=np.float64), np.array(errors, dtype=np.float64), np.array(cells, dtype=np.float64)
 
 
 def means(estimated: _Table, true: _Table) -> SizesErrors:
@@ -144,9 +164,9 @@ def means(estimated: _Table, true: _Table) -> SizesErrors:
     usable = (of.sum(axis=1) >= _LEAST_GROUP) & (with_truth.sum(axis=1) > 0)
     of, with_truth = of[usable], with_truth[usable]
     counts = of.sum(axis=1)
-    found = of @ values / counts
-    variance = np.maximum(of @ values**2 / counts - found**2, 0)
-    scale = mean_scale(counts, variance, float(whole @ values**2 - (whole @ values) ** 2))
-    errors = np.abs(found - with_truth @ values / with_truth.sum(axis=1))
+    found = product(of, values) / counts
+    variance = np.maximum(product(of, values**2) / counts - found**2, 0)
+    scale = mean_scale(counts, variance, float(product(whole, values**2) - product(whole, values) ** 2))
+    errors = np.abs(found - product(with_truth, values) / with_truth.sum(axis=1))
     varies = scale > 1e-6
     return counts[varies], errors[varies] / scale[varies]

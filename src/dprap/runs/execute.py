@@ -1,20 +1,25 @@
-"""Carry out a plan on a private table: the one place where a mechanism meets a curator."""
+"""Carry out a plan on a private table: the one place where a mechanism meets a curator.
+
+After the last measurement was paid for, nothing that is mere post-processing may take the release away: a table that
+cannot be drawn and intervals that cannot be found are left out, and the log says so.
+"""
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from dprap.accounting import Certificate, DrawnTable, Measurement
 from dprap.array_types import Answers
 from dprap.encoding import Codes
-from dprap.errors import BudgetError, SettingsError
+from dprap.errors import BudgetError
 from dprap.mechanisms.records import estimate_records
 from dprap.mechanisms.refinement.refine import refine
 from dprap.mechanisms.result import MechanismResult, Paced, Progress, ProgressCallback, silent
@@ -24,6 +29,7 @@ from dprap.release.certified import table_digest
 from dprap.release.draw import MOST_ROWS_HELD, draw_table, matched_marginals
 from dprap.release.output_checks import check_rows
 from dprap.release.release import Release, RunFacts
+from dprap.release.sharp_pairs import sharp_pairs
 from dprap.release.statement import PrivacyStatement
 from dprap.release.table_answers import table_answers
 from dprap.runs.calibrate import calibrate
@@ -31,6 +37,10 @@ from dprap.runs.plan import Plan
 from dprap.runs.points import with_points
 from dprap.sources import CountSource
 from dprap.version import __version__
+
+_log = logging.getLogger("dprap")
+
+Made = TypeVar("Made")
 
 
 def execute(
@@ -76,7 +86,7 @@ def execute(
     curator.set_aside(0)
     certificate, codes = None, None
     if certificate_rho:
-        codes = _drawn(plan, result, table_rows or rows, progress)
+        codes = _drawn(plan, result, rows, table_rows or rows, progress)
         certificate = _certify(curator, plan, result, rows, codes, certificate_rho, progress)
     curator.finish()
     release = Release(
@@ -103,7 +113,30 @@ def execute(
     )
     if not plan.intervals:
         return release
-    return replace(release, errors=calibrate(plan, release, result.predictions, progress=progress))
+    errors = _or_none(
+        lambda told: calibrate(plan, release, result.predictions, progress=told), progress, "intervals were not found"
+    )
+    return replace(release, errors=errors)
+
+
+def _or_none(make: Callable[[ProgressCallback], Made], progress: ProgressCallback, failed: str) -> Made | None:
+    """What post-processing makes; None where it fails. Whoever stops the run by its progress is obeyed."""
+    stopped: list[BaseException] = []
+
+    def told(each: Progress) -> None:
+        try:
+            progress(each)
+        except BaseException as error:
+            stopped.append(error)
+            raise
+
+    try:
+        return make(told)
+    except Exception as error:
+        if stopped:
+            raise stopped[0] from None
+        _log.warning("%s (%s). All that was paid for is in the release.", failed, type(error).__name__)
+        return None
 
 
 def _rows(curator: Curator, plan: Plan, result: MechanismResult) -> int:
@@ -120,25 +153,27 @@ def _rows(curator: Curator, plan: Plan, result: MechanismResult) -> int:
     return max(1, round(estimate))
 
 
-def _drawn(plan: Plan, result: MechanismResult, rows: int, progress: ProgressCallback) -> Codes | None:
+def _drawn(plan: Plan, result: MechanismResult, records: int, rows: int, progress: ProgressCallback) -> Codes | None:
     """The synthetic table to certify, or None where there is none to certify."""
     # A table that is too long to be held is not certified: then the fitted answers alone are, and
     # the table, which is written chunk by chunk, has a bound widened by its distance to them.
     if result.relaxed is None or rows > MOST_ROWS_HELD:
         return None
     progress(Progress("table", 0, 1, f"{rows:,} rows"))
-    meanwhile = Paced(progress)
+    relaxed = result.relaxed
 
-    def watch(done: int, steps: int) -> None:
-        meanwhile(Progress("table", done, steps, f"{rows:,} rows"))
+    def draw(told: ProgressCallback) -> Codes:
+        meanwhile = Paced(told)
 
-    try:
+        def watch(done: int, steps: int) -> None:
+            meanwhile(Progress("table", done, steps, f"{rows:,} rows"))
+
         marginals = matched_marginals(plan.workload, result.measurements)
-        return draw_table(result.relaxed, plan.schema, marginals, rows=rows, seed=plan.seed, watch=watch)
-    except SettingsError:
-        # The constraints leave no record to draw. What was paid for is certified and returned;
-        # `table` says why it fails.
-        return None
+        sharp = sharp_pairs(plan.schema, relaxed, result.measurements, records)
+        return draw_table(relaxed, plan.schema, marginals, rows=rows, seed=plan.seed, sharp=sharp, watch=watch)
+
+    # It fails where the constraints leave no record to draw; then `Release.table` says so. What was paid for is certified.
+    return _or_none(draw, progress, "no table was drawn, so that the certificate covers the fitted answers alone")
 
 
 def _certify(

@@ -49,7 +49,7 @@ class Workload:
             if isinstance(family, Marginal) and family.groups is not None:
                 raise WorkloadError(f"a workload has marginals of single codes; {family} has groups. Bin its columns.")
             cells = self.domain.size_of(family.columns)
-            if isinstance(family, Range):
+            if isinstance(family, Range | Halfspace):
                 cells = max(cells, family.size(self.domain))
             if not isinstance(family, Custom | Halfspace) and cells > self.max_cells:
                 raise WorkloadError(

@@ -8,6 +8,7 @@ import pyarrow as pa
 import dprap
 from dprap.domain import Domain
 from dprap.mechanisms.adaptive.empty_cells import EmptyCells
+from dprap.mechanisms.adaptive.rules import Rules
 from dprap.queries import Marginal
 from dprap.relaxed import answers
 from dprap.relaxed.gradient import Target
@@ -28,7 +29,7 @@ def target(columns: tuple[str, ...], domain: Domain) -> Target:
 
 def test_impossible_cells_are_zero_in_targets_that_hold_the_columns() -> None:
     schema = Schema.of({"columns": COLUMNS, "constraints": FORBID})
-    empty = EmptyCells(schema.code_constraints, schema.domain)
+    empty = EmptyCells(schema.code_constraints, schema.domain, part_of_noise=Rules().noise_of_empty_cells)
     held, apart = empty.added_to([target(("a", "b", "c"), schema.domain), target(("a", "b"), schema.domain)])
     shares, weights = held.shares.reshape(3, 2, 4), held.weights.reshape(3, 2, 4)
     assert (shares[:2, :, 3] == 0).all()

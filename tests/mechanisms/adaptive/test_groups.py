@@ -12,7 +12,7 @@ from dprap.evaluate import evaluate
 from dprap.mechanisms.adaptive import AdaptiveSettings, Rules, run
 from dprap.mechanisms.adaptive.choosing import choose
 from dprap.mechanisms.adaptive.groups import group_starts, is_broad, with_groups
-from dprap.mechanisms.adaptive.spending import Choose, Pool
+from dprap.mechanisms.adaptive.spending_steps import Choose, Pool
 from dprap.privacy import Curator
 from dprap.privacy.turns import Turns
 from dprap.queries import Marginal

@@ -14,15 +14,8 @@ from dprap.mechanisms.adaptive import AdaptiveSettings, Rules, run
 from dprap.mechanisms.adaptive.column_estimate import estimate_column
 from dprap.mechanisms.adaptive.evidence import first_evidence
 from dprap.mechanisms.adaptive.one_marginal import rows_of_cells
-from dprap.mechanisms.adaptive.spending import (
-    Choose,
-    MeasureColumns,
-    MeasureOne,
-    MeasureWorkload,
-    shares_of_columns,
-    spending,
-    walk,
-)
+from dprap.mechanisms.adaptive.spending import shares_of_columns, spending, walk
+from dprap.mechanisms.adaptive.spending_steps import Choose, MeasureColumns, MeasureOne, MeasureWorkload
 from dprap.privacy import Curator
 from dprap.queries import Marginal
 from dprap.sources import MemorySource
@@ -215,4 +208,4 @@ def test_the_truth_misfits_by_its_noise_alone():
     found = float((target.weights * (target.shares - truth / records) ** 2).sum())
     assert found < 10_000
     # Cells that count are a few thousand, so the chi-square has a standard deviation of about 2%; bins are coarse.
-    assert evidence.misfit_of_truth() == pytest.approx(found, rel=0.1)
+    assert evidence.misfit_of_truth == pytest.approx(found, rel=0.1)

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dprap.array_types import Float
+from dprap.products import product
 from dprap.queries import Marginal, Range
 from dprap.queries.range import bounds_of
 from dprap.workload import Workload
@@ -54,8 +55,8 @@ def best_strategy(
         importance[0] = 0.0  # the closure starts with the empty marginal
     shares = np.full(len(candidates), 1 / len(candidates))
     for _ in range(steps):
-        information = below.T @ (shares / cells)
-        gain = (below @ (importance / information**2)) / cells
+        information = product(below.T, shares / cells)
+        gain = product(below, importance / information**2) / cells
         updated = shares * np.sqrt(gain)
         updated /= updated.sum()
         moved = float(np.abs(updated - shares).sum())
@@ -64,7 +65,7 @@ def best_strategy(
             break
     kept = shares > smallest_share / len(candidates)
     shares = np.where(kept, shares, 0.0) / shares[kept].sum()
-    information = below.T @ (shares / cells)
+    information = product(below.T, shares / cells)
     needed = importance > 0
     variance = float((importance[needed] / information[needed]).sum())
     chosen = np.flatnonzero(kept)

@@ -1,6 +1,6 @@
 """How often the accuracy certificate's bound holds: whole runs on small tables, each with fresh noise.
 
-For every cell (method, records, ε, neighbour relation) it makes many releases and counts how often the bound is at least
+For every method, number of records, ε and neighbour relation it makes many releases and counts how often the bound is at least
 
 * `larger`: the larger of the fit's and the saved table's true largest error, which is what is certified: nominally 95%;
 * `fit`, `table`: each of the two alone, which can only be covered more often.
@@ -20,13 +20,14 @@ from dprap.accounting import Neighbors, Relation
 from dprap.encoding import Codes
 from dprap.evaluate import exact_answers, published_answers
 from dprap.privacy import discrete_gaussian
+from dprap.queries import Halfspace
 from dprap.release import Release
 from dprap.runs.execute import execute
 from dprap.runs.options import RunOptions
 from dprap.runs.plan import make_plan
 from dprap.schema import Schema
 from dprap.sources import MemorySource
-from dprap.workload import all_kway
+from dprap.workload import Workload, all_kway
 from dprap_bench.cell import StudyCell
 from dprap_bench.record import Figures
 
@@ -42,21 +43,24 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "sweep_share": 0.3,
     },
     "rap": {"rounds": 2, "queries_per_round": 4, "synthetic_rows": 12},
+    "rap++": {"rounds": 2, "queries_per_round": 4, "synthetic_rows": 24},
     "independent": {},
     "gaussian": {},
 }
 RECORDS = (200, 2_000)
 EPSILONS = (0.5, 4.0)
 
-# Releases of a cell at most: the seeds of two cells start this far apart.
-MOST_RUNS = 400
+# Releases of a cell, and of one method, size, ε and relation at most: their seeds start this far apart.
+RUNS, MOST_RUNS = 100, 400
 
 
 def cells(seeds: int | None) -> list[StudyCell]:
-    """Every cell with its releases, `MOST_RUNS` of them unless fewer are asked for.
+    """Releases of every method, size, ε and relation, `MOST_RUNS` unless fewer are asked for, in cells of `RUNS`.
 
     No two cells share a seed: with the same noise, scaled, their misses would come together.
     """
+    groups = enumerate(product(SETTINGS, RECORDS, EPSILONS, Relation))
+    wanted = min(seeds or MOST_RUNS, MOST_RUNS)
     return [
         StudyCell(
             "certificate_coverage",
@@ -65,12 +69,22 @@ def cells(seeds: int | None) -> list[StudyCell]:
                 "records": records,
                 "epsilon": epsilon,
                 "relation": relation.value,
-                "first_seed": number * MOST_RUNS,
-                "runs": min(seeds or MOST_RUNS, MOST_RUNS),
+                "first_seed": number * MOST_RUNS + done,
+                "runs": min(RUNS, wanted - done),
             },
         )
-        for number, (method, records, epsilon, relation) in enumerate(product(SETTINGS, RECORDS, EPSILONS, Relation))
+        for number, (method, records, epsilon, relation) in groups
+        for done in range(0, wanted, RUNS)
     ]
+
+
+def workload(method: str, schema: Schema) -> Workload:
+    """All pairs of columns; for `rap++` also halfspaces, without which it does nothing."""
+    pairs = all_kway(schema.domain, 2)
+    if method != "rap++":
+        return pairs
+    halfspaces = Halfspace(("b", "c", "a"), by=("a",), count=10)
+    return Workload(schema.domain, (*pairs.families, halfspaces))
 
 
 def table(records: int) -> MemorySource:
@@ -112,9 +126,10 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:  # noqa: ARG00
             epsilon=facts["epsilon"],
             delta=1e-6,
             neighbors=Neighbors(Relation(facts["relation"])),
-            workload=all_kway(schema.domain, 2),
+            workload=workload(facts["method"], schema),
             method=facts["method"],
             settings=SETTINGS[facts["method"]],
+            intervals="no",
         ),
         records=facts["records"],
     )

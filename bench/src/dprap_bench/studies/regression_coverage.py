@@ -22,6 +22,7 @@ import numpy as np
 
 from dprap.datasets.benchmark import load_benchmark
 from dprap.encoding import Codes
+from dprap.products import product
 from dprap.queries import Marginal
 from dprap.release.intervals.combine import combine
 from dprap.runs.execute import execute
@@ -119,9 +120,9 @@ def logistic(design: np.ndarray, outcome: np.ndarray) -> tuple[np.ndarray, np.nd
     """Maximum likelihood by Newton's method: coefficients and the diagonal of the inverse information."""
     found = np.zeros(design.shape[1])
     for _ in range(30):
-        expected = 1 / (1 + np.exp(-np.clip(design @ found, -30, 30)))
-        information = (design * (expected * (1 - expected))[:, None]).T @ design
-        step = np.linalg.solve(information, design.T @ (outcome - expected))
+        expected = 1 / (1 + np.exp(-np.clip(product(design, found), -30, 30)))
+        information = product((design * (expected * (1 - expected))[:, None]).T, design)
+        step = np.linalg.solve(information, product(design.T, outcome - expected))
         found = found + step
         if np.abs(step).max() < 1e-9:
             break

@@ -2,7 +2,8 @@
 
 settings      what a user may override
 rules         every number that was chosen by experiment, with its reason
-spending      what is spent on what: the steps, in exact fractions of ρ
+spending_steps  the steps: what each buys and costs
+spending      what is spent on what: which steps, in exact fractions of ρ
 outline       the plan: the steps added up, without data
 mechanism     the run: the steps carried out
 columns       one-way marginals, and blocks of codes for prefixes

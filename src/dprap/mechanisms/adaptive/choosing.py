@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dprap.domain import Domain
 from dprap.mechanisms.adaptive.groups import is_broad
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
-from dprap.mechanisms.adaptive.spending import Choose
+from dprap.mechanisms.adaptive.spending_steps import Choose
 from dprap.privacy import Apart, Curator, Score
 from dprap.privacy.scores import Estimates
 from dprap.queries import Marginal

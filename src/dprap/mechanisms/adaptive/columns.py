@@ -16,11 +16,9 @@ import numpy as np
 
 from dprap.accounting import Measurement
 from dprap.array_types import Answers
+from dprap.mechanisms.adaptive.rules import Rules
 from dprap.queries import Marginal, Range
 from dprap.workload import Workload
-
-# Of a column of fewer codes a prefix has little noise.
-_LEAST_CODES = 16
 
 
 @dataclass(frozen=True)
@@ -32,9 +30,9 @@ class ColumnMarginals:
     shares: tuple[float, ...]
 
     @classmethod
-    def of(cls, workload: Workload, shares: Sequence[float]) -> ColumnMarginals:
+    def of(cls, workload: Workload, shares: Sequence[float], rules: Rules) -> ColumnMarginals:
         """What is measured for a workload; `shares` are those of the columns."""
-        along = cumulative_columns(workload)
+        along = cumulative_columns(workload, rules.blocks_from_codes)
         blocks = tuple(Marginal((name,), (_starts(workload.domain.size(name)),)) for name in along)
         share_of = {
             name: share * (_prefix_factor(workload.domain.size(name)) if name in along else 1.0)
@@ -58,10 +56,10 @@ class ColumnMarginals:
         return found[: len(self.columns)], {item.marginal.columns[0]: item for item in found[len(self.columns) :]}
 
 
-def cumulative_columns(workload: Workload) -> tuple[str, ...]:
-    """The columns of many codes along which ranges of the workload run, in the domain's order."""
+def cumulative_columns(workload: Workload, least_codes: int) -> tuple[str, ...]:
+    """The columns of at least so many codes along which ranges of the workload run, in the domain's order."""
     along = {name for family in workload if isinstance(family, Range) for name in family.along}
-    return tuple(name for name in workload.domain if name in along and workload.domain.size(name) >= _LEAST_CODES)
+    return tuple(name for name in workload.domain if name in along and workload.domain.size(name) >= least_codes)
 
 
 def reconciled(counts: Answers, stddev: float, blocks: Measurement) -> Answers:

@@ -24,16 +24,19 @@ from dprap.schema import CodeConstraint
 MOST_CELLS = 100_000
 """A constraint over more cells stays out of the fit: records that break it are only drawn again."""
 
-# The noise that an impossible cell counts with, as a part of the least noise of a measured one. A fourth makes it count
-# sixteen times as much. With far less noise these cells alone would decide where the fit goes.
-_PART_OF_NOISE = 0.25
-
 
 class EmptyCells:
-    """The impossible cells of all constraints."""
+    """The impossible cells of all constraints.
 
-    def __init__(self, constraints: Sequence[CodeConstraint], domain: Domain) -> None:
-        self._domain = domain
+    Args:
+        constraints: What cannot occur.
+        domain: The domain of the table.
+        part_of_noise: The noise that an impossible cell counts with (`Rules.noise_of_empty_cells`).
+
+    """
+
+    def __init__(self, constraints: Sequence[CodeConstraint], domain: Domain, *, part_of_noise: float) -> None:
+        self._domain, self._part_of_noise = domain, part_of_noise
         small = [each for each in constraints if domain.size_of(each.columns) <= MOST_CELLS]
         self._tables = {each: each.forbidden() for each in small}
 
@@ -41,7 +44,7 @@ class EmptyCells:
         """The targets with impossible cells at zero, and targets of constraints that none of them holds."""
         if not self._tables:
             return list(targets)
-        weight = max(float(target.weights.max(initial=0.0)) for target in targets) / _PART_OF_NOISE**2
+        weight = max(float(target.weights.max(initial=0.0)) for target in targets) / self._part_of_noise**2
         held = {target.marginal.columns for target in targets if target.marginal.groups is None}
         found = [self._emptied(target, weight) for target in targets]
         for columns in dict.fromkeys(tuple(each.columns) for each in self._tables):

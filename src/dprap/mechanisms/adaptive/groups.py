@@ -28,7 +28,8 @@ import numpy as np
 
 from dprap.domain import Domain
 from dprap.mechanisms.adaptive.rules import Rules
-from dprap.mechanisms.adaptive.spending import Pool, own_marginals
+from dprap.mechanisms.adaptive.spending import own_marginals
+from dprap.mechanisms.adaptive.spending_steps import Pool
 from dprap.queries import Marginal
 from dprap.queries.code_groups import Starts
 from dprap.workload import Workload

@@ -24,7 +24,8 @@ from dprap.mechanisms.adaptive.misses import misses_of
 from dprap.mechanisms.adaptive.one_marginal import rows_of_cells
 from dprap.mechanisms.adaptive.public_start import column_evidence, fit_to_public, misleads, records_stood_for
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
-from dprap.mechanisms.adaptive.spending import (
+from dprap.mechanisms.adaptive.spending import spending, walk
+from dprap.mechanisms.adaptive.spending_steps import (
     Choose,
     CountRecords,
     MeasureChosen,
@@ -33,8 +34,6 @@ from dprap.mechanisms.adaptive.spending import (
     MeasureWorkload,
     StartRows,
     Step,
-    spending,
-    walk,
 )
 from dprap.mechanisms.records import estimate_records
 from dprap.mechanisms.result import MechanismResult, Paced, Prediction, Progress, ProgressCallback, silent
@@ -99,7 +98,7 @@ class _Run:
         self._progress = progress
         self._meanwhile = Paced(progress)
         self._public = public
-        self._empty = EmptyCells(constraints, workload.domain)
+        self._empty = EmptyCells(constraints, workload.domain, part_of_noise=settings.rules.noise_of_empty_cells)
         self._records = 0.0
         self._measurements: list[Measurement] = []
         self._columns: Sequence[Measurement] = ()
@@ -146,7 +145,7 @@ class _Run:
     def _measure_columns(self, step: MeasureColumns) -> None:
         """Measure the columns one by one; rows will start at them and be fitted to them."""
         rules = self._settings.rules
-        plan = ColumnMarginals.of(self._workload, step.shares)
+        plan = ColumnMarginals.of(self._workload, step.shares, self._settings.rules)
         measured = self._curator.measure(plan.marginals, step.rho, plan.shares)
         self._columns, blocks = plan.split(measured)
         self._measurements += measured
@@ -310,7 +309,7 @@ class _Run:
     def _misfit_of_truth(self) -> float:
         """What noise adds to the misfit of the truth, a unit for each code of a column."""
         columns = sum(len(target.shares) for target in self._first_targets)
-        return columns + sum(item.misfit_of_truth() for item in self._evidence.values())
+        return columns + sum(item.misfit_of_truth for item in self._evidence.values())
 
     def _fit(self, targets: Sequence[Target], *, kl_weight: float, last: bool) -> float:
         """Fit the rows, and return their misfit."""

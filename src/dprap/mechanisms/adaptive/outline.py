@@ -8,7 +8,8 @@ from dprap.accounting import Neighbors
 from dprap.accounting.stddev import stddev_for
 from dprap.mechanisms.adaptive.columns import ColumnMarginals
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
-from dprap.mechanisms.adaptive.spending import (
+from dprap.mechanisms.adaptive.spending import spending, walk
+from dprap.mechanisms.adaptive.spending_steps import (
     Choose,
     CountRecords,
     MeasureChosen,
@@ -16,8 +17,6 @@ from dprap.mechanisms.adaptive.spending import (
     MeasureOne,
     MeasureWorkload,
     Step,
-    spending,
-    walk,
 )
 from dprap.mechanisms.outline import PlannedStep, total_of_records
 from dprap.public import PublicTable
@@ -30,6 +29,10 @@ _IN_PRODUCT = 1 / 40
 _PASSES = 4.0
 # A choice subtracts, sorts and adds up every cell of a candidate.
 _SCORING = 10.0
+# What a look at a candidate takes beside that, 20 µs.
+_LOOK = 1e4
+# Finding out how far a measured marginal is to be believed, 0.5 ms.
+_LEARNING = 2.5e5
 
 
 def outline(
@@ -67,7 +70,7 @@ def outline(
         if isinstance(step, CountRecords):
             planned += total_of_records(step.rho, neighbors)
         elif isinstance(step, MeasureColumns):
-            shares = ColumnMarginals.of(workload, step.shares).shares
+            shares = ColumnMarginals.of(workload, step.shares, settings.rules).shares
             least = step.rho * Fraction(min(shares)) / sum(Fraction(share) for share in shares)
             planned.append(
                 PlannedStep(f"{len(domain)} columns one by one", step.rho, stddev(least), domain.onehot_size)
@@ -84,7 +87,13 @@ def outline(
                 sum((step.rho for step in chosen), Fraction(0)),
                 None,
                 0,
-                float(len(chosen) * pool_cells * (_IN_PRODUCT * settings.synthetic_rows + _SCORING)),
+                float(
+                    len(chosen)
+                    * (
+                        pool_cells * (_IN_PRODUCT * settings.synthetic_rows + _SCORING)
+                        + _LOOK * len(chosen[0].pool.candidates)
+                    )
+                ),
             ),
             PlannedStep(
                 "measure them",
@@ -104,7 +113,7 @@ def outline(
                     step.rho,
                     stddev(step.rho * Fraction(min(step.shares)) / sum(map(Fraction, step.shares))),
                     cells,
-                    fitting(settings.final_steps, measured_cells + cells),
+                    fitting(settings.final_steps, measured_cells + cells) + _LEARNING * len(step.marginals),
                 )
             )
         elif isinstance(step, MeasureOne):

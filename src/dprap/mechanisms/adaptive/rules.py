@@ -54,6 +54,9 @@ class Rules:
     # columns are hidden if noise is so many times an equal share; else smoothing sees what stands out.
     outstanding: float = 0.5
     hidden_code: float = 3
+    # Columns of so many codes along which ranges of the workload run are measured in blocks of codes
+    # too. A prefix of fewer codes has little noise as it is.
+    blocks_from_codes: int = 16
     # Every code starts with at least this share of its noise. A code that noise has hidden must be
     # able to come back when other marginals show it, against the pull towards the start.
     least_start: float = 0.001
@@ -148,6 +151,10 @@ class Rules:
     # largest miss is above the second, where noise goes in one of two million.
     usual_miss: float = 4
     certain_miss: float = 5
+    # The noise that a cell which constraints leave empty counts with, as a part of the least noise of
+    # a measured one. A fourth makes it count sixteen times as much. With far less noise these cells
+    # alone would decide where the fit goes.
+    noise_of_empty_cells: float = 0.25
     # In this last share of a fit's steps the learning rate falls to zero.
     cool_down: float = 0.5
 
@@ -168,6 +175,7 @@ class Rules:
             "typical_share",
             "weaker_pull",
             "usual_miss",
+            "noise_of_empty_cells",
         ):
             if not getattr(self, name) > 0:
                 raise SettingsError(f"the rule {name} must be above 0.")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from dprap.array_types import Float64
+from dprap.products import product
 
 Likelihoods = Float64[np.ndarray, "numbers variances"]
 """How likely each number is under each variance, up to a factor for each number."""
@@ -71,8 +72,8 @@ def fit_mixtures(
     """`fit_shares` for the same numbers, seen differently often, once for each row of `occurrences`."""
     shares = np.repeat(start[None], len(occurrences), axis=0)
     for _ in range(rounds):
-        expected = shares @ likelihoods.T
+        expected = product(shares, likelihoods.T)
         np.divide(occurrences, expected, out=expected)
-        shares = shares * (expected @ likelihoods) + imagined
+        shares = shares * product(expected, likelihoods) + imagined
         shares /= shares.sum(axis=1, keepdims=True)
     return shares

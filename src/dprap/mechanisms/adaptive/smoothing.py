@@ -16,6 +16,7 @@ import numpy as np
 
 from dprap.array_types import Answers, Float64
 from dprap.mechanisms.adaptive.shrinkage import fit_shares, posterior
+from dprap.products import product
 
 # Variances of true differences, in units of the noise's: exactly zero, and from a quarter to far
 # above.
@@ -57,5 +58,5 @@ def _reliability(differences: Answers, variance: float) -> Float64[np.ndarray, "
     start[0] += 1.0
     once = np.ones(len(differences))
     shares = fit_shares(likelihoods, once, start, imagined=_IMAGINED, rounds=_EXPECTATION_MAXIMISATIONS)
-    kept: Float64[np.ndarray, " codes"] = posterior(likelihoods, shares) @ (_VARIANCES / (1 + _VARIANCES))
+    kept: Float64[np.ndarray, " codes"] = product(posterior(likelihoods, shares), _VARIANCES / (1 + _VARIANCES))
     return kept

@@ -224,6 +224,7 @@ class PrivateTable:
             if isinstance(family, Range):
                 cells = max(cells, family.size(self.domain))  # refuses intervals that the domain does not have
             if isinstance(family, Halfspace):
+                family.size(self.domain)  # refuses more queries than a release can hold
                 family.points_of(self.domain)  # refuses points that are not of the domain's codes
             if not isinstance(family, Custom | Halfspace) and cells > self._max_cells:
                 raise WorkloadError(

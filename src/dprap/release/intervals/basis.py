@@ -18,10 +18,11 @@ _LISTED = 4
 class Basis(StrEnum):
     """What an answer over some columns rests on, from the surest to the least sure.
 
-    The last three are modelled. `PAIRS`: every pair of the columns was measured or follows from what
+    The last four are modelled. `PAIRS`: every pair of the columns was measured or follows from what
     was, so that only what three columns have to do with each other is assumed. `MODEL`: the workload
     has every pair of the columns, so the run could have measured them and found others worse.
-    `OUTSIDE`: the workload lacks a pair of the columns, so nobody ever looked at it.
+    `OUTSIDE`: the workload lacks a pair of the columns, so nobody ever looked at it. `UNSEEN`: no
+    measurement has one of the columns. Nothing tells how far such an answer is off, so it has no interval.
     """
 
     MEASURED = "measured"
@@ -29,6 +30,7 @@ class Basis(StrEnum):
     PAIRS = "modelled from measured pairs"
     MODEL = "modelled"
     OUTSIDE = "modelled, outside of the workload"
+    UNSEEN = "modelled, with a column that was not measured"
 
     @property
     def modelled(self) -> bool:
@@ -41,16 +43,20 @@ class Grounds:
     """The sets of columns that a run measured whole, measured at all, and was asked for.
 
     Cells of a set in `measured` were measured code by code; `touched` has those of groups of codes too.
+    `queried` are columns of single queries that were measured.
     """
 
     measured: frozenset[frozenset[str]]
     touched: frozenset[frozenset[str]]
     asked: frozenset[frozenset[str]]
+    queried: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, measurements: Iterable[Measurement | QueryMeasurement], workload: Workload) -> Grounds:
         """The grounds of a run."""
-        marginals = [item.marginal for item in measurements if isinstance(item, Measurement)]
+        everything = tuple(measurements)
+        marginals = [item.marginal for item in everything if isinstance(item, Measurement)]
+        queries = [item.query for item in everything if isinstance(item, QueryMeasurement)]
         return cls(
             # grouped columns are summed out: what is left was measured code by code
             frozenset(
@@ -58,6 +64,7 @@ class Grounds:
             ),
             frozenset(frozenset(each.columns) for each in marginals),
             frozenset(frozenset(family.columns) for family in workload.families),
+            frozenset(name for query in queries for name in query.family.columns),
         )
 
     def basis_of(self, columns: Iterable[str]) -> Basis:
@@ -71,6 +78,8 @@ class Grounds:
         wanted = frozenset(columns)
         if not wanted or wanted in self.measured:
             return Basis.MEASURED
+        if not wanted <= self._seen and self._seen:
+            return Basis.UNSEEN
         if _covered(wanted, self.measured, self._in_measured):
             return Basis.IMPLIED
         parts = [frozenset(pair) for pair in combinations(wanted, 2)] if len(wanted) > 1 else [wanted]
@@ -94,6 +103,11 @@ class Grounds:
     def shows(self, columns: Iterable[str]) -> bool:
         """Whether every pair of these columns was measured, in groups of codes at least."""
         return all(_covered(frozenset(pair), self.touched, self._in_touched) for pair in combinations(columns, 2))
+
+    @cached_property
+    def _seen(self) -> frozenset[str]:
+        """Columns that any measurement has."""
+        return self.queried.union(*self.touched)
 
     @cached_property
     def _in_measured(self) -> frozenset[frozenset[str]]:

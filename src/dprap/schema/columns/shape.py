@@ -17,6 +17,7 @@ import numpy as np
 from pydantic import AfterValidator, Field, FiniteFloat
 
 from dprap.array_types import Float64, Int64, Num
+from dprap.products import product
 from dprap.schema.columns.base import Part
 
 Edges = Num[np.ndarray, " edges"]
@@ -152,7 +153,7 @@ def weight_between(
         return np.asarray(np.maximum(last - first + 1, 0), dtype=np.float64)
     numbers = np.array([1, *(number for number, _ in habits)], dtype=np.int64)
     _, _, alone = _multiples(first, last, numbers)
-    return np.asarray(alone @ np.array([1.0, *(weight for _, weight in habits)]), dtype=np.float64)
+    return np.asarray(product(alone, np.array([1.0, *(weight for _, weight in habits)])), dtype=np.float64)
 
 
 def _multiples(
