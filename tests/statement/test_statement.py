@@ -14,6 +14,8 @@ from tests.statement.registry_schema import REGISTRY_SCHEMA
 
 from dprap.errors import SettingsError
 from dprap.report.guarantee_texts import LANGUAGES, beliefs, language, plain_guarantee
+from dprap.schema import Schema
+from dprap.schema.review_record import Vouch
 from dprap.statement import About, statement_of, write_statement
 from dprap.statement.dictionary import croissant, data_package
 
@@ -133,6 +135,36 @@ def test_a_licence_has_a_name_or_an_address(stated: str, written: dict[str, str]
     """A data package with a title alone is refused by Frictionless' own checks."""
     package = data_package(made_release(), replace(ABOUT, license=stated), table="synthetic.csv")
     assert package["licenses"] == [written]
+
+
+def test_metadata_of_a_csv_file_say_how_values_are_written() -> None:
+    columns = {
+        "born": {"type": "date", "min": "1950-01-01", "max": "2000-12-31", "unit": "year", "format": "%d.%m.%Y"},
+        "paid": {"type": "number", "min": 0, "max": 9, "decimals": 2, "format": {"decimal": ",", "suffix": "€"}},
+        "sex": {"type": "categorical", "values": ["F", "M"], "nullable": True, "null_values": ["k.A."]},
+    }
+    schema = Schema.of({"columns": columns, "csv": {"delimiter": ";"}})
+    release = replace(made_release(), schema=schema)
+    resource = data_package(release, ABOUT, table="synthetic.csv")["resources"][0]
+    assert resource["dialect"] == {"delimiter": ";"}
+    born, paid, sex = resource["schema"]["fields"]
+    assert born["format"] == "%d.%m.%Y"
+    assert (paid["decimalChar"], paid["bareNumber"]) == (",", False)
+    assert sex["missingValues"] == ["", "k.A."]
+    plain = data_package(release, ABOUT, table="synthetic.parquet")["resources"][0]
+    assert "dialect" not in plain
+    assert "format" not in plain["schema"]["fields"][0]
+
+
+def test_the_statement_names_who_vouches_for_the_schema() -> None:
+    release = made_release()
+    vouch = Vouch(by="A. Lee", because="the law", settings=("values",), on="2026-01-31")
+    name = next(iter(release.schema.columns))
+    vouched = replace(release, schema=release.schema.model_copy(update={"vouched": {name: vouch}}))
+    texts = {section["title"]: section["paragraphs"] for section in statement_of(vouched, ABOUT)["sections"]}
+    said = " ".join(texts["Who answers for the schema"])
+    assert f"A. Lee vouches that values of {name!r}" in said
+    assert "not taken from the data" not in said
 
 
 def test_metadata_have_the_digest_of_the_table(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from dprap.release import Release
-from dprap.schema import Column
+from dprap.schema import Column, Schema
+from dprap.schema.number_format import NumberFormat
 from dprap.statement.about import About
 
 # More values than these make a dictionary unreadable; the schema file has them all.
@@ -53,6 +54,7 @@ def dictionary(release: Release) -> list[dict[str, Any]]:
 
 def data_package(release: Release, about: About, *, table: str, sha256: str | None = None) -> dict[str, Any]:
     """A Frictionless Data Package (version 2 of the standard) of the synthetic table in the file `table`."""
+    is_csv = table.endswith(".csv")
     return {
         "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
         "name": "dprap-release",
@@ -68,8 +70,12 @@ def data_package(release: Release, about: About, *, table: str, sha256: str | No
                 "path": table,
                 "format": table.rpartition(".")[2],
                 **({} if sha256 is None else {"hash": f"sha256:{sha256}"}),
+                **({"dialect": _dialect(release.schema)} if is_csv else {}),
                 "schema": {
-                    "fields": [_field(name, column) for name, column in release.schema.columns.items()],
+                    "fields": [
+                        {**_field(name, column), **(_written(column) if is_csv else {})}
+                        for name, column in release.schema.columns.items()
+                    ],
                     "missingValues": [""],
                 },
             }
@@ -158,6 +164,30 @@ def _field(name: str, column: Column) -> dict[str, Any]:
     if column.description:
         found["description"] = column.description
     found["constraints"] = {"required": not column.nullable}
+    return found
+
+
+def _dialect(schema: Schema) -> dict[str, str]:
+    """How the fields of a CSV file are told apart."""
+    return {"delimiter": schema.csv.delimiter}
+
+
+def _written(column: Column) -> dict[str, Any]:
+    """How a CSV file writes missing values, and the values of a column that has a form of its own."""
+    found: dict[str, Any] = {"missingValues": ["", *column.null_values]} if column.null_values else {}
+    form = getattr(column, "format", None)
+    if form is None:
+        return found
+    if not isinstance(form, NumberFormat):
+        return {**found, "format": form}
+    if form.clock is not None:
+        return {**found, "type": "string"}
+    if column.type == "number":
+        found["decimalChar"] = form.decimal
+    if form.thousands is not None:
+        found["groupChar"] = form.thousands
+    if form.prefix is not None or form.suffix is not None:
+        found["bareNumber"] = False
     return found
 
 
