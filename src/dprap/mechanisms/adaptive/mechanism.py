@@ -309,7 +309,7 @@ class _Run:
     def _misfit_of_truth(self) -> float:
         """What noise adds to the misfit of the truth, a unit for each code of a column."""
         columns = sum(len(target.shares) for target in self._first_targets)
-        return columns + sum(item.misfit_of_truth() for item in self._evidence.values())
+        return columns + sum(item.misfit_of_truth for item in self._evidence.values())
 
     def _fit(self, targets: Sequence[Target], *, kl_weight: float, last: bool) -> float:
         """Fit the rows, and return their misfit."""
