@@ -118,12 +118,20 @@ class Release(Asking):
         write_report_of(self, Path(path), language=language)
         return Path(path)
 
-    def statement(self, folder: Path | str = "statement", *, language: str = "en", **about: str) -> list[Path]:
+    def statement(
+        self,
+        folder: Path | str = "statement",
+        *,
+        language: str = "en",
+        table: Path | str | None = None,
+        **about: str,
+    ) -> list[Path]:
         """Write the steward's papers: plain statement, NIST's questions, registry entry, metadata.
 
         Args:
             folder: The folder to write to.
             language: The language of the guarantee in plain words: en, de, fr or es.
+            table: The file of the synthetic table, whose digest stands in the metadata.
             **about: What only the steward knows, such as `title`, `curator`, `intended_use` and `region`.
 
         Returns:
@@ -135,7 +143,7 @@ class Release(Asking):
         """
         from dprap.runs.finished_release import write_statement_of
 
-        return write_statement_of(self, Path(folder), about, language=language)
+        return write_statement_of(self, Path(folder), about, language=language, table=table)
 
     def evaluate(
         self, table: Any, *, path: Path | str | None = None, targets: Sequence[str] | None = None, **reading: Any
