@@ -192,7 +192,8 @@ def filled(page_name: str, page: str, tables: Mapping[str, list[str]], summary: 
     page = _PLACE.sub(table_at, page)
     brief = {name: [entry.replace("*", "") for entry in row.values()] for name, row in entries_of(summary).items()}
     for words, name in (README_NAMES if "README" in page_name else {}).items():
-        page = re.sub(rf"^\| {re.escape(words)} \|.*$", _row(words, brief[name][:4]), page, flags=re.MULTILINE)
+        entries = [*brief[name][:4], entries_of(summary)[name]["draws, ADULT"]]
+        page = re.sub(rf"^\| {re.escape(words)} \|.*$", _row(words, entries), page, flags=re.MULTILINE)
 
     def row_of(found: re.Match[str]) -> str:
         method = found[1].lower()

@@ -217,4 +217,4 @@ def test_the_truth_misfits_by_its_noise_alone():
     found = float((target.weights * (target.shares - truth / records) ** 2).sum())
     assert found < 10_000
     # Cells that count are a few thousand, so the chi-square has a standard deviation of about 2%; bins are coarse.
-    assert evidence.misfit_of_truth() == pytest.approx(found, rel=0.1)
+    assert evidence.misfit_of_truth == pytest.approx(found, rel=0.1)

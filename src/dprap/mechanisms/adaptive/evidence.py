@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -85,7 +86,7 @@ class Evidence:
     def target(self, records: float, *, shrink: bool = True) -> Target:
         """What the rows should fit, as shares; without `shrink` all cells count alike."""
         full = (records / self.stddev_counts) ** 2
-        weights = (self._reliability(self.mixtures) if shrink else np.ones(len(self.counts))) * full
+        weights = (self._believed if shrink else np.ones(len(self.counts))) * full
         return Target(self.marginal, (self.counts / records).astype(np.float32), weights.astype(np.float32))
 
     def posterior_counts(self, dependence: float) -> Answers:
@@ -119,6 +120,7 @@ class Evidence:
             counts = np.where(free, counts - believed * excess / total, 0.0)
         return np.asarray(np.maximum(counts, 0.0))
 
+    @cached_property
     def misfit_of_truth(self) -> float:
         """The chi-square that the truth is expected to have by its noise, with the weights of the target.
 
@@ -130,6 +132,11 @@ class Evidence:
         surprises = (bins % _SURPRISES)[:, None] / _SURPRISES_PER_STDDEV
         noise = (belongs * (believed + ((1 - believed) * surprises) ** 2)).sum(axis=1)
         return float((cells * (belongs * believed).sum(axis=1) * noise).sum())
+
+    @cached_property
+    def _believed(self) -> Float64[np.ndarray, " cells"]:
+        """The reliability of every cell. Each later fit asks for it again."""
+        return self._reliability(self.mixtures)
 
     def _reliability(self, mixtures: Mixtures) -> Float64[np.ndarray, " cells"]:
         """The posterior mean of c·x/(c·x + σ²) of every cell."""
