@@ -78,6 +78,11 @@ def test_what_cannot_be_bounded_is_refused_before_it_is_opened(tmp_path):
     refused(frame)
     with pytest.raises(DataError, match="no such file"):
         open_bounded(tmp_path / "nope.csv", SCHEMA, neighbors=TWO, person=DROP)
+    lines = tmp_path / "t.jsonl"  # whose number of records nobody knows before
+    lines.write_text("".join(json.dumps(record) + "\n" for record in TABLE.to_pylist()))
+    with pytest.raises(SettingsError, match="fits in memory, add --engine memory"):
+        open_bounded(lines, SCHEMA, neighbors=TWO, person=DROP)
+    assert open_bounded(lines, SCHEMA, neighbors=TWO, person=DROP, engine="memory").rows == 3
 
 
 def test_bad_person_columns(tmp_path):

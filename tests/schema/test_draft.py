@@ -267,3 +267,24 @@ def test_the_highest_of_few_decimals_keeps_its_place() -> None:
     schema = reviewed(draft_schema(pa.table({"fee": fees})))
     drawn = decode(encode(pa.table({"fee": fees}), schema), schema, seed=1)
     assert sorted(drawn.column("fee").to_pylist()) == fees.tolist()
+
+
+def test_values_that_many_records_share_are_no_identifiers_in_a_large_table() -> None:
+    """Of a table beyond the sample it once looked as if nearly every record had a postcode of its own."""
+    rng = np.random.default_rng(5)
+    records = 1_000_000
+    places = pa.array([f"{number:05d}x" for number in range(80_000)])
+    table = pa.table(
+        {
+            "place": pa.DictionaryArray.from_arrays(rng.integers(0, 80_000, records).astype(np.int32), places).cast(
+                "string"
+            ),
+            "mark": [f"m{number}" for number in range(records)],
+            "sex": pa.DictionaryArray.from_arrays(rng.integers(0, 2, records).astype(np.int32), ["f", "m"]).cast(
+                "string"
+            ),
+        }
+    )
+    notes = draft_schema(table).draft_notes
+    assert notes["mark"].reason.startswith("looks like an identifier")
+    assert notes["place"].reason.startswith("no value is shared by 20 of the records looked at")

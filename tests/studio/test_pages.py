@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from dprap.accounting.budget import largest_belief
 from dprap.cli.app import app
 from dprap.datasets import example_schema
+from dprap.runs.discover import plan_run
 from dprap.runs.first_records import preview
 from dprap.runs.options import RunOptions
 from dprap.runs.outlook import beliefs, cell_outlook, weighted_workload
@@ -355,3 +356,20 @@ def test_other_folders_are_refused(tmp_path):
 
     with pytest.raises(SettingsError, match="not a folder"):
         Browser(tmp_path / "nowhere")
+
+
+def test_domains_that_the_run_is_to_find_are_planned_and_confirmed_with_the_whole_budget(described):
+    """Such a schema once had no plan in the studio."""
+    path = described.folder / "people.schema.yaml"
+    mapping = example_schema().as_mapping()
+    columns = {"age": mapping["columns"]["age"], "region": {"type": "categorical", "domain": "discover"}}
+    others = [name for name in mapping["columns"] if name not in columns]
+    Schema.of({"columns": columns, "ignore_columns": others}).save(path)
+    assert "region" in said(described.get(f"{described.table}/schema"))
+    form = {"epsilon": "1", "records": "20000", "neighbors": "replace", "method": "independent"}
+    words = said(described.post(f"{described.table}/plan/figures", form))
+    assert "for 5.0% of ρ" in words
+    assert "in 95% of all runs" in words
+    whole = plan_run(Schema.load(path), RunOptions(epsilon=1.0), records=20_000).budget.whole_rho
+    described.post(f"{described.table}/plan", form)
+    assert f"{float(whole):.4g}" in said(described.get(f"{described.table}/run"))

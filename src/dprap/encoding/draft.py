@@ -119,7 +119,7 @@ def _proposals(source: TableBatches, profile: Profile, form: Csv | None) -> dict
     def of(name: str, hints: Hints) -> Proposal:
         column = profile.columns[name]
         seen, is_exact = profile.seen(name)
-        rows = profile.rows if is_exact else profile.sample.num_rows
+        rows = profile.rows if is_exact else _as_many_rows(seen, profile.sample.num_rows, profile.rows)
         return propose(name, column.kind, seen, has_null=column.nulls > 0, rows=rows, hints=hints)
 
     hints = Hints(decimal_comma=form is not None and form.delimiter == ";", typed_texts=source.is_typed)
@@ -137,6 +137,16 @@ def _proposals(source: TableBatches, profile: Profile, form: Csv | None) -> dict
     if better != hints:
         found |= {name: of(name, better) for name, each in found.items() if each.question is not None}
     return found
+
+
+def _as_many_rows(seen: Mapping[Any, int], looked_at: int, rows: int) -> int:
+    """The number of records with as many records for each of these values as the whole table has for each of its own.
+
+    Nearly every record of a sample has a value of its own also where the whole table has dozens of records for each: of
+    N records with m for each value, a sample of s has about s²(m − 1)/2N pairs of equal ones. So m follows from the pairs.
+    """
+    pairs = sum(count * (count - 1) / 2 for count in seen.values())
+    return round(len(seen) * (1 + 2 * rows * pairs / max(1, looked_at) ** 2))
 
 
 def _is_dated(proposal: Proposal) -> bool:

@@ -85,9 +85,15 @@ def require_memory(data: Any, schema: Schema, engine: Engine | None) -> None:
     """Refuse a table whose records cannot be bounded per person, because it is not read into memory."""
     chosen = engine or engine_for(data, schema)
     if chosen != "memory" and not _is_missing(data):
+        # JSON lines, Excel, Arrow and compressed files do not tell how many records they have
+        is_one_file = engine is None and chosen == "files" and isinstance(data, str | Path) and Path(data).is_file()
+        advice = (
+            "If the file fits in memory, add --engine memory."
+            if is_one_file
+            else "Bound them before, so that a person has one record, or give one file that fits in memory."
+        )
         raise SettingsError(
-            f"records are bounded per person in memory only, and this table is read by the engine {chosen}. Bound them "
-            "before, so that a person has one record, or give one file that fits in memory."
+            f"records are bounded per person in memory only, and this table is read by the engine {chosen}. {advice}"
         )
 
 

@@ -10,8 +10,8 @@ from starlette.responses import Response
 from dprap.errors import DprapError, LedgerError
 from dprap.runs import ledgers, outlook, schema_files
 from dprap.runs.describe import plan_data
+from dprap.runs.discover import plan_run
 from dprap.runs.options import DEFAULTS, RunOptions
-from dprap.runs.plan import make_plan
 from dprap.studio import commands, forms
 from dprap.studio.notes import note_down, notes_of
 from dprap.studio.views import texts
@@ -127,12 +127,12 @@ def _figures(visit: Visit, form: dict[str, Any]) -> dict[str, Any]:
         weighted = options.pop("workload", None)
         if weighted is not None and form.get("kway"):
             options["kway"] = forms.whole(str(form["kway"]))
-        plan = make_plan(schema, RunOptions(**options), records=records)
+        plan = plan_run(schema, RunOptions(**options), records=records)
         if weighted is not None:
             by_name = {names[at]: weight for at, weight in _weights(form).items() if at < len(names)}
             workload = outlook.weighted_workload(plan, by_name, form.get("target") or None)
             options = {key: value for key, value in options.items() if key != "kway"}
-            plan = make_plan(schema, RunOptions(**options, workload=workload), records=records)
+            plan = plan_run(schema, RunOptions(**options, workload=workload), records=records)
             options["workload"] = weighted
         questions = [outlook.cell_outlook(plan, columns) for columns in _questions(form, names)]
         data = plan_data(plan)

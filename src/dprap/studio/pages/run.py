@@ -11,8 +11,8 @@ from starlette.responses import Response
 from dprap.errors import DprapError, SettingsError
 from dprap.runs import ledgers, schema_files
 from dprap.runs.describe import plan_lines
+from dprap.runs.discover import plan_run
 from dprap.runs.options import RunOptions
-from dprap.runs.plan import make_plan
 from dprap.studio import commands, tasks
 from dprap.studio.pages.plan import ledger_path, planned
 from dprap.studio.views import texts
@@ -63,7 +63,7 @@ def _confirmation(visit: Visit) -> dict[str, Any]:
     arguments = commands.synth(visit.workspace, visit.table, options, out)
     try:
         real = options | ({"workload": str(visit.table.workload)} if "workload" in options else {})
-        plan = make_plan(schema_files.load_schema(visit.table.schema), RunOptions(**real), records=records)
+        plan = plan_run(schema_files.load_schema(visit.table.schema), RunOptions(**real), records=records)
         state = ledgers.books(ledger_path(visit))
     except DprapError as error:
         return nothing | {"refused": str(error)}
@@ -71,7 +71,7 @@ def _confirmation(visit: Visit) -> dict[str, Any]:
     sentence = said["sentence"].format(
         epsilon=f"{plan.budget.epsilon:g}",
         delta=f"{plan.budget.delta:.2g}",
-        rho=f"{float(plan.budget.rho):.4g}",
+        rho=f"{float(plan.budget.whole_rho):.4g}",
         unit=said["unit_record"] if plan.neighbors.max_rows_per_person == 1 else said["unit_person"],
     )
     return {
