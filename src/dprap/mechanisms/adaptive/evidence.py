@@ -44,6 +44,8 @@ _SURPRISES_PER_STDDEV = 8
 # A residual of more standard deviations says no more than one of so many.
 _LARGEST_SURPRISE = 12.0
 _SURPRISES = int(_SURPRISES_PER_STDDEV * _LARGEST_SURPRISE) + 1
+# In standard deviations: noise alone goes so far in one of two million cells.
+_CERTAIN = 5.0
 # Cells below zero are set to zero, and what that adds is taken from the others, so many times.
 _CLIPS = 20
 # Bands are of expected counts over the variance of the noise, from 2^-24 on, the last one open.
@@ -93,7 +95,8 @@ class Evidence:
         Noisy cells that cannot be told from expected ones say little about large dispersions. But
         these are rare: if departures add up to `dependence`, in total variation distance, the
         typical dispersion is c₀ = (2·dependence·Σx / .8·Σ√x)², and a dispersion of c > c₀ is the
-        less likely by c₀/c.
+        less likely by c₀/c. A departure that noise cannot explain is believed wholly: the posterior
+        mean of a large number is the number itself.
 
         Empirical Bayes does well on average and may do badly on the few cells that differ from all
         others. So no cell is moved by more than √(2 ln cells) standard deviations, the largest that
@@ -104,6 +107,7 @@ class Evidence:
         typical = (mean_departure / math.sqrt(2 / math.pi)) ** 2
         tempered = self.mixtures * np.minimum(1.0, typical / _DISPERSIONS)
         believed = self._reliability(tempered / tempered.sum(axis=1, keepdims=True))
+        believed[np.abs(departures) > _CERTAIN * self.stddev_counts] = 1.0
         furthest = math.sqrt(2 * math.log(max(len(expected), 2))) * self.stddev_counts
         # Believed σ² is the posterior variance: whoever is certain of a cell does not move it.
         counts = self.counts - np.clip((1 - believed) * departures, -furthest, furthest)
