@@ -261,6 +261,11 @@ def test_tables_report_the_best_settings_and_ratios(tmp_path: Path) -> None:
     own = next(line for line in path.read_text().splitlines() if "3way:64, add-remove, 0.1 | adaptive" in line)
     assert own.count("(1.00)") == 4
     assert "| rap | **.1300** / **.260** |" in short.read_text()  # the shortest name has the smallest fake error
+    heads, rap = (
+        next(line for line in short.read_text().splitlines() if f"| {name} |" in line) for name in ("method", "rap")
+    )
+    assert heads.endswith("| draws, ADULT |")
+    assert rap.endswith("| 1 |")
 
 
 def test_the_pair_that_some_draws_choose_is_judged_by_others() -> None:
@@ -414,8 +419,9 @@ def test_kept_results_are_those_of_present_cells() -> None:
         # The first grid had as many rows as the other experiments.
         grid += [replace(c, settings={k: v for k, v in c.settings.items() if k != "synthetic_rows"}) for c in grid]
         others = [*(cell for cell in cells if cell.method != "rap"), *experiments.numbers(data)]
+        chosen = at_chosen_pair(cells, kept)
         for seed in seeds:
-            for cell in [*others, *(at_chosen_pair(cells, kept) if seed >= JUDGING else [*cells, *grid])]:
+            for cell in [*others, *(chosen if seed >= JUDGING else [*cells, *grid])]:
                 present.add((cell.experiment, replace(cell, seed=seed).key))
     assert {(record.experiment, record.key) for record in kept} <= present
     for name in STUDIES:

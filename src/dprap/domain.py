@@ -125,6 +125,10 @@ class Domain:
         """
         return self.offsets[self.position(name)]
 
+    @cached_property
+    def _sizes(self) -> dict[str, int]:
+        return dict(zip(self.names, self.sizes, strict=True))
+
     def shape_of(self, columns: Iterable[str]) -> tuple[int, ...]:
         """The sizes of the given columns, in the given order.
 
@@ -141,7 +145,11 @@ class Domain:
         (2, 85)
 
         """
-        return tuple(self.size(name) for name in columns)
+        names = tuple(columns)
+        try:
+            return tuple(map(self._sizes.__getitem__, names))
+        except KeyError:  # raises, and says which
+            return tuple(map(self.size, names))
 
     def size_of(self, columns: Iterable[str]) -> int:
         """The number of cells of the marginal over the given columns.

@@ -162,6 +162,14 @@ def test_a_table_shows_how_many_draws_its_entries_have() -> None:
     assert script.with_draws(table[:2] + table[3:]) == table[:2] + table[3:]
 
 
+def test_tables_with_the_same_words_above_are_two_tables() -> None:
+    page = "# Results\n## one\nwords\n\n| a |\n|---|\n\n## two\n\nwords: maximum error / TV\n\n| b |\n|---|\n"
+    assert docs_script("make_result_tables").tables_of(page) == {
+        "words": ["| a |", "|---|"],
+        "two: words": ["| b |", "|---|"],
+    }
+
+
 def test_the_architecture_names_every_module_and_no_other() -> None:
     page = (DOCS / "architecture.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| `([a-z_/]+\.py)` \| \S", page, re.MULTILINE)

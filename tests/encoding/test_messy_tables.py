@@ -91,3 +91,13 @@ def test_a_draft_of_a_part_is_that_of_one_record_less(messy: Drafted) -> None:
     for row in range(0, 40, 7):
         alone = encode_batch(some.slice(row, 1), schema, is_text=True)
         assert [column[row] for column in whole] == [column[0] for column in alone]
+
+
+def test_a_draft_says_that_dates_are_written_in_two_ways(tmp_path: Path) -> None:
+    days = [dt.date(2020, 1, 1) + dt.timedelta(days=number) for number in range(400)]
+    texts = [f"{day:%Y-%m-%d}" if at % 8 == 0 else f"{day:%d.%m.%Y}" for at, day in enumerate(days)]
+    path = tmp_path / "table.csv"
+    path.write_text("day;n\n" + "".join(f"{text};{at % 5}\n" for at, text in enumerate(texts)), encoding="utf-8")
+    draft = draft_schema(path)
+    assert draft.ignore_columns == ("day",)
+    assert "written in more than one way" in draft.draft_notes["day"].reason

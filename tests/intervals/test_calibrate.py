@@ -172,5 +172,5 @@ def test_tables_are_refused_where_nothing_is_known_of_the_noise():
     release = execute(planned("gaussian"), source(), insecure_noise_seed=1)
     with pytest.raises(SettingsError, match="gives answers, not rows"):
         next(release.tables(2))
-    with pytest.raises(SettingsError, match="2 or more"):
+    with pytest.raises(SettingsError, match="at least 2"):
         next(execute(planned("independent", intervals="no"), source(), insecure_noise_seed=1).tables(1))

@@ -109,10 +109,13 @@ def test_the_bound_is_the_larger_error_of_the_fit_and_of_the_saved_table(
 
 
 @settings(deadline=None, max_examples=30)  # the first example compiles the custom function
-@given(seed=st.integers(0, 1000), rows=st.integers(1, 50))
-def test_answers_of_a_table_are_those_of_a_source(seed: int, rows: int) -> None:
+@given(seed=st.integers(0, 1000), rows=st.integers(1, 50), together=st.sampled_from([0, 30, 1 << 24]))
+def test_answers_of_a_table_are_those_of_a_source(seed: int, rows: int, together: int) -> None:
+    """However many families are counted together."""
     codes = related_codes(rows, seed)
-    found = list(table_answers(codes, FAMILIES))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dprap.release.table_answers._TOGETHER", together)
+        found = list(table_answers(codes, FAMILIES))
     expected = list(exact_answers(MemorySource(codes), FAMILIES))
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)

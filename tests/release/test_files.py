@@ -223,3 +223,14 @@ def test_the_guarantee_does_not_contradict_itself(accounting: Accounting, epsilo
         assert epsilon_from_rho(rho, 2.5e-9, by) == pytest.approx(epsilon, rel=1e-9)
         assert f"because the run is {rho:.4g}-zCDP" in sentence
         assert ("paper's formula" if by is Accounting.PAPER else "tight accounting") in sentence
+
+
+@pytest.mark.parametrize("most_held", [10**7, 60])
+def test_writing_a_table_tells_how_many_rows_are_done(tmp_path, monkeypatch, most_held):
+    """Whether the table is in memory or drawn chunk by chunk."""
+    monkeypatch.setattr("dprap.release.draw.WRITTEN_ROWS", 40)
+    monkeypatch.setattr("dprap.release.files.MOST_ROWS_HELD", most_held)
+    told = []
+    made_release().save(tmp_path / "out", rows=100, watch=lambda done, rows: told.append((done, rows)))
+    assert told == [(40, 100), (80, 100), (100, 100)]
+    assert pyarrow.parquet.read_metadata(tmp_path / "out" / "synthetic.parquet").num_row_groups == 3

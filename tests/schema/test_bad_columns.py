@@ -21,7 +21,7 @@ TIMES = {"type": "datetime", "min": "2020-01-01T00:00:00", "max": "2024-01-01T00
         ({"type": "date", **FROM_TO, "format": "%Q"}, "format: cannot be read"),
         ({"type": "date", **FROM_TO, "format": "%m.%Y"}, "format: loses a part"),
         ({"type": "date", **FROM_TO, "format": "%Y"}, "format: loses a part"),
-        ({"type": "date", **FROM_TO, "min": "1950-01-01", "format": "%d.%m.%y"}, "format: loses a part"),
+        ({"type": "date", **FROM_TO, "min": "1920-01-01", "format": "%d.%m.%y"}, "format: years of two digits"),
         ({**TIMES, "timezone": "UTC", "format": "%Y-%m-%d %H:%M"}, "format: needs %z"),
         ({**TIMES, "format": "%Y-%m-%d %H:%M%z"}, "format: "),
         ({"type": "date", "min": "2024-02-30", "max": "2024-12-31"}, "min: "),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
@@ -13,6 +14,8 @@ from tests.statement.registry_schema import REGISTRY_SCHEMA
 
 from dprap.errors import SettingsError
 from dprap.report.guarantee_texts import LANGUAGES, beliefs, language, plain_guarantee
+from dprap.schema import Schema
+from dprap.schema.review_record import Vouch
 from dprap.statement import About, statement_of, write_statement
 from dprap.statement.dictionary import croissant, data_package
 
@@ -118,6 +121,62 @@ def test_metadata_name_every_column_once() -> None:
     fields = croissant(release, ABOUT, table="synthetic.csv")["recordSet"][0]["field"]
     assert [field["name"] for field in fields] == names
     assert {field["source"]["fileObject"]["@id"] for field in fields} == {"synthetic.csv"}
+
+
+@pytest.mark.parametrize(
+    ("stated", "written"),
+    [
+        ("CC-BY-4.0", {"name": "CC-BY-4.0", "title": "CC-BY-4.0"}),
+        ("Open Data, ours", {"name": "Open-Data-ours", "title": "Open Data, ours"}),
+        ("https://example.org/l", {"path": "https://example.org/l"}),
+    ],
+)
+def test_a_licence_has_a_name_or_an_address(stated: str, written: dict[str, str]) -> None:
+    """A data package with a title alone is refused by Frictionless' own checks."""
+    package = data_package(made_release(), replace(ABOUT, license=stated), table="synthetic.csv")
+    assert package["licenses"] == [written]
+
+
+def test_metadata_of_a_csv_file_say_how_values_are_written() -> None:
+    columns = {
+        "born": {"type": "date", "min": "1950-01-01", "max": "2000-12-31", "unit": "year", "format": "%d.%m.%Y"},
+        "paid": {"type": "number", "min": 0, "max": 9, "decimals": 2, "format": {"decimal": ",", "suffix": "€"}},
+        "sex": {"type": "categorical", "values": ["F", "M"], "nullable": True, "null_values": ["k.A."]},
+    }
+    schema = Schema.of({"columns": columns, "csv": {"delimiter": ";"}})
+    release = replace(made_release(), schema=schema)
+    resource = data_package(release, ABOUT, table="synthetic.csv")["resources"][0]
+    assert resource["dialect"] == {"delimiter": ";"}
+    born, paid, sex = resource["schema"]["fields"]
+    assert born["format"] == "%d.%m.%Y"
+    assert (paid["decimalChar"], paid["bareNumber"]) == (",", False)
+    assert sex["missingValues"] == ["", "k.A."]
+    plain = data_package(release, ABOUT, table="synthetic.parquet")["resources"][0]
+    assert "dialect" not in plain
+    assert "format" not in plain["schema"]["fields"][0]
+
+
+def test_the_statement_names_who_vouches_for_the_schema() -> None:
+    release = made_release()
+    vouch = Vouch(by="A. Lee", because="the law", settings=("values",), on="2026-01-31")
+    name = next(iter(release.schema.columns))
+    vouched = replace(release, schema=release.schema.model_copy(update={"vouched": {name: vouch}}))
+    texts = {section["title"]: section["text"] for section in statement_of(vouched, ABOUT)["sections"]}
+    said = " ".join(texts["Who answers for the schema"])
+    assert f"A. Lee vouches that values of {name!r}" in said
+    assert "not taken from the data" not in said
+
+
+def test_metadata_have_the_digest_of_the_table(tmp_path: Path) -> None:
+    """Croissant's own checks refuse a file without one."""
+    (tmp_path / "synthetic.csv").write_bytes(b"a\n1\n")
+    write_statement(made_release(), tmp_path, ABOUT, table=tmp_path / "synthetic.csv")
+    digest = hashlib.sha256(b"a\n1\n").hexdigest()
+    described = json.loads((tmp_path / "croissant.json").read_text())
+    assert described["distribution"][0]["sha256"] == digest
+    assert described["distribution"][0]["contentUrl"] == "synthetic.csv"
+    assert described["@context"]["citeAs"] == "cr:citeAs"
+    assert json.loads((tmp_path / "datapackage.json").read_text())["resources"][0]["hash"] == f"sha256:{digest}"
 
 
 def test_the_papers_are_written_and_escaped(tmp_path: Path) -> None:

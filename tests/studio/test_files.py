@@ -153,6 +153,25 @@ def test_an_upload_has_limits(tmp_path, monkeypatch):
     assert not target.exists()
 
 
+def test_an_upload_that_is_cut_off_by_the_end_of_the_server_leaves_nothing(tmp_path):
+    head = (
+        b'--x\r\nContent-Disposition: form-data; name="csrf"\r\n\r\nok\r\n'
+        b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\nsome,private\n'
+    )
+
+    async def sent():
+        yield head
+        await anyio.sleep(60)
+
+    async def stopped():
+        taken = uploads.Upload(lambda *_: True, lambda _: tmp_path / "a.csv")
+        with anyio.move_on_after(0.3):
+            await taken.take("multipart/form-data; boundary=x", sent())
+
+    anyio.run(stopped)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_the_studio_keeps_only_the_steward_can_read(described):
     described.get(f"{described.table}/plan")
     write_whole(described.folder / ".dprap-studio" / "x", b"")

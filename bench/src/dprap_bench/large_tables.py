@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from dprap.schema import Schema
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 18
 _CLASSES = 8
 _MOST_VALUES = 20
 

@@ -69,8 +69,10 @@ def summary(results: pd.DataFrame) -> list[str]:
         return ["No results of experiment 1 yet."]
     chosen = chosen[chosen["epsilon"].isin(_SUMMARY_EPSILONS)]
     columns = sorted(set(zip(chosen["data"], chosen["workload"], chosen["epsilon"], strict=True)))
-    lines = ["| method | " + " | ".join(f"{d.upper()} {w.partition(':')[0]}, ε = {e:g}" for d, w, e in columns) + " |"]
-    lines += ["|---|" + "---|" * len(columns)]
+    tables = sorted(set(chosen["data"]))
+    heads = [f"{d.upper()} {w.partition(':')[0]}, ε = {e:g}" for d, w, e in columns]
+    heads += [f"draws, {data.upper()}" for data in tables]
+    lines = ["| method | " + " | ".join(heads) + " |", "|---|" + "---|" * len(heads)]
     keys = list(zip(chosen["data"], chosen["workload"], chosen["epsilon"], strict=True))
     ranked = chosen.assign(rank=chosen["max"] / chosen.groupby(["data", "workload", "epsilon"])["max"].transform("min"))
     for method in ranked.groupby("method")["rank"].mean().sort_values().index:
@@ -82,9 +84,16 @@ def summary(results: pd.DataFrame) -> list[str]:
                 entries.append("–")
             else:
                 entries.append(" / ".join(_bold_if_best(ours.iloc[0], here, metric) for metric in ("max", "tv")))
+        drawn = chosen[chosen["method"] == method].groupby("data")["draws"]
+        entries += [_draws(list(drawn.get_group(data))) if data in drawn.groups else "–" for data in tables]
         name = f"{method} *" if method in _ANSWERS_ONLY else f"`{method}`" if method == "adaptive" else method
         lines += [f"| {name} | " + " | ".join(entries) + " |"]
     return [*lines, "", "Maximum error / TV. * answers only, no synthetic records."]
+
+
+def _draws(draws: Sequence[float]) -> str:
+    fewest, most = int(min(draws)), int(max(draws))
+    return f"{fewest}" if fewest == most else f"{fewest} to {most}"
 
 
 def _bold_if_best(row: pd.Series, rivals: pd.DataFrame, metric: str) -> str:

@@ -36,7 +36,7 @@ def statement(
         print_json(statement_of(loaded, stated, language=language))
         return
     folder = release.resolve()
-    table = next((path.name for path in sorted(folder.glob("synthetic.*"))), "synthetic.parquet")
+    table = next(iter(sorted(folder.glob("synthetic.*"))), folder / "synthetic.parquet")
     target = output or folder.with_name(f"{folder.name}-statement")
     for path in write_statement(loaded, target, stated, language=language, table=table):
         results.print(str(path), markup=False)

@@ -74,9 +74,14 @@ def check(schema: Schema, table: Any = None, *, share: float = MAX_TOUCHED) -> C
 def _notes(schema: Schema) -> list[str]:
     notes = [f"{len(schema.columns)} columns, {schema.domain.onehot_size:,} codes in all"]
     notes += [f"column {name!r}: a run finds its domain and pays for it" for name in schema.discover]
+    stopping: dict[str, list[str]] = {}
     for name, column in schema.columns.items():
         if not column.is_total:
-            notes.append(f"column {name!r}: a run stops when a value has no code. {_advice(column)}")
+            stopping.setdefault(_advice(column), []).append(repr(name))
+    for advice, names in stopping.items():
+        columns = f"column {names[0]}" if len(names) == 1 else f"columns {', '.join(names)}"
+        notes.append(f"{columns}: a run stops when a value has no code. {advice}")
+    for name, column in schema.columns.items():
         if column.size == 1:
             notes.append(f"column {name!r}: has one code, so nothing is learned from it")
     return notes

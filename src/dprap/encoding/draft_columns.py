@@ -20,6 +20,8 @@ MAX_CATEGORIES = 100
 
 # Of numbers or dates so large a share of the records may be unreadable: a run stops at 1% that a policy makes null.
 _UNREADABLE = 0.01
+# Where a larger share is unreadable, the column is one of texts that now and then look like numbers or dates.
+_MOST_LOST = 0.2
 # Fewer different readable values are rather categories.
 _LEAST_READABLE = 20
 # Words between numbers that may mean that the value is missing.
@@ -127,9 +129,14 @@ def _read_most(name: str, texts: Mapping[str, int], rows: int, hints: Hints) -> 
     lost = 1 - sum(readable.values()) / sum(texts.values())
     what = "numbers" if dated is None else "dates"
     if lost > _UNREADABLE:
-        return Proposal(None, f"most values are {what} and others are not. Correct these, or say by hand what they mean") if (
-            lost < 0.2 and len(texts) > MAX_CATEGORIES
-        ) else None  # fmt: skip
+        if lost >= _MOST_LOST or len(texts) <= MAX_CATEGORIES:
+            return None
+        rest = [text for text in texts if text not in readable][:LOOKED_AT]
+        if dated is not None and recognise.most_dates(rest) is not None:
+            return Proposal(None, "dates are written in more than one way. Write all of them in one, and draft again")
+        return Proposal(
+            None, f"most values are {what} and others are not. Correct these, or say by hand what they mean"
+        )
     read = _read(name, readable, rows, hints)
     if read is None or read.settings is None:
         return None

@@ -29,7 +29,11 @@ class ExactAnswers:
 
     def prepare(self, families: Sequence[Family]) -> None:
         """Count everything these families need, in one pass over the table; none where known counts add up to it."""
-        wanted = [Marginal(family.columns) for family in families if from_cells(family, self._domain)]
+        wanted = [
+            family if isinstance(family, Marginal) and family.groups is None else Marginal(family.columns)
+            for family in families
+            if from_cells(family, self._domain)
+        ]
         missing = {marginal: None for marginal in wanted if marginal not in self._known and not self._wider(marginal)}
         if missing:
             self._tables.update(zip(missing, self._source.count(list(missing)), strict=True))

@@ -85,7 +85,7 @@ class Gradient:
             self._batches([target for target, is_column in zip(targets, plain, strict=True) if not is_column])
         )
         self._ones = np.ones(self._rows, np.float32)
-        self._scratch: dict[str, Float32[np.ndarray, " numbers"]] = {}
+        self._scratch: dict[str, dict[tuple[int, int], Relaxed]] = {}
         self._of_groups: dict[Axis, Relaxed] = {}
 
     def add(self, gradient: Relaxed, of_codes: Float32[np.ndarray, " onehot"]) -> float:
@@ -220,10 +220,15 @@ class Gradient:
 
     def _array(self, name: str, shape: tuple[int, int]) -> Float32[np.ndarray, "first second"]:
         """Memory of this name; what stood in it is lost."""
-        size = math.prod(shape)
-        if name not in self._scratch or self._scratch[name].size < size:
-            self._scratch[name] = np.empty(size, np.float32)
-        return self._scratch[name][:size].reshape(shape)
+        shapes = self._scratch.setdefault(name, {})
+        if shape not in shapes:  # all of this name share the memory of the largest so far
+            size = math.prod(shape)
+            largest = max(shapes.values(), key=np.size, default=np.empty((0, 0), np.float32))
+            if largest.size < size:
+                shapes.clear()
+                largest = np.empty(shape, np.float32)
+            shapes[shape] = largest.reshape(-1)[:size].reshape(shape)
+        return shapes[shape]
 
     def _backward(self, half: Half, cotangent: Relaxed, gradient: Relaxed) -> None:
         """Distribute the cotangent of a Khatri-Rao product over its columns."""

@@ -10,7 +10,7 @@ measurements       measurements.parquet: every noisy measurement
 archive            arrays on disk, read within limits
 output_checks      what can be known of the output before it is paid for
 draw               synthetic records from relaxed rows
-sharp_pairs        pairs of columns whose relation is kept sharp when records are drawn
+sharp_pairs        pairs of numbers whose records lie in few cells, and records moved there
 table_answers      answers of a workload on a synthetic table
 certified          what the accuracy certificate says of which answers
 expected           the error to expect from the noise that was paid for

@@ -97,11 +97,12 @@ def parse_comparison(question: str, schema: Schema) -> Comparison | Proportion |
     )
 
 
-def compared(name: str, first: Interval, second: Interval) -> Interval:
-    """The difference or ratio of two answers."""
+def compared(name: str, first: Interval, second: Interval, *, correlation: float = 0.0) -> Interval:
+    """The difference or ratio of two answers whose errors have a correlation."""
     if name == "ratio" and second.estimate == 0:
         raise WorkloadError("the second group of the ratio has the answer 0. Ask for a difference.")
-    return compound.difference(first, second) if name == "difference" else compound.ratio(first, second)
+    make = compound.difference if name == "difference" else compound.ratio
+    return make(first, second, correlation=correlation)
 
 
 def proportion(release: Release, asked: Proportion, *, level: float, population: bool) -> tuple[Interval, float]:

@@ -17,7 +17,7 @@ import logging
 import os
 import secrets
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -36,6 +36,7 @@ from dprap.errors import DprapError, ImpossibleTableError
 from dprap.limits import MAX_FAMILY_CELLS, MAX_RECORDS, MAX_SEED
 from dprap.public import PublicFacts
 from dprap.relaxed import RelaxedDataset
+from dprap.relaxed.fit import StepCallback, unwatched
 from dprap.release.archive import read_arrays
 from dprap.release.certified import ChunkBound, TableBound, table_bound
 from dprap.release.draw import MOST_ROWS_HELD, sliced
@@ -86,7 +87,13 @@ class ReleaseFile(BaseModel):
 
 
 def save_release(
-    release: Release, directory: Path, *, rows: int | None, table_format: str, seed: int | None
+    release: Release,
+    directory: Path,
+    *,
+    rows: int | None,
+    table_format: str,
+    seed: int | None,
+    watch: StepCallback = unwatched,
 ) -> TableBound | None:
     """Write a release directory beside its final place, then move it there in one step.
 
@@ -98,7 +105,7 @@ def save_release(
     part = directory.with_name(f".dprap-{secrets.token_hex(8)}.part")
     try:
         part.mkdir(parents=True)
-        saved = _write(release, part, rows, table_format, seed)
+        saved = _write(release, part, rows, table_format, seed, watch)
         _sync(*part.iterdir(), part)
         part.rename(directory)
         _sync(directory.parent)
@@ -110,12 +117,14 @@ def save_release(
     return saved
 
 
-def _write(release: Release, folder: Path, rows: int | None, table_format: str, seed: int | None) -> TableBound | None:
+def _write(
+    release: Release, folder: Path, rows: int | None, table_format: str, seed: int | None, watch: StepCallback
+) -> TableBound | None:
     saved = None
     if release.relaxed is not None:
         table = folder / f"synthetic.{table_format}"
         try:
-            saved = _write_table(release, table, rows, seed)
+            saved = _write_table(release, table, rows, seed, watch)
         except ImpossibleTableError as error:
             # What was paid for is written all the same: fitted answers, measurements, guarantee.
             _log.warning("%s The release was written without a table.", error)
@@ -141,17 +150,26 @@ def _write(release: Release, folder: Path, rows: int | None, table_format: str, 
     return saved
 
 
-def _write_table(release: Release, path: Path, rows: int | None, seed: int | None) -> TableBound:
+def _write_table(release: Release, path: Path, rows: int | None, seed: int | None, watch: StepCallback) -> TableBound:
     """Draw, decode and write the synthetic table; returns its bound. A long one is never in memory whole."""
-    if (release.table_rows if rows is None else rows) <= MOST_ROWS_HELD:
+    rows = release.table_rows if rows is None else rows
+
+    def watched(parts: Iterable[Codes]) -> Iterator[Codes]:
+        done = 0
+        for part in parts:
+            yield part
+            done += part.rows
+            watch(done, rows)
+
+    if rows <= MOST_ROWS_HELD:
         codes = release.codes(rows, seed=seed)
         saved = table_bound(release, codes)
-        _decode_to(path, release, sliced(codes), seed)
+        _decode_to(path, release, watched(sliced(codes)), seed)
         return saved
-    watch = ChunkBound(release)
-    chunks = watch.watching(release.chunks(rows, seed=seed))
-    _decode_to(path, release, (part for chunk in chunks for part in sliced(chunk)), seed)
-    return watch.bound()
+    bound = ChunkBound(release)
+    chunks = bound.watching(release.chunks(rows, seed=seed))
+    _decode_to(path, release, watched(part for chunk in chunks for part in sliced(chunk)), seed)
+    return bound.bound()
 
 
 def _decode_to(path: Path, release: Release, chunks: Iterable[Codes], seed: int | None) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dprap.relaxed.fit import StepCallback, unwatched
 from dprap.release.asking import Asking
 from dprap.release.contents import RunFacts
 from dprap.release.drawing import TableFormat, as_format
@@ -74,6 +75,7 @@ class Release(Asking):
         rows: int | None = None,
         format: str = "parquet",  # noqa: A002
         seed: int | None = None,
+        watch: StepCallback = unwatched,
     ) -> Release:
         """Write the release directory, all of it or nothing.
 
@@ -82,6 +84,7 @@ class Release(Asking):
             rows: Rows of the table in it; `table_rows`, unless given.
             format: parquet or csv.
             seed: The seed of the table's randomness; the run's, unless given.
+            watch: Is told how many rows of the table are written, of how many.
 
         Returns:
             The release, with the written table and its bound as `saved`.
@@ -93,7 +96,7 @@ class Release(Asking):
         """
         from dprap.release.files import save_release
 
-        saved = save_release(self, Path(directory), rows=rows, table_format=format, seed=seed)
+        saved = save_release(self, Path(directory), rows=rows, table_format=format, seed=seed, watch=watch)
         return replace(self, saved=saved)
 
     def report(self, path: Path | str = "report.html", *, language: str = "en") -> Path:
@@ -115,12 +118,20 @@ class Release(Asking):
         write_report_of(self, Path(path), language=language)
         return Path(path)
 
-    def statement(self, folder: Path | str = "statement", *, language: str = "en", **about: str) -> list[Path]:
+    def statement(
+        self,
+        folder: Path | str = "statement",
+        *,
+        language: str = "en",
+        table: Path | str | None = None,
+        **about: str,
+    ) -> list[Path]:
         """Write the steward's papers: plain statement, NIST's questions, registry entry, metadata.
 
         Args:
             folder: The folder to write to.
             language: The language of the guarantee in plain words: en, de, fr or es.
+            table: The file of the synthetic table, whose digest stands in the metadata.
             **about: What only the steward knows, such as `title`, `curator`, `intended_use` and `region`.
 
         Returns:
@@ -132,7 +143,7 @@ class Release(Asking):
         """
         from dprap.runs.finished_release import write_statement_of
 
-        return write_statement_of(self, Path(folder), about, language=language)
+        return write_statement_of(self, Path(folder), about, language=language, table=table)
 
     def evaluate(
         self, table: Any, *, path: Path | str | None = None, targets: Sequence[str] | None = None, **reading: Any

@@ -50,6 +50,8 @@ _LIKELIER_THAN_ANY = 3.0
 _LEAST_SHARE = 0.05
 # From here on φ(z)/Φ(z) is −z to within 3%.
 _FAR_BELOW = -6.0
+# The least share of the records in seen cells. A sharp relation has nearly all of them there.
+_LEAST_SEEN = 0.5
 # Columns of fewer codes are no numbers whose relation could be called sharp.
 _LEAST_CODES = 8
 # Rounds of proportional fitting, after which the sums of a pair are as they were to within a thousandth.
@@ -96,10 +98,14 @@ def sharp_pairs(
     for pair, total in sums.items():
         counts, stddev = total / precisions[pair], precisions[pair] ** -0.5
         seen = counts >= _SEEN * stddev
+        if counts[seen].sum() < _LEAST_SEEN * records:
+            continue
         regular = tuple(schema.columns[name].regular for name in pair)
         possible = _possible(seen, counts >= _LIKELY * stddev, regular)
+        if possible.all() or not _is_likelier_than_any(*_sum(counts[~possible], stddev), records):
+            continue  # before the fit is asked, which takes far longer
         fitted = records * cell_table(relaxed, pair).astype(np.float64)
-        if not possible.all() and _are_empty(~possible, counts, fitted, stddev):
+        if _are_empty(~possible, counts, fitted, stddev):
             found.append(SharpPair(pair, possible))
     return tuple(found)
 
@@ -140,6 +146,16 @@ def _is_nothing(
     estimate, noise = float(shares @ counts / (shares @ shares)), stddev / math.sqrt(shares @ shares)
     if (held - estimate) ** 2 - estimate**2 < 2 * noise**2 * math.log(likelier):
         return False
+    return _is_likelier_than_any(estimate, noise, records)
+
+
+def _sum(counts: Float64[np.ndarray, " cells"], stddev: float) -> tuple[float, float]:
+    """The plain sum of noisy counts and its noise."""
+    return float(counts.sum()), stddev * math.sqrt(len(counts))
+
+
+def _is_likelier_than_any(estimate: float, noise: float, records: float) -> bool:
+    """Whether a noisy number of records speaks for none rather than for any number alike."""
     z, normal = estimate / noise, NormalDist()
     ratio = -z if z < _FAR_BELOW else normal.pdf(z) / normal.cdf(z)
     return records / noise * ratio >= _LIKELIER_THAN_ANY

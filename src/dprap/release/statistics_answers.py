@@ -20,6 +20,7 @@ from dprap.release.breakdown import Asked, Table, joint_shares
 from dprap.release.comparisons import Comparison, Proportion, compared, parse_comparison, proportion
 from dprap.release.figures import Figure, Figures
 from dprap.release.hidden_codes import HiddenCodes
+from dprap.release.intervals.compound import of_one_table
 from dprap.release.intervals.interval import DEFAULT_LEVEL
 from dprap.release.release import Release
 from dprap.release.statistics_intervals import Sureness
@@ -83,14 +84,14 @@ def _comparison(
         ends = None if found.low is None or found.high is None else (f"{found.low:.3%}", f"{found.high:.3%}")
         figure = Figure((), found.estimate, f"{found.estimate:.3%}", count, found, ends)
         return Figures(question, f"share of {asked.of}", (), (), (figure,), figure, ())
-    rows = [
-        _of_group(release, group, answer(release, each, level=level, population=population))
-        for group, each in zip(asked.groups, asked.questions(), strict=True)
-    ]
+    answered = [answer(release, each, level=level, population=population) for each in asked.questions()]
+    rows = [_of_group(release, group, each) for group, each in zip(asked.groups, answered, strict=True)]
     first, second = (row.interval for row in rows)
     if first is None or second is None:
         raise WorkloadError(f"a {asked.name} of these groups is not known.")
-    both = compared(asked.name, first, second)
+    are_counts = all(isinstance(each, Answered) for each in answered)
+    correlation = of_one_table(first.estimate, second.estimate, release.rows) if are_counts else 0.0
+    both = compared(asked.name, first, second, correlation=correlation)
     rows.append(Figure((asked.name,), both.estimate, f"{both.estimate:,.6g}", sum(row.count for row in rows), both))
     return Figures(question, asked.what, (), ("group",), tuple(rows), None, ())
 

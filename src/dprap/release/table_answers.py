@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -18,7 +18,9 @@ _BLOCK = 1 << 12
 _TOGETHER = 1 << 24
 
 
-def table_answers(codes: Codes, families: Iterable[Family]) -> Iterator[Answers]:
+def table_answers(
+    codes: Codes, families: Iterable[Family], *, watch: Callable[[int, int], None] | None = None
+) -> Iterator[Answers]:
     """Yield the answers of each family as fractions of the table's records, flat, in C order of its cells.
 
     Families are counted together, several over the union of their columns, up to so many cells that their counts take
@@ -27,6 +29,7 @@ def table_answers(codes: Codes, families: Iterable[Family]) -> Iterator[Answers]
     Args:
         codes: The records of a synthetic table, at least one.
         families: Query families over the same domain.
+        watch: Is told how many records have been counted, of how many, for the families that are counted together.
 
     Yields:
         One array of fractions for each family.
@@ -40,7 +43,8 @@ def table_answers(codes: Codes, families: Iterable[Family]) -> Iterator[Answers]
     """
     for batch in _batches(codes, families):
         marginals = {Marginal(family.columns) for family in batch if _is_by_cells(codes, family)}
-        counted = count_columns(codes.domain, codes.columns, sorted(marginals, key=lambda marginal: marginal.columns))
+        wanted = sorted(marginals, key=lambda marginal: marginal.columns)
+        counted = count_columns(codes.domain, codes.columns, wanted, watch=watch)
         for family in batch:
             if isinstance(family, Halfspace):
                 yield family.counts(codes.domain, [codes.column(name) for name in family.columns]) / codes.rows

@@ -48,6 +48,10 @@ def join(children: Iterable[Child]) -> Html:
     return Html("".join(parts))
 
 
+# A table of more lines scrolls in a window of its own on a screen; on paper none does.
+_LONG = 40
+
+
 def table(header: Iterable[Child], rows: Iterable[Iterable[Child]], *, caption: str, numbers_from: int = 1) -> Html:
     """A table whose columns from `numbers_from` on hold numbers; it has no header line where all names are empty."""
     names = list(header)
@@ -64,7 +68,8 @@ def table(header: Iterable[Child], rows: Iterable[Iterable[Child]], *, caption: 
         for row in rows
     ]
     inner = el("table", el("caption", caption), head, el("tbody", body))
-    return el("div", inner, class_="scroll", tabindex="0", role="region", aria_label=caption)
+    kind = "scroll long" if len(body) > _LONG else "scroll"
+    return el("div", inner, class_=kind, tabindex="0", role="region", aria_label=caption)
 
 
 def _number(at: int, numbers_from: int) -> str | None:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from dprap.accounting import Budget
 from dprap.encoding.check_table import MAX_TOUCHED
 from dprap.errors import DataError, DprapError, SettingsError
-from dprap.mechanisms.result import ProgressCallback, silent
+from dprap.mechanisms.result import Paced, Progress, ProgressCallback, silent
 from dprap.privacy import Excess, Ledger, PersonColumn, open_bounded
 from dprap.release.output_checks import check_output
 from dprap.release.release import Release
@@ -260,8 +260,14 @@ def _spend(job: Job, source: CountSource, plan: Plan, ledger: Ledger | None, obs
         )
         if job.out is None:
             return release
+        paced = Paced(watched(progress, observer))
         try:
-            return release.save(job.out, rows=options.rows, format=options.table_format)
+            return release.save(
+                job.out,
+                rows=options.rows,
+                format=options.table_format,
+                watch=lambda done, rows: paced(Progress("write", done, rows, "rows")),
+            )
         except Exception as error:
             if ledger is None:
                 raise

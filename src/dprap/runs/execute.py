@@ -188,10 +188,16 @@ def _certify(
     """Certify the fitted answers and, where one was drawn, the synthetic table."""
     families = plan.workload.families
     fitted = answers(result.relaxed, families) if result.relaxed is not None else result.answers or ()
-    fitted = Paced(progress).each(fitted, "certify", len(families))
+    meanwhile = Paced(progress)
+    fitted = meanwhile.each(fitted, "certify", len(families))
     table = None
     if codes is not None:
-        table = DrawnTable(codes.rows, table_digest(codes), _in_counts(table_answers(codes, families), rows))
+
+        def watch(done: int, records: int) -> None:
+            meanwhile(Progress("certify", done, records, "rows of the table counted"))
+
+        drawn = table_answers(codes, families, watch=watch)
+        table = DrawnTable(codes.rows, table_digest(codes), _in_counts(drawn, rows))
     return curator.certify(families, _in_counts(fitted, rows), rho=rho, table=table)
 
 

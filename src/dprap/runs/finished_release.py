@@ -37,7 +37,9 @@ def write_report_of(release: Release, path: Path, *, language: str = "en") -> No
     write_report(release, path, language=language)
 
 
-def write_statement_of(release: Release, folder: Path, about: Mapping[str, str], *, language: str = "en") -> list[Path]:
+def write_statement_of(
+    release: Release, folder: Path, about: Mapping[str, str], *, language: str = "en", table: Path | str | None = None
+) -> list[Path]:
     """Write the steward's papers of a release.
 
     Args:
@@ -45,6 +47,7 @@ def write_statement_of(release: Release, folder: Path, about: Mapping[str, str],
         folder: The folder to write to.
         about: What only the steward knows: the fields of `dprap.statement.About`.
         language: The language of the guarantee in plain words: en, de, fr or es.
+        table: The file of the synthetic table, for the metadata.
 
     Returns:
         The files.
@@ -52,7 +55,7 @@ def write_statement_of(release: Release, folder: Path, about: Mapping[str, str],
     """
     from dprap.statement import About, write_statement
 
-    return write_statement(release, folder, About.of(about), language=language)
+    return write_statement(release, folder, About.of(about), language=language, table=table or "synthetic.parquet")
 
 
 def comparison_path(folder: Path, given: Path | None = None) -> Path:

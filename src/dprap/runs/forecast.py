@@ -6,12 +6,12 @@
 
 part        processor seconds                                         memory
 start       libraries                                                 libraries
-read        records × columns                                         codes of the table, twice, up to a limit
+read        records × columns                                         codes of a short table, twice
 count       records × marginals, and the cells                        8 bytes a cell
 measure     cells with noise                                          –
 choose, fit the method's multiplications (`PlannedStep`), and its     rows of the relaxed data set, eight times
             overhead for each look at a marginal
-draw        records × marginals that are matched, and exchanges       17 bytes a record and column
+draw        records × marginals that are matched, and exchanges       codes of the table, and values of a few chunks
 certify     records × marginals, and cells × relaxed rows             –
 """
 
@@ -26,7 +26,7 @@ from dprap.counting.passes import MEMORY_LIMIT, UNION_CELLS
 from dprap.encoding import code_dtype
 from dprap.mechanisms.outline import PlannedStep
 from dprap.relaxed.exchange import DEFAULT as EXCHANGE
-from dprap.release.draw import MOST_ROWS_HELD
+from dprap.release.draw import MOST_ROWS_HELD, WRITTEN_ROWS
 from dprap.runs.plan import Plan
 
 REPLICATES = 2
@@ -34,10 +34,13 @@ REPLICATES = 2
 together take about as long as the run."""
 
 # Measured on one core of a Xeon of 2023 at 2.3 GHz; see docs/scale.md.
-_BASE_MB = 250.0
+_BASE_MB = 200.0
 _START_SECONDS = 1.5
-# A table that is too long to be held is drawn and written in chunks.
-_STREAMED_BYTES = 6e8
+# A table is drawn in chunks, with an owner and a place for each record and two copies of each code, and decoded
+# in smaller ones, of which the first two stay until the last is written.
+_BYTES_A_RECORD = 32
+_BYTES_A_VALUE = 9
+_DECODED_CHUNKS = 3
 # Records × marginals that are counted, of the private table and of the synthetic one.
 _COUNTED_PER_SECOND = 1.2e8
 # Pairs are counted several at a time, as unions of columns: records × unions, and the part of all pairs of its columns
@@ -98,9 +101,14 @@ def _memory_mb(plan: Plan, rows: int) -> float:
     cells = [domain.size_of(family.columns) for family in plan.workload]
     counts = sum(_BYTES_A_MARGINAL + (min(8 * size, 16 * rows) if size > rows else 8 * size) for size in cells)
     relaxed = 8 * 4 * domain.onehot_size * getattr(plan.settings, "synthetic_rows", 1)
-    drawn = rows * (2 * width + 32) if rows <= MOST_ROWS_HELD else _STREAMED_BYTES
+    held = 2 * rows * width if 2 * rows * width <= MEMORY_LIMIT else 0
+    drawn = (
+        (rows * width if rows <= MOST_ROWS_HELD else 0)
+        + min(rows, EXCHANGE.chunk_records) * (2 * width + _BYTES_A_RECORD)
+        + _DECODED_CHUNKS * min(rows, WRITTEN_ROWS) * len(domain) * _BYTES_A_VALUE
+    )
     matched = 8 * min(sum(cells), EXCHANGE.cells_per_record * min(rows, EXCHANGE.exchange_records))
-    return _BASE_MB + (2 * min(rows * width, MEMORY_LIMIT) + counts + relaxed + max(drawn, matched)) / 1e6
+    return _BASE_MB + (held + counts + relaxed + max(drawn, matched)) / 1e6
 
 
 def _core_seconds(plan: Plan, rows: int, steps: list[PlannedStep]) -> float:
@@ -115,7 +123,8 @@ def _core_seconds(plan: Plan, rows: int, steps: list[PlannedStep]) -> float:
         + count * (1 + repeated)
         + families * _SECONDS_A_MARGINAL
         + sum(step.cells for step in steps) / _NOISE_PER_SECOND
-        + sum(step.multiplications for step in steps) / _MULTIPLICATIONS_PER_SECOND
+        # both repetitions together take about as long as the run
+        + sum(step.multiplications for step in steps) * (2 if repeated else 1) / _MULTIPLICATIONS_PER_SECOND
     )
     if plan.certificate_share:
         looks = min(sum(len(family.columns) for family in plan.workload), EXCHANGE.most_looks)

@@ -24,6 +24,9 @@ PRIORS = (0.01, 0.1, 0.5)
 # An average cell whose noise is below the first share of it can be read as it is, above the second it says nothing.
 _READABLE, _NOISE = 0.1, 0.5
 
+# Nobody gains by merging codes of a column that has so few.
+_SHORT = 10
+
 TARGET_WEIGHT = 4.0
 """How much more a marginal counts that has the target in it."""
 
@@ -61,7 +64,7 @@ def cell_outlook(plan: Plan, columns: tuple[str, ...]) -> CellOutlook:
     The noise is that of the plan's own steps: the first one that measures cells is about single columns, the last one
     about the rest. Under `independent` and the like there is one, which says nothing about several columns.
     """
-    cells = plan.schema.domain.size_of(columns)
+    cells = plan.workload.domain.size_of(columns)  # of fine columns, the intervals that a run will find
     measuring = [
         step.stddev_counts for step in plan.forecast.steps if step.stddev_counts is not None and step.cells > 1
     ]
@@ -87,12 +90,17 @@ def verdict(plan: Plan) -> str | None:
     if not noisy:
         return f"an average cell of each of the {len(outlooks):,} {what} stands out from the noise"
     sizes = plan.schema.domain
-    longest = sorted({name for outlook in noisy for name in outlook.columns}, key=sizes.size, reverse=True)[:3]
+    # Of a fine column the run itself finds intervals, as coarse as the noise wants them.
+    long = {name for outlook in noisy for name in outlook.columns} - set(plan.schema.fine_columns)
+    longest = sorted((name for name in long if sizes.size(name) > _SHORT), key=sizes.size, reverse=True)[:3]
     named = ", ".join(f"{name} ({sizes.size(name):,} codes)" for name in longest)
-    fewer = ", ask for fewer columns together" if max(len(each.columns) for each in noisy) > 2 else ""
+    advice = [f"make {named} coarser"] if longest else []
+    if max(len(each.columns) for each in noisy) > 2:
+        advice.append("ask for fewer columns together")
+    more = ", or ".join([", ".join(advice), "raise ε"] if advice else ["raise ε"])
     return (
         f"in {len(noisy):,} of {len(outlooks):,} {what} an average cell drowns in the noise: their small cells come from "
-        f"the fit, not from measurements. To see more, make {named} coarser{fewer}, or raise ε"
+        f"the fit, not from measurements. To see more, {more}"
     )
 
 

@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pyarrow as pa
 
 from dprap.release import Release
-from dprap.schema import Column
+from dprap.schema import Column, Schema
+from dprap.schema.number_format import NumberFormat
 from dprap.statement.about import About
 
 # More values than these make a dictionary unreadable; the schema file has them all.
 _MOST_VALUES = 50
+
+# Croissant's own context, whole: readers compare it with theirs.
+_CONTEXT = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "sc": "https://schema.org/",
+    "dct": "http://purl.org/dc/terms/",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    **{
+        term: f"cr:{term}"
+        for term in (
+            "citeAs", "column", "equivalentProperty", "extract", "field", "fileObject", "fileProperty", "fileSet",
+            "format", "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet",
+            "references", "regex", "repeated", "replace", "samplingRate", "separator", "source", "subField", "transform",
+        )
+    },
+}  # fmt: skip
 
 
 def dictionary(release: Release) -> list[dict[str, Any]]:
@@ -28,15 +52,16 @@ def dictionary(release: Release) -> list[dict[str, Any]]:
     ]
 
 
-def data_package(release: Release, about: About, *, table: str) -> dict[str, Any]:
+def data_package(release: Release, about: About, *, table: str, sha256: str | None = None) -> dict[str, Any]:
     """A Frictionless Data Package (version 2 of the standard) of the synthetic table in the file `table`."""
+    is_csv = table.endswith(".csv")
     return {
         "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
         "name": "dprap-release",
         "title": about.title,
         "description": release.guarantee,
         "created": release.facts.created,
-        **({} if about.license is None else {"licenses": [{"title": about.license}]}),
+        **({} if about.license is None else {"licenses": [_license(about.license)]}),
         "contributors": [{"title": about.curator, "roles": ["publisher"]}],
         "resources": [
             {
@@ -44,8 +69,13 @@ def data_package(release: Release, about: About, *, table: str) -> dict[str, Any
                 "type": "table",
                 "path": table,
                 "format": table.rpartition(".")[2],
+                **({} if sha256 is None else {"hash": f"sha256:{sha256}"}),
+                **({"dialect": _dialect(release.schema)} if is_csv else {}),
                 "schema": {
-                    "fields": [_field(name, column) for name, column in release.schema.columns.items()],
+                    "fields": [
+                        {**_field(name, column), **(_written(column) if is_csv else {})}
+                        for name, column in release.schema.columns.items()
+                    ],
                     "missingValues": [""],
                 },
             }
@@ -53,8 +83,8 @@ def data_package(release: Release, about: About, *, table: str) -> dict[str, Any
     }
 
 
-def croissant(release: Release, about: About, *, table: str) -> dict[str, Any]:
-    """Croissant metadata (version 1.0) of the synthetic table in the file `table`."""
+def croissant(release: Release, about: About, *, table: str, sha256: str | None = None) -> dict[str, Any]:
+    """Croissant metadata (version 1.0) of the synthetic table in the file `table`; the standard wants its digest."""
     kind = "text/csv" if table.endswith(".csv") else "application/vnd.apache.parquet"
     fields = [
         {
@@ -68,21 +98,7 @@ def croissant(release: Release, about: About, *, table: str) -> dict[str, Any]:
         for name, column in release.schema.columns.items()
     ]
     return {
-        "@context": {
-            "@language": "en",
-            "@vocab": "https://schema.org/",
-            "cr": "http://mlcommons.org/croissant/",
-            "sc": "https://schema.org/",
-            "conformsTo": "dct:conformsTo",
-            "dct": "http://purl.org/dc/terms/",
-            "column": "cr:column",
-            "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-            "extract": "cr:extract",
-            "field": "cr:field",
-            "fileObject": "cr:fileObject",
-            "recordSet": "cr:recordSet",
-            "source": "cr:source",
-        },
+        "@context": _CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         "name": about.title,
@@ -93,10 +109,24 @@ def croissant(release: Release, about: About, *, table: str) -> dict[str, Any]:
         **({} if about.url is None else {"url": about.url}),
         "citeAs": citation(release, about),
         "distribution": [
-            {"@type": "cr:FileObject", "@id": table, "name": table, "contentUrl": table, "encodingFormat": kind}
+            {
+                "@type": "cr:FileObject",
+                "@id": table,
+                "name": table,
+                "contentUrl": table,
+                "encodingFormat": kind,
+                **({} if sha256 is None else {"sha256": sha256}),
+            }
         ],
         "recordSet": [{"@type": "cr:RecordSet", "@id": "synthetic", "name": "synthetic", "field": fields}],
     }
+
+
+def _license(name: str) -> dict[str, str]:
+    """A licence as a data package names one: an address, or an identifier such as CC-BY-4.0 and what people call it."""
+    if "://" in name:
+        return {"path": name}
+    return {"name": re.sub(r"[^-a-zA-Z0-9._]+", "-", name), "title": name}
 
 
 def citation(release: Release, about: About) -> str:
@@ -134,6 +164,30 @@ def _field(name: str, column: Column) -> dict[str, Any]:
     if column.description:
         found["description"] = column.description
     found["constraints"] = {"required": not column.nullable}
+    return found
+
+
+def _dialect(schema: Schema) -> dict[str, str]:
+    """How the fields of a CSV file are told apart."""
+    return {"delimiter": schema.csv.delimiter}
+
+
+def _written(column: Column) -> dict[str, Any]:
+    """How a CSV file writes missing values, and the values of a column that has a form of its own."""
+    found: dict[str, Any] = {"missingValues": ["", *column.null_values]} if column.null_values else {}
+    form = getattr(column, "format", None)
+    if form is None:
+        return found
+    if not isinstance(form, NumberFormat):
+        return {**found, "format": form}
+    if form.clock is not None:
+        return {**found, "type": "string"}
+    if column.type == "number":
+        found["decimalChar"] = form.decimal
+    if form.thousands is not None:
+        found["groupChar"] = form.thousands
+    if form.prefix is not None or form.suffix is not None:
+        found["bareNumber"] = False
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def write_statement(
     about: About | None = None,
     *,
     language: str = "en",
-    table: str = "synthetic.parquet",
+    table: Path | str = "synthetic.parquet",
 ) -> list[Path]:
     """Write the papers of a release into a folder; they hold only what the release and the steward say.
 
@@ -61,7 +62,7 @@ def write_statement(
         folder: Where to write; it is made if need be.
         about: Names and purpose, as the steward states them.
         language: The language of the guarantee in plain words: en, de, fr or es.
-        table: The name of the synthetic table's file, for the metadata.
+        table: The file of the synthetic table, for the metadata. They name it, and have its digest if it is there.
 
     Returns:
         The files: statement.html, statement.json, datapackage.json, croissant.json, and registry.yaml
@@ -86,11 +87,13 @@ def write_statement(
         citation=data["citation"],
         language=language,
     )
+    table = Path(table)
+    digest = sha256(table.read_bytes()).hexdigest() if table.is_file() else None
     files = {
         "statement.html": text,
         "statement.json": _json(data),
-        "datapackage.json": _json(data_package(release, about, table=table)),
-        "croissant.json": _json(croissant(release, about, table=table)),
+        "datapackage.json": _json(data_package(release, about, table=table.name, sha256=digest)),
+        "croissant.json": _json(croissant(release, about, table=table.name, sha256=digest)),
     }
     if data["registry"] is not None:
         files["registry.yaml"] = yaml.safe_dump(data["registry"], sort_keys=False, allow_unicode=True, width=100)

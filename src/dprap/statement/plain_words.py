@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from dprap.release import Release
 from dprap.release.certified import rounded_up
 from dprap.report.guarantee_texts import GuaranteeTexts, plain_guarantee
+from dprap.schema.review_record import vouched_sentences
 from dprap.statement.about import About
 
 
@@ -30,7 +31,7 @@ def sections(release: Release, about: About, texts: GuaranteeTexts) -> list[Sect
         Section("Who and what is protected", _protected(release)),
         Section("How accurate it is", _accuracy(release)),
         Section("What is kept and what is not", _kept(release)),
-        Section("Who answers for the schema", _schema()),
+        Section("Who answers for the schema", _schema(release)),
         Section("Known limits", _limits(release)),
     ]
 
@@ -113,12 +114,22 @@ def _kept(release: Release) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _schema() -> tuple[str, ...]:
+def _schema(release: Release) -> tuple[str, ...]:
+    vouched = vouched_sentences(release.schema.vouched)
+    if not vouched:
+        return (
+            (
+                "The schema was given to the run as publicly known. Whoever ran it vouches that its categories and bounds "
+                "were not taken from the data, or that they are public."
+            ),
+        )
     return (
         (
-            "The schema was given to the run as publicly known. Whoever ran it vouches that its categories and bounds "
-            "were not taken from the data, or that they are public."
+            "Parts of the schema were first read off the private data. These persons vouch that what they name is public "
+            "knowledge all the same, and the guarantee rests on their word:"
         ),
+        *(f"{sentence}." for sentence in vouched),
+        "Whoever ran the software vouches for the rest of the schema.",
     )
 
 

@@ -94,7 +94,7 @@ def _implementation(release: Release) -> dict[str, Any]:
     whole = sum(isinstance(item, Measurement) for item in release.measurements)
     return {
         "preprocessing_and_hyperparameter_tuning": "Values become codes by the declared schema, each record by itself. "
-        "Settings are fixed before the run. Whether the private table was explored before is not known to it.",
+        "Settings are fixed before the run. Whether the private table was explored before is not known to the software.",
         "mechanisms": f"Discrete Gaussian noise on the counts of {whole:,} marginals; the exponential mechanism chooses "
         f"them. Implemented by dprap {release.facts.version} (method {release.facts.method}) with OpenDP. Private "
         "arithmetic is on integers, randomness is from the operating system.",

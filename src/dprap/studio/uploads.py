@@ -85,6 +85,9 @@ class Upload:
         except Exception:
             self.discard()
             raise SettingsError("the file did not come whole. Try again.") from None
+        except BaseException:  # the server is being stopped: no part of a private table stays behind
+            self.discard()
+            raise
         if self._file is not None:
             self.discard()
             raise SettingsError("the file did not come whole. Try again.")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
@@ -100,9 +101,20 @@ def test_custom_queries_go_along() -> None:
 
 def test_queries_of_groups_are_refused_not_taken_for_codes() -> None:
     name = DOMAIN.names[0]
-    with pytest.raises(WorkloadError, match=r"a \(2 groups\) has halfspaces or groups"):
+    with pytest.raises(WorkloadError, match=r"not a \(2 groups\)"):
         compile_queries(DOMAIN, [Query(Marginal((name,), ((0, 1),)), 0)])
 
 
 def test_few_padded_sizes() -> None:
     assert {padded_size(count) for count in range(500)} == {0, 32, 128, 512}
+
+
+def test_a_class_that_nobody_has_named_is_not_taken_for_a_marginal() -> None:
+    """A family that shares the columns of a marginal and answers otherwise would be fitted to the wrong numbers."""
+
+    @dataclass(frozen=True)
+    class Outside:
+        columns: tuple[str, ...]
+
+    with pytest.raises(WorkloadError, match="a batch takes marginals"):
+        compile_queries(DOMAIN, [Query(Outside(DOMAIN.names[:2]), 0)])  # type: ignore[arg-type]

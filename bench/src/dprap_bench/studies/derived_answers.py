@@ -56,7 +56,9 @@ def derived_answers(
     for one, other in pairwise(chosen):
         first, second = count_intervals(release, others, sizes[[one, other]], kind=kind)
         value = float(exact[one].sum() / exact[other].sum())
-        yield "ratio", float(min(sizes[one], sizes[other])), value, compound.ratio(first, second)
+        correlation = compound.of_one_table(float(sizes[one]), float(sizes[other]), release.rows)
+        found = compound.ratio(first, second, correlation=correlation)
+        yield "ratio", float(min(sizes[one], sizes[other])), value, found
 
 
 def _quantile(

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -43,6 +44,8 @@ _SURPRISES_PER_STDDEV = 8
 # A residual of more standard deviations says no more than one of so many.
 _LARGEST_SURPRISE = 12.0
 _SURPRISES = int(_SURPRISES_PER_STDDEV * _LARGEST_SURPRISE) + 1
+# In standard deviations: noise alone goes so far in one of two million cells.
+_CERTAIN = 5.0
 # Cells below zero are set to zero, and what that adds is taken from the others, so many times.
 _CLIPS = 20
 # Bands are of expected counts over the variance of the noise, from 2^-24 on, the last one open.
@@ -83,7 +86,7 @@ class Evidence:
     def target(self, records: float, *, shrink: bool = True) -> Target:
         """What the rows should fit, as shares; without `shrink` all cells count alike."""
         full = (records / self.stddev_counts) ** 2
-        weights = (self._reliability(self.mixtures) if shrink else np.ones(len(self.counts))) * full
+        weights = (self._believed if shrink else np.ones(len(self.counts))) * full
         return Target(self.marginal, (self.counts / records).astype(np.float32), weights.astype(np.float32))
 
     def posterior_counts(self, dependence: float) -> Answers:
@@ -92,7 +95,8 @@ class Evidence:
         Noisy cells that cannot be told from expected ones say little about large dispersions. But
         these are rare: if departures add up to `dependence`, in total variation distance, the
         typical dispersion is c₀ = (2·dependence·Σx / .8·Σ√x)², and a dispersion of c > c₀ is the
-        less likely by c₀/c.
+        less likely by c₀/c. A departure that noise cannot explain is believed wholly: the posterior
+        mean of a large number is the number itself.
 
         Empirical Bayes does well on average and may do badly on the few cells that differ from all
         others. So no cell is moved by more than √(2 ln cells) standard deviations, the largest that
@@ -103,6 +107,7 @@ class Evidence:
         typical = (mean_departure / math.sqrt(2 / math.pi)) ** 2
         tempered = self.mixtures * np.minimum(1.0, typical / _DISPERSIONS)
         believed = self._reliability(tempered / tempered.sum(axis=1, keepdims=True))
+        believed[np.abs(departures) > _CERTAIN * self.stddev_counts] = 1.0
         furthest = math.sqrt(2 * math.log(max(len(expected), 2))) * self.stddev_counts
         # Believed σ² is the posterior variance: whoever is certain of a cell does not move it.
         counts = self.counts - np.clip((1 - believed) * departures, -furthest, furthest)
@@ -115,6 +120,7 @@ class Evidence:
             counts = np.where(free, counts - believed * excess / total, 0.0)
         return np.asarray(np.maximum(counts, 0.0))
 
+    @cached_property
     def misfit_of_truth(self) -> float:
         """The chi-square that the truth is expected to have by its noise, with the weights of the target.
 
@@ -126,6 +132,11 @@ class Evidence:
         surprises = (bins % _SURPRISES)[:, None] / _SURPRISES_PER_STDDEV
         noise = (belongs * (believed + ((1 - believed) * surprises) ** 2)).sum(axis=1)
         return float((cells * (belongs * believed).sum(axis=1) * noise).sum())
+
+    @cached_property
+    def _believed(self) -> Float64[np.ndarray, " cells"]:
+        """The reliability of every cell. Each later fit asks for it again."""
+        return self._reliability(self.mixtures)
 
     def _reliability(self, mixtures: Mixtures) -> Float64[np.ndarray, " cells"]:
         """The posterior mean of c·x/(c·x + σ²) of every cell."""

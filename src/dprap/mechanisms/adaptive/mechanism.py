@@ -219,7 +219,8 @@ class _Run:
         self._fit_to_all(measured, step)
 
     def _measure_workload(self, step: MeasureWorkload) -> None:
-        expected = list(self._estimates(step.marginals))
+        count = len(step.marginals)
+        expected = list(self._meanwhile.each(self._estimates(step.marginals), "measure", count))
         measured = self._curator.measure(step.marginals, step.rho, step.shares)
         self._learn(measured, expected)
         self._fit_to_all(measured, step)
@@ -282,7 +283,8 @@ class _Run:
         if self._public is not None:
             departures = [*self._column_departures, *self._evidence.values()]
             kl_weight = max(kl_weight, records_stood_for(self._public, departures, self._records))
-        targets = [*self._first_targets, *map(self._target, self._evidence.values())]
+        learned = map(self._target, self._evidence.values())
+        targets = [*self._first_targets, *self._meanwhile.each(learned, "learn", len(self._evidence))]
         cells = sum(len(target.shares) for target in targets)
         noise = cells if not rules.shrink_cells else self._misfit_of_truth()
         closely = isinstance(step, MeasureWorkload) and resolution >= rules.close_from_resolution
@@ -309,7 +311,7 @@ class _Run:
     def _misfit_of_truth(self) -> float:
         """What noise adds to the misfit of the truth, a unit for each code of a column."""
         columns = sum(len(target.shares) for target in self._first_targets)
-        return columns + sum(item.misfit_of_truth() for item in self._evidence.values())
+        return columns + sum(item.misfit_of_truth for item in self._evidence.values())
 
     def _fit(self, targets: Sequence[Target], *, kl_weight: float, last: bool) -> float:
         """Fit the rows, and return their misfit."""

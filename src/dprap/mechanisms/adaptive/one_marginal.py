@@ -5,10 +5,10 @@ the cell's share as its weight. The share is the posterior mean of the cell's de
 the columns say (`evidence`): a cell that stands above the noise is taken as measured, and one below
 it as if the columns were independent.
 
-The columns are estimated from the sums of the same cells, so a cell is left with its interaction: its departure
-without the means over the codes of each column. Of c cells with columns of d₁, d₂, … codes only c − 1 − Σ(dᵢ − 1)
-interactions are free, and each has that part of the noise's variance: a quarter of it on two columns of two codes.
-Means over the codes of long columns stay, for these are smoothed, and cells may show what smoothing took off.
+The columns are estimated from the sums of the same cells, so a departure from their product is an interaction. Of c
+cells with columns of d₁, d₂, … codes only c − 1 − Σ(dᵢ − 1) interactions are free, and a departure has that part of
+the noise's variance: a quarter of it on two columns of two codes. Long columns do not count there: they are smoothed,
+and departures have the noise that smoothing took off.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import replace
 import numpy as np
 
 from dprap.accounting import Measurement
-from dprap.array_types import Answers, Float64, Relaxed
+from dprap.array_types import Float64, Relaxed
 from dprap.domain import Domain
 from dprap.mechanisms.adaptive.column_estimate import Shares, estimate_column
 from dprap.mechanisms.adaptive.evidence import first_evidence
@@ -55,7 +55,12 @@ def rows_of_cells(
     expected = np.array(records)
     for name in names:
         expected = np.multiply.outer(expected, shares_of[name])
-    shares = _with_interactions(measured, counts, expected, rules) / records
+    shares = expected.ravel() / records
+    part = _noise_of_departures(shape, rules)
+    if part > 0:
+        departing = replace(measured, stddev_counts=measured.stddev_counts * part)
+        (evidence,) = first_evidence([departing], [expected.ravel()])
+        shares = evidence.posterior_counts(rules.typical_dependence) / records
     cells = np.flatnonzero(shares > 0)
     slices = column_slices(domain)
     probabilities: Relaxed = np.empty((domain.onehot_size, len(cells)), np.float32)
@@ -66,25 +71,11 @@ def rows_of_cells(
     return RelaxedDataset(domain, probabilities, (shares[cells] / shares[cells].sum()).astype(np.float32))
 
 
-def _with_interactions(
-    measured: Measurement, counts: Float64[np.ndarray, "..."], expected: Float64[np.ndarray, "..."], rules: Rules
-) -> Answers:
-    """Posterior means of all cells, by their interactions and the noise that these have."""
+def _noise_of_departures(shape: tuple[int, ...], rules: Rules) -> float:
+    """The noise of a cell's departure from the product of its columns, as a part of the cell's own."""
     smoothed_from = rules.smooth_from_codes or math.inf
-    known = [axis for axis, size in enumerate(counts.shape) if size < smoothed_from]
-    free = 1 - (1 + sum(counts.shape[axis] - 1 for axis in known)) / counts.size
-    if free <= 0:
-        return expected.ravel()
-    departures = counts - expected
-    interactions = departures - departures.mean()
-    for axis in known:
-        others = tuple(other for other in range(counts.ndim) if other != axis)
-        interactions -= departures.mean(axis=others, keepdims=True) - departures.mean()
-    noise = measured.stddev_counts * math.sqrt(free)
-    (evidence,) = first_evidence(
-        [replace(measured, counts=(expected + interactions).ravel(), stddev_counts=noise)], [expected.ravel()]
-    )
-    return evidence.posterior_counts(rules.typical_dependence)
+    taken = 1 + sum(size - 1 for size in shape if size < smoothed_from)
+    return math.sqrt(max(1 - taken / math.prod(shape), 0.0))
 
 
 def _column(

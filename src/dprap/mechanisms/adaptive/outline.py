@@ -29,6 +29,10 @@ _IN_PRODUCT = 1 / 40
 _PASSES = 4.0
 # A choice subtracts, sorts and adds up every cell of a candidate.
 _SCORING = 10.0
+# What a look at a candidate takes beside that, 20 µs.
+_LOOK = 1e4
+# Finding out how far a measured marginal is to be believed, 0.5 ms.
+_LEARNING = 2.5e5
 
 
 def outline(
@@ -83,7 +87,13 @@ def outline(
                 sum((step.rho for step in chosen), Fraction(0)),
                 None,
                 0,
-                float(len(chosen) * pool_cells * (_IN_PRODUCT * settings.synthetic_rows + _SCORING)),
+                float(
+                    len(chosen)
+                    * (
+                        pool_cells * (_IN_PRODUCT * settings.synthetic_rows + _SCORING)
+                        + _LOOK * len(chosen[0].pool.candidates)
+                    )
+                ),
             ),
             PlannedStep(
                 "measure them",
@@ -103,7 +113,7 @@ def outline(
                     step.rho,
                     stddev(step.rho * Fraction(min(step.shares)) / sum(map(Fraction, step.shares))),
                     cells,
-                    fitting(settings.final_steps, measured_cells + cells),
+                    fitting(settings.final_steps, measured_cells + cells) + _LEARNING * len(step.marginals),
                 )
             )
         elif isinstance(step, MeasureOne):

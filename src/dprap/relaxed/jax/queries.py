@@ -21,7 +21,7 @@ import numpy as np
 from dprap.array_types import Float, Float32, Int, Int32
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
-from dprap.queries import GRID, Custom, Halfspace, Marginal, Query, Range, Threshold
+from dprap.queries import GRID, Custom, Marginal, Query, Range, Threshold
 from dprap.relaxed.folding import Fold, folded_table
 
 Literals = Float[jax.Array, "literals rows"]
@@ -116,8 +116,11 @@ def compile_queries(
             kinds.append((2, len(custom_index)))
             custom_index.append(int(starts[family]) + query.index)
             continue
-        if isinstance(family, Halfspace) or (isinstance(family, Marginal) and family.groups is not None):
-            raise WorkloadError(f"a batch takes queries of codes; {family} has halfspaces or groups.")
+        # A class that nobody has named here must not be fitted as if it were a marginal.
+        if not isinstance(family, Marginal | Threshold | Range) or (
+            isinstance(family, Marginal) and family.groups is not None
+        ):
+            raise WorkloadError(f"a batch takes marginals without groups, thresholds and ranges, not {family}.")
         # Marginals and thresholds are about single codes, as ranges along no column are.
         box = family if isinstance(family, Range) else Range(family.columns, {})
         literals = []

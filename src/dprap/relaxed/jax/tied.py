@@ -18,12 +18,11 @@ from dprap.array_types import Relaxed
 from dprap.domain import Domain
 from dprap.relaxed.jax.layout import Packed, PerColumn
 
-# Sizes that a column may shrink to. There are few of them, so that a query more does not compile another program.
-_SIZES = tuple(sorted(factor << power for factor in (16, 24) for power in range(20)))
-# Codes that are read are counted in eights, for the same reason.
-_READ_TOGETHER = 8
-# A column shrinks only if it loses half of its codes or more: less is not worth another program.
-_LEAST_GAIN = 2
+# A column shrinks to a quarter or to half of its codes, or not at all: other sizes would be other programs to compile
+# whenever a query more is selected.
+_PARTS = (4, 2)
+# Smaller columns are not worth another program.
+_SMALLEST = 32
 
 
 class Iterate(NamedTuple):
@@ -115,14 +114,13 @@ class TiedRows:
 
 def _shrunk(block: Relaxed, read: Int[np.ndarray, " read"]) -> _Column | None:
     """How a column shrinks, or None if it does not."""
-    if len(read) == len(block):
+    if len(read) == len(block) or len(block) < _SMALLEST:
         return None
     unread = np.setdiff1d(np.arange(len(block)), read)
     is_least = block[unread] <= block[unread].min(axis=0)
-    apart = int((~is_least).sum(axis=0).max())
-    counted = -(-len(read) // _READ_TOGETHER) * _READ_TOGETHER
-    size = next(size for size in _SIZES if size >= counted + apart)
-    if size * _LEAST_GAIN > len(block):
+    needed = len(read) + int((~is_least).sum(axis=0).max())
+    size = next((-(-len(block) // part) for part in _PARTS if needed * part <= len(block)), None)
+    if size is None:
         return None
     # Sorting by one bit, stably, puts the codes above the least before those that share it.
     return _Column(read, unread, np.argsort(is_least, axis=0, kind="stable"), size)

@@ -1,8 +1,9 @@
 """Intervals of what is made of several answers: differences, products, ratios, shares of a group, and quantiles.
 
-Each is a smooth function of counts or means whose errors are taken as independent (the delta
-method). Errors of disjoint groups are nearly so: their cells have noise of their own, and what the
-fit takes from one it gives to many others.
+Each is a smooth function of counts or means (the delta method; for ratios Fieller's). Errors of means
+of disjoint groups are taken as independent: their cells have noise of their own, and what the fit takes
+from one it gives to many others. Errors of two counts of one table are not, if they are a large part of
+all records: what one has too many, the other lacks (`of_one_table`).
 """
 
 from __future__ import annotations
@@ -17,12 +18,34 @@ from dprap.release.intervals.error_table import z_of
 from dprap.release.intervals.interval import Interval
 
 
-def difference(first: Interval, second: Interval) -> Interval:
+def of_one_table(first: float, second: float, records: float) -> float:
+    """The correlation of the errors of two disjoint counts, if all errors add up to nothing.
+
+    Args:
+        first: The one count.
+        second: The other.
+        records: All records.
+
+    Returns:
+        −√(pq/((1 − p)(1 − q))) for shares p and q, as counts of a multinomial have it: −1 for two
+        groups that are everybody, next to nothing for small ones.
+
+    >>> of_one_table(400.0, 600.0, 1000.0), round(of_one_table(200.0, 200.0, 1000.0), 2)
+    (-1.0, -0.25)
+
+    """
+    shares = [min(max(count / records, 0.0), 1.0) for count in (first, second)]
+    left = (1 - shares[0]) * (1 - shares[1])
+    return -1.0 if sum(shares) >= 1 or left <= 0 else -math.sqrt(shares[0] * shares[1] / left)
+
+
+def difference(first: Interval, second: Interval, *, correlation: float = 0.0) -> Interval:
     """The interval of first − second.
 
     Args:
         first: A count or mean.
-        second: Another, whose error is taken as independent.
+        second: Another.
+        correlation: Of their errors.
 
     Returns:
         The interval; without ends where one of the two has none.
@@ -33,7 +56,7 @@ def difference(first: Interval, second: Interval) -> Interval:
     0.0
 
     """
-    return _smooth(first, second, first.estimate - second.estimate, (1.0, 1.0))
+    return _smooth(first, second, first.estimate - second.estimate, (1.0, -1.0), correlation)
 
 
 def product(first: Interval, second: Interval) -> Interval:
@@ -41,15 +64,20 @@ def product(first: Interval, second: Interval) -> Interval:
     return _smooth(first, second, first.estimate * second.estimate, (second.estimate, first.estimate))
 
 
-def ratio(first: Interval, second: Interval) -> Interval:
-    """The interval of first / second.
+def ratio(first: Interval, second: Interval, *, correlation: float = 0.0) -> Interval:
+    """The interval of first / second, by Fieller's method: every r for which first − r · second may be 0.
+
+    With a and b the two, s and t their errors, c their covariance and z the quantile, these are the r with
+    (a − r·b)² ≤ z²(s² + r²·t² − 2rc). A slope would do where b is far from 0 alone.
 
     Args:
         first: A count or mean.
-        second: Another, whose error is taken as independent.
+        second: Another.
+        correlation: Of their errors.
 
     Returns:
-        The interval; without ends where one of the two has none.
+        The interval; without ends where one of the two has none, or where the second may be 0: then
+        the ratio may be anything.
 
     Raises:
         SettingsError: If the second number is 0.
@@ -63,7 +91,18 @@ def ratio(first: Interval, second: Interval) -> Interval:
     if second.estimate == 0:
         raise SettingsError("a ratio needs a second number that is not 0.")
     value = first.estimate / second.estimate
-    return _smooth(first, second, value, (1 / second.estimate, value / second.estimate))
+    found = _smooth(first, second, value, (1 / second.estimate, -value / second.estimate), correlation)
+    if first.standard_error is None or second.standard_error is None:
+        return found
+    z = z_of(first.level)
+    numerator, denominator = z * first.standard_error, z * second.standard_error
+    room = second.estimate**2 - denominator**2
+    if room <= 0:
+        return replace(found, low=None, high=None, standard_error=None)
+    middle = first.estimate * second.estimate - correlation * numerator * denominator
+    inside = middle**2 - room * (first.estimate**2 - numerator**2)
+    half = math.sqrt(max(inside, 0.0)) / room
+    return replace(found, low=middle / room - half, high=middle / room + half, standard_error=half / z)
 
 
 def share(part: Interval, rest: Interval) -> Interval:
@@ -121,14 +160,17 @@ def quantile(value_at: Callable[[float], float], below: Interval) -> Interval:
     return replace(below, estimate=value, low=low, high=high, standard_error=error)
 
 
-def _smooth(first: Interval, second: Interval, value: float, slopes: tuple[float, float]) -> Interval:
-    """A smooth function of two numbers with independent errors."""
+def _smooth(
+    first: Interval, second: Interval, value: float, slopes: tuple[float, float], correlation: float = 0.0
+) -> Interval:
+    """A smooth function of two numbers whose errors have a correlation."""
     if first.level != second.level or first.population != second.population:
         raise SettingsError("both intervals must have the same level and speak of the same: records or population.")
     order = list(Basis)
     basis = max(first.basis, second.basis, key=order.index)
     if first.standard_error is None or second.standard_error is None:
         return Interval(value, None, None, None, first.level, basis, first.population)
-    error = math.hypot(slopes[0] * first.standard_error, slopes[1] * second.standard_error)
+    one, other = slopes[0] * first.standard_error, slopes[1] * second.standard_error
+    error = math.sqrt(max(one**2 + other**2 + 2 * correlation * one * other, 0.0))
     half = z_of(first.level) * error
     return Interval(value, value - half, value + half, error, first.level, basis, first.population)

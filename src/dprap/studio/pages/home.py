@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -103,6 +104,10 @@ async def upload(request: Request) -> Response:
         if taken.written == 0:
             taken.discard()
             raise SettingsError(texts()["home"]["empty_file"])
+    except asyncio.CancelledError:
+        for folder in made:
+            _remove_empty(folder)
+        raise
     except DprapError as error:
         for folder in made:
             await run_in_threadpool(_remove_empty, folder)
