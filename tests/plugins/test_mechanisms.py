@@ -133,7 +133,7 @@ def test_a_package_that_declares_a_name_twice_is_refused(install):
 
 def test_unknown_methods_are_answered_with_the_installed_ones(install):
     install("dprap-pairs", PAIRS_ENTRY)
-    with pytest.raises(SettingsError, match=r"there is no method 'pears'. The installed methods are: .*rap.*pairs"):
+    with pytest.raises(SettingsError, match=r"there is no method 'pears'. Did you mean 'pairs'"):
         method_named("pears")
 
 

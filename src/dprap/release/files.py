@@ -241,8 +241,8 @@ def load(directory: Path | str) -> Release:
 def _read_description(directory: Path) -> ReleaseFile:
     path = directory / "release.json"
     if not directory.is_dir():
-        what = "is a file, and a release is a folder. Give the folder" if directory.exists() else "does not exist"
-        raise ReleaseError(f"{directory} {what}. Check the path.")
+        what = "it is a file, and a release is a folder" if directory.exists() else "there is no such folder"
+        raise ReleaseError(f"{directory} is not a release: {what}. Check the path.")
     try:
         text = read_text(path)
     except DocumentError as error:
