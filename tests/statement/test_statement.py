@@ -161,7 +161,7 @@ def test_the_statement_names_who_vouches_for_the_schema() -> None:
     vouch = Vouch(by="A. Lee", because="the law", settings=("values",), on="2026-01-31")
     name = next(iter(release.schema.columns))
     vouched = replace(release, schema=release.schema.model_copy(update={"vouched": {name: vouch}}))
-    texts = {section["title"]: section["paragraphs"] for section in statement_of(vouched, ABOUT)["sections"]}
+    texts = {section["title"]: section["text"] for section in statement_of(vouched, ABOUT)["sections"]}
     said = " ".join(texts["Who answers for the schema"])
     assert f"A. Lee vouches that values of {name!r}" in said
     assert "not taken from the data" not in said

@@ -29,10 +29,9 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-from jaxtyping import Bool, Float64
 
 from dprap.accounting.measurement import Measurement, QueryMeasurement
-from dprap.array_types import CodeColumn
+from dprap.array_types import Bool, CodeColumn, Float64
 from dprap.relaxed import RelaxedDataset
 from dprap.relaxed.marginals import cell_table
 from dprap.schema import Schema

@@ -358,7 +358,7 @@ PLANNED = (
     "discover_share",
 )
 
-# Options that the plain form of version 1 does not have; each was None.
+# Options that the plain form of version 1 does not have, with what a run meant without them.
 _ADDED = {"discover": None, "discover_share": 0.05, "preset": None, "queries": None, "intervals": "yes", "target": None}
 
 # What the preset means beside settings. The paper buys no certificate.

@@ -14,8 +14,8 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Float
 
+from dprap.array_types import Float
 from dprap.domain import Domain
 from dprap.relaxed.jax.layout import PADDING, ColumnLayout, JaxRows, Packed, PerColumn, layout_of
 

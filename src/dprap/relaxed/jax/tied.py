@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float32, Int
 
-from dprap.array_types import Relaxed
+from dprap.array_types import Float32, Int, Relaxed
 from dprap.domain import Domain
 from dprap.relaxed.jax.layout import Packed, PerColumn
 

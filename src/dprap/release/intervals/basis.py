@@ -21,8 +21,9 @@ class Basis(StrEnum):
     The last four are modelled. `PAIRS`: every pair of the columns was measured or follows from what
     was, so that only what three columns have to do with each other is assumed. `MODEL`: the workload
     has every pair of the columns, so the run could have measured them and found others worse.
-    `OUTSIDE`: the workload lacks a pair of the columns, so nobody ever looked at it. `UNSEEN`: no
-    measurement has one of the columns. Nothing tells how far such an answer is off, so it has no interval.
+    `OUTSIDE`: the workload lacks a pair of the columns, so nobody ever looked at it. `UNSEEN`: the
+    workload lacks one of the columns, or no measurement has it. What is measured of such a column is little beside that of
+    others, and nothing tells how far an answer is off, so it has no interval.
     """
 
     MEASURED = "measured"
@@ -30,7 +31,7 @@ class Basis(StrEnum):
     PAIRS = "modelled from measured pairs"
     MODEL = "modelled"
     OUTSIDE = "modelled, outside of the workload"
-    UNSEEN = "modelled, with a column that was not measured"
+    UNSEEN = "modelled, with a column that the workload lacks"
 
     @property
     def modelled(self) -> bool:
@@ -76,10 +77,10 @@ class Grounds:
         ['MEASURED', 'IMPLIED', 'MODEL', 'OUTSIDE']
         """
         wanted = frozenset(columns)
+        if not wanted <= self._seen:
+            return Basis.UNSEEN
         if not wanted or wanted in self.measured:
             return Basis.MEASURED
-        if not wanted <= self._seen and self._seen:
-            return Basis.UNSEEN
         if _covered(wanted, self.measured, self._in_measured):
             return Basis.IMPLIED
         parts = [frozenset(pair) for pair in combinations(wanted, 2)] if len(wanted) > 1 else [wanted]
@@ -106,8 +107,9 @@ class Grounds:
 
     @cached_property
     def _seen(self) -> frozenset[str]:
-        """Columns that any measurement has."""
-        return self.queried.union(*self.touched)
+        """Columns that the workload has and, where measurements are known, one of them has too."""
+        asked, measured = frozenset[str]().union(*self.asked), self.queried.union(*self.touched)
+        return asked & measured if measured else asked
 
     @cached_property
     def _in_measured(self) -> frozenset[frozenset[str]]:
