@@ -221,3 +221,21 @@ def test_a_high_score_that_was_closed_may_be_picked_after_far_lower_ones():
         return np.array([1]) if picked else np.array([0])
 
     assert pick_in_turn(scores, k=2, eta=1.0, entropy=InsecureSeededEntropy(0), open_after=open_after) == [0, 1]
+
+
+def test_a_proposal_is_kept_by_its_exact_weight_alone():
+    """A far candidate has a bound of one unit and the weight nothing: proposed, it is never kept."""
+
+    class Proposing:
+        secure = False
+
+        def __init__(self, *numbers):
+            self.numbers = list(numbers)
+
+        def below(self, bound):
+            return min(self.numbers.pop(0), bound - 1)
+
+    entropy = Proposing(1 << 62, 0, 0, 0)  # the last candidate, the least draw for its weight; then the first one
+    scores = np.array([0, -(10**9)])
+    assert pick_in_turn(scores, k=1, eta=1.0, entropy=entropy, open_after=lambda _: np.arange(2)) == [0]
+    assert not entropy.numbers
