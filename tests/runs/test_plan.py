@@ -34,7 +34,7 @@ def test_what_a_plan_refuses_is_said_in_the_words_of_python():
         dprap.plan(example_schema(), epsilon=1.0, records=0)
     with pytest.raises(SettingsError, match="kway/marginals, not both"):
         dprap.plan(example_schema(), epsilon=1.0, records=9, kway=2, workload=dprap.marginals(example_schema(), 2))
-    with pytest.raises(SettingsError, match="workload must be a Workload, a list of columns, or the path"):
+    with pytest.raises(SettingsError, match="workload must be a Workload, a list of marginals, or the path"):
         dprap.plan(example_schema(), epsilon=1.0, records=9, workload=3)
 
 

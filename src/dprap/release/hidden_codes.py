@@ -19,6 +19,7 @@ import numpy as np
 
 from dprap.accounting import Measurement
 from dprap.array_types import Float64
+from dprap.products import product
 from dprap.release.release import Release
 
 Codes = Float64[np.ndarray, " codes"]
@@ -57,7 +58,7 @@ def hidden_codes(noise: float, counts: Codes, values: Codes) -> HiddenCodes | No
     """
     total = float(counts.sum())
     spread = np.array([_cut_at_zero(count / noise) * noise if count < _HIDDEN_UP_TO * noise else 0 for count in counts])
-    moved = (spread * (values - counts @ values / total) / total) ** 2
+    moved = (spread * (values - product(counts, values) / total) / total) ** 2
     if not moved.sum() > 0:
         return None
     order = np.argsort(-moved)

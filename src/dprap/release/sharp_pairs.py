@@ -32,6 +32,7 @@ import numpy as np
 
 from dprap.accounting.measurement import Measurement, QueryMeasurement
 from dprap.array_types import Bool, CodeColumn, Float64
+from dprap.products import product
 from dprap.relaxed import RelaxedDataset
 from dprap.relaxed.marginals import cell_table
 from dprap.schema import Schema
@@ -142,7 +143,8 @@ def _is_nothing(
     likelier: float,
 ) -> bool:
     """Whether noisy counts of records that are spread in these shares speak for none, and not for `held` or any number."""
-    estimate, noise = float(shares @ counts / (shares @ shares)), stddev / math.sqrt(shares @ shares)
+    squares = float(product(shares, shares))
+    estimate, noise = float(product(shares, counts)) / squares, stddev / math.sqrt(squares)
     if (held - estimate) ** 2 - estimate**2 < 2 * noise**2 * math.log(likelier):
         return False
     return _is_likelier_than_any(estimate, noise, records)
