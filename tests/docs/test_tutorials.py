@@ -14,7 +14,7 @@ from tests.docs.pages import DOCS, docs_script
 notebooks = docs_script("make_notebooks")
 TUTORIALS = sorted(path.stem for path in (DOCS / "tutorials").glob("*.md"))
 # The first page runs the demo on 20,000 people, which takes a minute.
-SMALLER = {"dprap demo --out demo-release": "dprap demo --out demo-release --rows 400 --epsilon 20"}
+SMALLER = {"dprap demo --out demo-release": "dprap demo --out demo-release --rows 2000 --epsilon 20"}
 
 
 @pytest.mark.slow
