@@ -1,4 +1,5 @@
-"""What all tests and examples share: a folder for ledgers, and one for programs that JAX has compiled.
+"""What all tests and examples share: a folder for ledgers, and one for programs that JAX has
+compiled.
 
 Ledgers of tables in memory go to a folder of their own, not to the user's. A program is compiled
 once for all tests, workers and child processes, which is most of what tests of `rap` would cost.

@@ -27,7 +27,9 @@ wrong, `--yes` does not ask, and `NO_COLOR` is respected.
 
 
 def commands(command: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Every command below a command line with the words that call it, at any depth; itself where nothing is below."""
+    """Every command below a command line with the words that call it, at any depth; itself where
+    nothing is below.
+    """
     if not hasattr(command, "list_commands"):
         yield path, command
         return
@@ -47,14 +49,31 @@ def section(path: str, command: Any) -> list[str]:
     """One command."""
     if not command.help:
         raise SystemExit(f"{path} has no help text.")
-    arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
-    options = [
-        parameter for parameter in command.params if parameter.param_type_name == "option" and parameter.name != "help"
+    arguments = [
+        parameter for parameter in command.params if parameter.param_type_name == "argument"
     ]
-    usage = " ".join([path, *(named(argument) for argument in arguments), *(["[OPTIONS]"] if options else [])])
+    options = [
+        parameter
+        for parameter in command.params
+        if parameter.param_type_name == "option" and parameter.name != "help"
+    ]
+    usage = " ".join(
+        [path, *(named(argument) for argument in arguments), *(["[OPTIONS]"] if options else [])]
+    )
     rows = [(f"`{named(argument)}`", argument.help, "") for argument in arguments]
     rows += [(written(option), option.help, default(option)) for option in options]
-    lines = [f"## {path}", "", command.help, "", "```", usage, "```", "", "| | | default |", "|---|---|---|"]
+    lines = [
+        f"## {path}",
+        "",
+        command.help,
+        "",
+        "```",
+        usage,
+        "```",
+        "",
+        "| | | default |",
+        "|---|---|---|",
+    ]
     return [*lines, *(f"| {name} | {escaped(text)} | {value} |" for name, text, value in rows), ""]
 
 

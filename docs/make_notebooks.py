@@ -1,7 +1,7 @@
 """Turn each tutorial, docs/tutorials/*.md, into a notebook beside it.
 
-The page is the one source. A block of Python or of shell commands becomes a code cell, a block of text right after
-it becomes that cell's output, and everything else becomes Markdown.
+The page is the one source. A block of Python or of shell commands becomes a code cell, a block of
+text right after it becomes that cell's output, and everything else becomes Markdown.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ _DOWNLOAD = re.compile(r"^\[Download this page as a notebook\]\(\w+\.ipynb\)\. "
 
 @dataclass(frozen=True)
 class Cell:
-    """A part of a page: `kind` is markdown, python or sh; `output` is what the page shows below a code block."""
+    """A part of a page: `kind` is markdown, python or sh; `output` is what the page shows below a
+    code block.
+    """
 
     kind: str
     source: str
@@ -55,9 +57,22 @@ def notebook(page: str) -> dict[str, Any]:
 
 def _cell(number: int, cell: Cell) -> dict[str, Any]:
     if cell.kind == "markdown":
-        return {"cell_type": "markdown", "id": f"cell-{number}", "metadata": {}, "source": cell.source}
-    source = cell.source if cell.kind == "python" else "\n".join(f"!{line}" for line in cell.source.splitlines())
-    shown = [] if cell.output is None else [{"output_type": "stream", "name": "stdout", "text": cell.output}]
+        return {
+            "cell_type": "markdown",
+            "id": f"cell-{number}",
+            "metadata": {},
+            "source": cell.source,
+        }
+    source = (
+        cell.source
+        if cell.kind == "python"
+        else "\n".join(f"!{line}" for line in cell.source.splitlines())
+    )
+    shown = (
+        []
+        if cell.output is None
+        else [{"output_type": "stream", "name": "stdout", "text": cell.output}]
+    )
     return {
         "cell_type": "code",
         "id": f"cell-{number}",
@@ -71,4 +86,6 @@ def _cell(number: int, cell: Cell) -> dict[str, Any]:
 if __name__ == "__main__":
     for path in sorted(TUTORIALS.glob("*.md")):
         made = notebook(path.read_text(encoding="utf-8"))
-        path.with_suffix(".ipynb").write_text(json.dumps(made, ensure_ascii=False, indent=1), encoding="utf-8")
+        path.with_suffix(".ipynb").write_text(
+            json.dumps(made, ensure_ascii=False, indent=1), encoding="utf-8"
+        )

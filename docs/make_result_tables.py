@@ -1,8 +1,11 @@
-"""Write the tables of measured figures into the pages, from docs/figures, which `dprap bench figures` makes.
+"""Write the tables of measured figures into the pages, from docs/figures, which `dprap bench
+figures` makes.
 
-A table below the comment `<!-- NAME.jsonl -->` is made from that file of bench/results. A table below the comment `<!-- tables.md: TITLE -->` is replaced by the one that stands below TITLE in
-docs/figures/tables.md; below `<!-- summary.md -->` stands the table of docs/figures/summary.md. Rows that name a
-method "in `dprap bench`", and those of README, take their figures from the same tables.
+A table below the comment `<!-- NAME.jsonl -->` is made from that file of bench/results. A table
+below the comment `<!-- tables.md: TITLE -->` is replaced by the one that stands below TITLE in
+docs/figures/tables.md; below `<!-- summary.md -->` stands the table of docs/figures/summary.md.
+Rows that name a method "in `dprap bench`", and those of README, take their figures from the same
+tables.
 """
 
 from __future__ import annotations
@@ -32,15 +35,20 @@ README_NAMES = {
 """Method by the words of README's table."""
 
 _SPREAD = re.compile(r" \([\d.]+–[\d.]+, (\d+) draws\)")
-_PLACE = re.compile(r"(<!-- (?:tables\.md: (?P<title>.+?)|(?P<study>\w+)\.jsonl|summary\.md) -->\n\n)(?:\|.*\n)+")
-_IN_BENCH = re.compile(r"^\| (AIM|MST|RAP|Gaussian) in `dprap bench`(?:, k = (\d))? \|.*$", re.MULTILINE)
+_PLACE = re.compile(
+    r"(<!-- (?:tables\.md: (?P<title>.+?)|(?P<study>\w+)\.jsonl|summary\.md) -->\n\n)(?:\|.*\n)+"
+)
+_IN_BENCH = re.compile(
+    r"^\| (AIM|MST|RAP|Gaussian) in `dprap bench`(?:, k = (\d))? \|.*$", re.MULTILINE
+)
 _OTHER_EPSILONS = ("ε = 0.25", "ε = 0.5")
 
 
 def tables_of(text: str) -> dict[str, list[str]]:
     """The tables of a page by the last line of words above each; a heading has no marks.
 
-    Of two tables with the same words above, the second has its section's heading before them: `numbers: adult, …`.
+    Of two tables with the same words above, the second has its section's heading before them:
+    `numbers: adult, …`.
     """
     found: dict[str, list[str]] = {}
     section, title, key = "", "", None
@@ -57,7 +65,9 @@ def tables_of(text: str) -> dict[str, list[str]]:
 
 
 def with_draws(table: list[str]) -> list[str]:
-    """The table with the number of draws in a column of its own, in place of the spreads in each entry."""
+    """The table with the number of draws in a column of its own, in place of the spreads in each
+    entry.
+    """
     if not any(_SPREAD.search(row) for row in table):
         return table
     made = [f"{table[0]} draws |", f"{table[1]}---|"]
@@ -72,7 +82,9 @@ def with_draws(table: list[str]) -> list[str]:
 def entries_of(table: list[str]) -> dict[str, dict[str, str]]:
     """Row to column to entry."""
     heads = [head.strip() for head in table[0].strip("|").split("|")]
-    rows = [[_SPREAD.sub("", cell.strip()) for cell in row.strip("|").split(" | ")] for row in table[2:]]
+    rows = [
+        [_SPREAD.sub("", cell.strip()) for cell in row.strip("|").split(" | ")] for row in table[2:]
+    ]
     return {row[0]: dict(zip(heads[1:], row[1:], strict=True)) for row in rows}
 
 
@@ -91,29 +103,44 @@ def short(value: float) -> str:
 
 
 def accuracy(records: Records) -> list[str]:
-    """RAP on ADULT at the default spread of its starting rows: medians and ranges, beside the original algorithm."""
+    """RAP on ADULT at the default spread of its starting rows: medians and ranges, beside the
+    original algorithm.
+    """
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for record in records:
         cell, figures = record["cell"], record["figures"]
         spread = 1 / 27 if cell["workload"].startswith("5way") else 1.0
-        if cell["data"] == "adult" and math.isclose(figures["initial_spread"], spread, rel_tol=1e-4):
+        if cell["data"] == "adult" and math.isclose(
+            figures["initial_spread"], spread, rel_tol=1e-4
+        ):
             pair = (cell["rounds"], cell["queries_per_round"])
             place = (cell["workload"].partition(":")[0], -cell["epsilon"], pair, cell["accounting"])
             groups.setdefault(place, []).append(figures)
-    lines = ["| queries | ε | (T, K) | accounting | draws | median | range | original |", "|" + "---|" * 8]
+    lines = [
+        "| queries | ε | (T, K) | accounting | draws | median | range | original |",
+        "|" + "---|" * 8,
+    ]
     for (kind, epsilon, pair, accounting), found in sorted(groups.items()):
         errors = [figures["max"] for figures in found]
         references = {figures["reference"] for figures in found if figures.get("reference")}
         # The reference has the paper's accounting.
         original = short(references.pop()) if references and accounting == "paper" else "–"
         spread_of = f"{short(min(errors))}–{short(max(errors))}"
-        entries = [kind.replace("of", "-of-"), f"{-epsilon:g}", str(pair), accounting, str(len(errors))]
+        entries = [
+            kind.replace("of", "-of-"),
+            f"{-epsilon:g}",
+            str(pair),
+            accounting,
+            str(len(errors)),
+        ]
         lines.append(f"| {' | '.join([*entries, short(median(errors)), spread_of, original])} |")
     return lines
 
 
 def departures(records: Records) -> list[str]:
-    """What each departure of RAP from the paper does; of two cells with other numbers of draws the larger."""
+    """What each departure of RAP from the paper does; of two cells with other numbers of draws the
+    larger.
+    """
     cells: dict[tuple[Any, ...], dict[str, Any]] = {}
     for record in sorted(records, key=lambda record: record["cell"]["draws"]):
         cell = record["cell"]
@@ -127,20 +154,32 @@ def departures(records: Records) -> list[str]:
     for (workload, epsilon, rounds, departure), figures in sorted(
         cells.items(), key=lambda item: (*item[0][:2], item[0][3] not in order, item[0][3])
     ):
-        what = {"default": "nothing", "paper": "all of it: `--preset paper`"}.get(departure, departure)
+        what = {"default": "nothing", "paper": "all of it: `--preset paper`"}.get(
+            departure, departure
+        )
         where = f"{workload.partition(':')[0]}, {epsilon:g}, ({rounds}, 5)"
         spread = f"{short(figures['max_low'])}–{short(figures['max_high'])}"
-        entries = [where, what, str(figures["draws"]), short(figures["max"]), spread, f"{figures['steps']:,.0f}"]
+        entries = [
+            where,
+            what,
+            str(figures["draws"]),
+            short(figures["max"]),
+            spread,
+            f"{figures['steps']:,.0f}",
+        ]
         lines.append(f"| {' | '.join(entries)} |")
     return lines
 
 
-# Records of earlier seeds are of earlier versions of the mechanism, and of rounding column by column.
+# Records of earlier seeds are of earlier versions of the mechanism, and of rounding column by
+# column.
 _FIRST_PUBLISHED_SEED = 9300
 
 
 def published(records: Records) -> list[str]:
-    """Errors of `adaptive`, of its fit and of the published table, with those of peers on the same runs beside them."""
+    """Errors of `adaptive`, of its fit and of the published table, with those of peers on the same
+    runs beside them.
+    """
     draws: dict[tuple[Any, ...], dict[str, Any]] = {}
     for record in records:
         cell = record["cell"]
@@ -156,21 +195,39 @@ def published(records: Records) -> list[str]:
         if not found:
             return "–"
         values = [median(figures[f"{kind}{name}"] for figures in found) for name in ("max", "tv")]
-        return " / ".join(f"{value:.5f}".removeprefix("0") if value < 0.001 else short(value) for value in values)
+        return " / ".join(
+            f"{value:.5f}".removeprefix("0") if value < 0.001 else short(value) for value in values
+        )
 
-    lines = ["| table, workload | neighbours | ε | draws | fit | published | ÷ fit | CPU s | Gaussian | AIM |"]
+    columns = "table, workload|neighbours|ε|draws|fit|published|÷ fit|CPU s|Gaussian|AIM"
+    lines = ["| " + columns.replace("|", " | ") + " |"]
     lines.append("|" + "---|" * 10)
     for (data, workload, adds, epsilon), found in sorted(groups.items()):
         own = found.get("adaptive")
         if own is None:
             continue
-        ratios = [median(f[f"rounded_{name}"] for f in own) / median(f[name] for f in own) for name in ("max", "tv")]
+        ratios = [
+            median(f[f"rounded_{name}"] for f in own) / median(f[name] for f in own)
+            for name in ("max", "tv")
+        ]
         seconds = median(f["cpu_seconds"] + f["rounding_cpu_seconds"] for f in own)
         peers = [
-            f"{both(found.get(name))} ({len(found[name])})" if name in found else "–" for name in ("gaussian", "aim")
+            f"{both(found.get(name))} ({len(found[name])})" if name in found else "–"
+            for name in ("gaussian", "aim")
         ]
-        entries = [f"{data}, {workload}", "add-remove" if adds else "replace", f"{epsilon:g}", str(len(own)), both(own)]
-        entries += [both(own, "rounded_"), " / ".join(f"{ratio:.2f}" for ratio in ratios), f"{seconds:.0f}", *peers]
+        entries = [
+            f"{data}, {workload}",
+            "add-remove" if adds else "replace",
+            f"{epsilon:g}",
+            str(len(own)),
+            both(own),
+        ]
+        entries += [
+            both(own, "rounded_"),
+            " / ".join(f"{ratio:.2f}" for ratio in ratios),
+            f"{seconds:.0f}",
+            *peers,
+        ]
         lines.append(f"| {' | '.join(entries)} |")
     return lines
 
@@ -190,10 +247,15 @@ def filled(page_name: str, page: str, tables: Mapping[str, list[str]], summary: 
         return found[1] + "\n".join(table) + "\n"
 
     page = _PLACE.sub(table_at, page)
-    brief = {name: [entry.replace("*", "") for entry in row.values()] for name, row in entries_of(summary).items()}
+    brief = {
+        name: [entry.replace("*", "") for entry in row.values()]
+        for name, row in entries_of(summary).items()
+    }
     for words, name in (README_NAMES if "README" in page_name else {}).items():
         entries = [*brief[name][:4], entries_of(summary)[name]["draws, ADULT"]]
-        page = re.sub(rf"^\| {re.escape(words)} \|.*$", _row(words, entries), page, flags=re.MULTILINE)
+        page = re.sub(
+            rf"^\| {re.escape(words)} \|.*$", _row(words, entries), page, flags=re.MULTILINE
+        )
 
     def row_of(found: re.Match[str]) -> str:
         method = found[1].lower()
@@ -216,9 +278,13 @@ def made() -> dict[Path, str]:
     """What each page should be."""
     tables = tables_of((DOCS / "figures" / "tables.md").read_text(encoding="utf-8"))
     summary = [
-        line for line in (DOCS / "figures" / "summary.md").read_text(encoding="utf-8").splitlines() if line[:1] == "|"
+        line
+        for line in (DOCS / "figures" / "summary.md").read_text(encoding="utf-8").splitlines()
+        if line[:1] == "|"
     ]
-    return {page: filled(page.name, page.read_text(encoding="utf-8"), tables, summary) for page in PAGES}
+    return {
+        page: filled(page.name, page.read_text(encoding="utf-8"), tables, summary) for page in PAGES
+    }
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
-"""Draw docs/figures/rounds.png: one run of the adaptive mechanism on the invented table, round by round.
+"""Draw docs/figures/rounds.png: one run of the adaptive mechanism on the invented table, round by
+round.
 
-The figure is made once and kept, because a run has fresh noise each time: `python docs/make_rounds_figure.py`.
+The figure is made once and kept, because a run has fresh noise each time: `python
+docs/make_rounds_figure.py`.
 """
 
 from __future__ import annotations
@@ -43,10 +45,17 @@ def draw(target: Path) -> None:
     for number, columns in reversed(list(enumerate(picked))):
         for one, other in combinations(sorted(names.index(name) for name in columns), 2):
             first[other, one] = 1 + number * len(rounds) // len(picked)
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained", width_ratios=(1, 1.3))
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(11, 4.4), layout="constrained", width_ratios=(1, 1.3)
+    )
     at = range(1, len(rounds) + 1)
     left.plot(at, misfit, "o-", color="#3949ab")
-    left.set(title="After each round", xlabel="round", ylabel="misfit, in units of the noise", ylim=(0, None))
+    left.set(
+        title="After each round",
+        xlabel="round",
+        ylabel="misfit, in units of the noise",
+        ylim=(0, None),
+    )
     right_axis = left.twinx()
     right_axis.bar(at, spent, color="#8a8f98", alpha=0.35)
     right_axis.set(ylabel="budget spent, % (bars)", ylim=(0, 100))

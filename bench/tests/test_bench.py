@@ -88,7 +88,9 @@ def test_the_whole_grid_of_the_paper_can_be_asked_for() -> None:
 def test_data_sets_are_prepared_from_published_files_and_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Made-up files in the place of the published ones: another digest is refused, the expected one is taken."""
+    """Made-up files in the place of the published ones: another digest is refused, the expected one
+    is taken.
+    """
     downloads, out = tmp_path / "downloads", tmp_path / "data"
     missing = CliRunner().invoke(command.app, ["data", str(downloads), "--out", str(out)])
     assert missing.exit_code == 1
@@ -111,7 +113,8 @@ RAW_ADULT = Path(os.environ.get("DPRAP_RAW_ADULT", "/nowhere"))
 
 
 @pytest.mark.skipif(
-    not RAW_ADULT.exists(), reason="DPRAP_RAW_ADULT names no folder with UCI's adult.data and adult.test"
+    not RAW_ADULT.exists(),
+    reason="DPRAP_RAW_ADULT names no folder with UCI's adult.data and adult.test",
 )
 def test_adult_has_the_digest_of_the_papers() -> None:
     adult = data_sets.DATA_SETS[0]
@@ -120,7 +123,12 @@ def test_adult_has_the_digest_of_the_papers() -> None:
 
 def test_a_cell_is_measured(data_dir: Path) -> None:
     cell = Cell(
-        "x", "small", "3way:2", "rap", 1.0, settings={"rounds": 2, "queries_per_round": 3, "synthetic_rows": 20}
+        "x",
+        "small",
+        "3way:2",
+        "rap",
+        1.0,
+        settings={"rounds": 2, "queries_per_round": 3, "synthetic_rows": 20},
     )
     metrics = measure_cell(replace(cell, extras=("rounding", "unseen", "quantiles")), data_dir)
     assert 0 < metrics["tv"] < 1
@@ -156,7 +164,8 @@ def test_runs_resume_share_cells_and_note_failures(data_dir: Path, tmp_path: Pat
     failed = table[table["metric"] == "failed"]
     assert failed["note"].str.contains("answers nothing beyond").tolist() == [True]
     first, second = (
-        table[(table["experiment"] == name) & (table["metric"] == "wall_seconds")] for name in ("one", "two")
+        table[(table["experiment"] == name) & (table["metric"] == "wall_seconds")]
+        for name in ("one", "two")
     )
     assert first["value"].tolist() == second["value"].tolist()  # measured once
     before = list(results.records())
@@ -165,7 +174,9 @@ def test_runs_resume_share_cells_and_note_failures(data_dir: Path, tmp_path: Pat
     assert list(results.records()) == before
     assert len(lines) == 3
     results.forget(lambda record: record.key == cells[0].key)
-    assert set(results.table(["one", "two"])["method"]) == {"gaussian"}, "both experiments share the cell"
+    assert set(results.table(["one", "two"])["method"]) == {"gaussian"}, (
+        "both experiments share the cell"
+    )
     written, _ = write_tables(table, tmp_path)
     assert "| independent |" in written.read_text()
     assert "answers nothing beyond" in written.read_text()
@@ -179,11 +190,15 @@ def test_further_draws_share_a_process_and_keep_no_costs(data_dir: Path, tmp_pat
     ]
     results = Results(tmp_path / "results")
     lines: list[str] = []
-    records = run_cells(cells, results, data_dir=data_dir, seconds_per_cell=100, report=lines.append)
+    records = run_cells(
+        cells, results, data_dir=data_dir, seconds_per_cell=100, report=lines.append
+    )
     assert len(lines) == len(cells)
     for cell, record in zip(cells, records, strict=True):
         assert record.figures["max"] == pytest.approx(measure_cell(cell, data_dir)["max"], rel=1e-5)
-        assert ("cpu_seconds" in record.figures) == ("peak_mb" in record.figures) == (cell.seed == 0)
+        assert (
+            ("cpu_seconds" in record.figures) == ("peak_mb" in record.figures) == (cell.seed == 0)
+        )
 
 
 def test_a_process_that_ends_leaves_its_further_cells_to_another(
@@ -201,7 +216,9 @@ def test_a_process_that_ends_leaves_its_further_cells_to_another(
 
     monkeypatch.setattr("dprap_bench.runner._in_process", ends_at_seed_2)
     cells = [Cell("x", "small", "3way:2", "zero", seed=seed) for seed in (1, 2, 3)]
-    records = run_cells(cells, Results(tmp_path), data_dir=data_dir, seconds_per_cell=100, report=print)
+    records = run_cells(
+        cells, Results(tmp_path), data_dir=data_dir, seconds_per_cell=100, report=print
+    )
     assert [record.note for record in records] == ["", "the process ended with code 3", ""]
     assert started == [[1, 2, 3], [3]]
 
@@ -209,18 +226,41 @@ def test_a_process_that_ends_leaves_its_further_cells_to_another(
 def test_a_cell_that_takes_too_long_is_stopped(data_dir: Path, tmp_path: Path) -> None:
     """`rap` compiles a program first, which takes far longer than the limit."""
     results = Results(tmp_path / "results")
-    run_cells([Cell("x", "small", "3way:2", "rap")], results, data_dir=data_dir, seconds_per_cell=0.01, report=print)
-    assert [record.note for record in results.records()] == ["stopped after 0.1 seconds by the clock"]
+    run_cells(
+        [Cell("x", "small", "3way:2", "rap")],
+        results,
+        data_dir=data_dir,
+        seconds_per_cell=0.01,
+        report=print,
+    )
+    assert [record.note for record in results.records()] == [
+        "stopped after 0.1 seconds by the clock"
+    ]
 
 
 def fake_results() -> pd.DataFrame:
     """Results of every experiment without running any."""
     rows = []
-    values = {"max": 0.1, "tv": 0.2, "queries": 100.0, "families": 3.0, "wall_seconds": 2.0, "cpu_seconds": 2.0}
-    values |= {"peak_mb": 300.0, "steps": 10.0, "cpu_seconds_per_step": 0.1, "unseen_max": 0.2, "unseen_tv": 0.3}
+    values = {
+        "max": 0.1,
+        "tv": 0.2,
+        "queries": 100.0,
+        "families": 3.0,
+        "wall_seconds": 2.0,
+        "cpu_seconds": 2.0,
+    }
+    values |= {
+        "peak_mb": 300.0,
+        "steps": 10.0,
+        "cpu_seconds_per_step": 0.1,
+        "unseen_max": 0.2,
+        "unseen_tv": 0.3,
+    }
     values |= {"max_rounded_1": 0.3, "max_rounded_5": 0.2, "error_q0.5": 0.01, "error_q0.99": 0.05}
     values |= {"auc_synthetic": 0.8, "auc_real": 0.9}
-    cells = [cell for experiment in experiments.PAPER.values() for cell in experiment.cells("adult")]
+    cells = [
+        cell for experiment in experiments.PAPER.values() for cell in experiment.cells("adult")
+    ]
     for cell in [
         *cells,
         *experiments.peers("adult"),
@@ -254,15 +294,26 @@ def test_tables_report_the_best_settings_and_ratios(tmp_path: Path) -> None:
     results = fake_results()
     chosen = best(wide(results))
     assert (
-        chosen.groupby(["experiment", "workload", "relation", "rows", "columns", "method", "epsilon"]).size().max() == 1
+        chosen.groupby(
+            ["experiment", "workload", "relation", "rows", "columns", "method", "epsilon"]
+        )
+        .size()
+        .max()
+        == 1
     )
     path, short = write_tables(results, tmp_path)
     assert "| adult | 3way:64 |" in path.read_text()
-    own = next(line for line in path.read_text().splitlines() if "3way:64, add-remove, 0.1 | adaptive" in line)
+    own = next(
+        line
+        for line in path.read_text().splitlines()
+        if "3way:64, add-remove, 0.1 | adaptive" in line
+    )
     assert own.count("(1.00)") == 4
-    assert "| rap | **.1300** / **.260** |" in short.read_text()  # the shortest name has the smallest fake error
+    # the shortest name has the smallest fake error
+    assert "| rap | **.1300** / **.260** |" in short.read_text()
     heads, rap = (
-        next(line for line in short.read_text().splitlines() if f"| {name} |" in line) for name in ("method", "rap")
+        next(line for line in short.read_text().splitlines() if f"| {name} |" in line)
+        for name in ("method", "rap")
     )
     assert heads.endswith("| draws, ADULT |")
     assert rap.endswith("| 1 |")
@@ -271,7 +322,13 @@ def test_tables_report_the_best_settings_and_ratios(tmp_path: Path) -> None:
 def test_the_pair_that_some_draws_choose_is_judged_by_others() -> None:
     base = Cell("1-epsilon", "adult", "3way:64", "rap", 0.1)
     lucky, steady = ({"rounds": 2, "queries_per_round": 5}, {"rounds": 5, "queries_per_round": 5})
-    drawn = [(lucky, 0, 0.1), (lucky, 1, 0.1), (steady, 0, 0.2), (steady, 1, 0.05), (steady, 2, 0.05)]
+    drawn = [
+        (lucky, 0, 0.1),
+        (lucky, 1, 0.1),
+        (steady, 0, 0.2),
+        (steady, 1, 0.05),
+        (steady, 2, 0.05),
+    ]
     drawn += [(steady, JUDGING, 0.3), (steady, JUDGING + 1, 0.5)]
     records = [
         Record.of("1-epsilon", cell.as_dict(), {"max": error, "tv": error}, key=cell.key)
@@ -288,15 +345,27 @@ def test_the_pair_that_some_draws_choose_is_judged_by_others() -> None:
     chosen = best(wide(results_table(records)))
     assert chosen["max"].tolist() == [0.4]
     assert grid_tables(wide(results_table(records))) == []  # two pairs are no grid
-    grid = [replace(base, settings={"rounds": t, "queries_per_round": k}) for t in (2, 5) for k in range(5, 11)]
-    records = [Record.of("1-epsilon", c.as_dict(), {"max": 0.01 * c.settings["rounds"]}, key=c.key) for c in grid]
+    grid = [
+        replace(base, settings={"rounds": t, "queries_per_round": k})
+        for t in (2, 5)
+        for k in range(5, 11)
+    ]
+    records = [
+        Record.of("1-epsilon", c.as_dict(), {"max": 0.01 * c.settings["rounds"]}, key=c.key)
+        for c in grid
+    ]
     lines = grid_tables(wide(results_table(records)))
     assert lines[0] == "adult, 3way:64, ε = 0.1, n' = 1000, rap by T and K"
     assert lines[5] == "| T = 5 | " + " | ".join(["0.0500"] * 6) + " |"
-    assert chosen[["max_low", "max_high", "draws", "choosing"]].to_numpy().tolist() == [[0.3, 0.5, 2, 0.05]]
+    assert chosen[["max_low", "max_high", "draws", "choosing"]].to_numpy().tolist() == [
+        [0.3, 0.5, 2, 0.05]
+    ]
 
 
-@pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="needs what dprap-bench needs: matplotlib")
+@pytest.mark.skipif(
+    importlib.util.find_spec("matplotlib") is None,
+    reason="needs what dprap-bench needs: matplotlib",
+)
 def test_every_figure_is_drawn(tmp_path: Path) -> None:
     from dprap_bench.plots import draw_all
 
@@ -309,13 +378,25 @@ def test_redo_measures_the_cells_asked_for_and_leaves_others(
     data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran: list[Cell] = []
-    monkeypatch.setattr("dprap_bench.runner.run_cells", lambda cells, *_, **__: ran.extend(cells) or [])
+    monkeypatch.setattr(
+        "dprap_bench.runner.run_cells", lambda cells, *_, **__: ran.extend(cells) or []
+    )
     monkeypatch.setattr(experiments, "quick", lambda data: [Cell("quick", data, "3way:2", "zero")])
     results = Results(tmp_path)
     for name, method in (("quick", "zero"), ("other", "zero"), ("quick", "gaussian")):
         cell = Cell(name, "small", "3way:2" if name == "quick" else "3way:1", method)
         results.add(Record.of(name, cell.as_dict(), {"max": 0.5}, key=cell.key))
-    arguments = ["quick", "--data", str(data_dir), "--table", "small", "--out", str(tmp_path), "--redo", "zero"]
+    arguments = [
+        "quick",
+        "--data",
+        str(data_dir),
+        "--table",
+        "small",
+        "--out",
+        str(tmp_path),
+        "--redo",
+        "zero",
+    ]
     assert CliRunner().invoke(command.app, arguments).exit_code == 0
     assert [(cell.experiment, cell.method) for cell in ran] == [("quick", "zero")]
     assert {(record.experiment, record.cell["method"]) for record in results.records()} == {
@@ -326,14 +407,34 @@ def test_redo_measures_the_cells_asked_for_and_leaves_others(
 
 def test_command_line(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(experiments, "quick", lambda data: [Cell("quick", data, "3way:2", "zero")])
-    arguments = ["quick", "--data", str(data_dir), "--table", "small", "--out", str(tmp_path / "out")]
+    arguments = [
+        "quick",
+        "--data",
+        str(data_dir),
+        "--table",
+        "small",
+        "--out",
+        str(tmp_path / "out"),
+    ]
     ran = CliRunner().invoke(command.app, arguments)
     assert ran.exit_code == 0, ran.output
     assert (tmp_path / "out" / "tables.md").exists()
-    assert CliRunner().invoke(command.app, ["figures", "--out", str(tmp_path / "out")]).exit_code == 0
+    assert (
+        CliRunner().invoke(command.app, ["figures", "--out", str(tmp_path / "out")]).exit_code == 0
+    )
     nothing = CliRunner().invoke(
         command.app,
-        ["paper", "--data", str(data_dir), "--only", "10", "--table", "small", "--out", str(tmp_path / "no")],
+        [
+            "paper",
+            "--data",
+            str(data_dir),
+            "--only",
+            "10",
+            "--table",
+            "small",
+            "--out",
+            str(tmp_path / "no"),
+        ],
     )
     assert nothing.exit_code == 0, nothing.output
     refused = CliRunner().invoke(command.app, ["paper", "--data", str(data_dir), "--only", "11"])
@@ -345,7 +446,15 @@ def test_cells_without_a_result_end_in_an_exit_code_and_can_be_tried_again(
 ) -> None:
     cell = Cell("quick", "small", "3way:2", "gaussian", extras=("unseen",))
     monkeypatch.setattr(experiments, "quick", lambda _: [cell])
-    arguments = ["quick", "--data", str(data_dir), "--table", "small", "--out", str(tmp_path / "out")]
+    arguments = [
+        "quick",
+        "--data",
+        str(data_dir),
+        "--table",
+        "small",
+        "--out",
+        str(tmp_path / "out"),
+    ]
     for again, runs in (([], True), ([], False), (["--retry"], True)):
         ran = CliRunner().invoke(command.app, [*arguments, *again])
         assert ran.exit_code == 1
@@ -377,9 +486,18 @@ def test_a_run_killed_while_it_wrote_goes_on_with_whole_records(tmp_path: Path) 
     assert list(results.records()) == records
 
 
-def test_a_study_is_run_like_an_experiment(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_study_is_run_like_an_experiment(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("dprap_bench.studies.privacy_primitives.SIZES", (1000,))
-    arguments = ["study", "privacy_primitives", "--data", str(data_dir), "--out", str(tmp_path / "out")]
+    arguments = [
+        "study",
+        "privacy_primitives",
+        "--data",
+        str(data_dir),
+        "--out",
+        str(tmp_path / "out"),
+    ]
     ran = CliRunner().invoke(command.app, [*arguments, "--only", "noise", "--only", "flat"])
     assert ran.exit_code == 0, ran.output
     records = list(Results(tmp_path / "out").records())
@@ -414,10 +532,16 @@ def test_kept_results_are_those_of_present_cells() -> None:
     seeds = {record.cell["seed"] for record in kept}
     present = set()
     for data in ("adult", "loans"):
-        cells = [*experiments.peers(data), *(c for e in experiments.PAPER.values() for c in e.cells(data))]
+        cells = [
+            *experiments.peers(data),
+            *(c for e in experiments.PAPER.values() for c in e.cells(data)),
+        ]
         grid = whole_grid(cells)
         # The first grid had as many rows as the other experiments.
-        grid += [replace(c, settings={k: v for k, v in c.settings.items() if k != "synthetic_rows"}) for c in grid]
+        grid += [
+            replace(c, settings={k: v for k, v in c.settings.items() if k != "synthetic_rows"})
+            for c in grid
+        ]
         others = [*(cell for cell in cells if cell.method != "rap"), *experiments.numbers(data)]
         chosen = at_chosen_pair(cells, kept)
         for seed in seeds:

@@ -34,7 +34,11 @@ def chain_model(rng: np.random.Generator) -> tuple[GraphicalModel, np.ndarray]:
     third = second.sum(axis=0)[:, None] * rng.dirichlet(np.ones(3), 2)
     alone = rng.dirichlet(np.ones(2))
     joint = np.einsum(
-        "ab,bc,cd,e->abcde", first, second / second.sum(1, keepdims=True), third / third.sum(1, keepdims=True), alone
+        "ab,bc,cd,e->abcde",
+        first,
+        second / second.sum(1, keepdims=True),
+        third / third.sum(1, keepdims=True),
+        alone,
     )
     tree = JunctionTree(CHAIN, (("a", "b"), ("b", "c"), ("c", "d"), ("e",)), (None, 0, 1, None))
     model = GraphicalModel(tree, (first, second, third, alone), parameters={})
@@ -54,12 +58,17 @@ def test_any_marginal_of_a_tree_is_that_of_the_joint_distribution() -> None:
 def test_records_drawn_follow_the_model() -> None:
     model, joint = chain_model(np.random.default_rng(1))
     drawn = model.sample(40_000, np.random.default_rng(2))
-    counted = np.bincount(np.ravel_multi_index(tuple(drawn.T), CHAIN.sizes), minlength=joint.size) / 40_000
-    # Each cell's error has a standard deviation of at most .0025; six of them over 72 cells: one false alarm in 10^7.
+    counted = (
+        np.bincount(np.ravel_multi_index(tuple(drawn.T), CHAIN.sizes), minlength=joint.size)
+        / 40_000
+    )
+    # Each cell's error has a standard deviation of at most .0025; six of them over 72 cells: one
+    # false alarm in 10^7.
     assert np.abs(counted - joint.ravel()).max() < 6 * 0.0025
 
 
-FACTORS = [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d"), ("e",)]  # a cycle: its tree needs a chord
+# a cycle: its tree needs a chord
+FACTORS = [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d"), ("e",)]
 
 
 def test_calibration_is_summation_of_the_joint_distribution() -> None:
@@ -80,7 +89,13 @@ def test_calibration_is_summation_of_the_joint_distribution() -> None:
 
 def noisy_measurements(codes: Codes, noise_seed: int = 0) -> list[Measurement]:
     curator = curator_on(codes, epsilon=1.0, noise_seed=noise_seed)
-    marginals = [Marginal(("a",)), Marginal(("b", "a")), Marginal(("b", "c")), Marginal(("c", "d")), Marginal(("a",))]
+    marginals = [
+        Marginal(("a",)),
+        Marginal(("b", "a")),
+        Marginal(("b", "c")),
+        Marginal(("c", "d")),
+        Marginal(("a",)),
+    ]
     return curator.measure(marginals, curator.remaining)
 
 
@@ -96,7 +111,10 @@ def test_fit_is_the_one_of_mbi() -> None:
 
         theirs = mbi.estimation.MirrorDescent().estimate(
             mbi.Domain(DOMAIN.names, DOMAIN.sizes),
-            [mbi.LinearMeasurement(m.counts.astype(float), m.marginal.columns, m.stddev_counts) for m in measured],
+            [
+                mbi.LinearMeasurement(m.counts.astype(float), m.marginal.columns, m.stddev_counts)
+                for m in measured
+            ],
             known_total=float(codes.rows),
             iters=5000,
         )
@@ -110,7 +128,9 @@ def test_fit_from_a_fitted_model_stays_there() -> None:
     measured = noisy_measurements(codes)
     first = fit_model(DOMAIN, measured, codes.rows, iterations=1000)
     again = fit_model(DOMAIN, measured, codes.rows, iterations=1, start=first)
-    assert again.fractions(Marginal(("b", "c"))) == pytest.approx(first.fractions(Marginal(("b", "c"))), abs=1e-3)
+    assert again.fractions(Marginal(("b", "c"))) == pytest.approx(
+        first.fractions(Marginal(("b", "c"))), abs=1e-3
+    )
 
 
 @pytest.mark.parametrize("relation", [Relation.REPLACE, Relation.ADD_REMOVE])
@@ -122,13 +142,17 @@ def test_fit_from_a_fitted_model_stays_there() -> None:
         (hdmm, hdmm.HdmmSettings(inference="graphical", iterations=200)),
     ],
 )
-def test_methods_beat_independence_and_spend_the_budget(module, settings, relation: Relation) -> None:
+def test_methods_beat_independence_and_spend_the_budget(
+    module, settings, relation: Relation
+) -> None:
     codes, workload = small_codes(), all_kway(DOMAIN, 2)
     curator = curator_on(codes, epsilon=2.0, relation=relation)
     result = module.run(curator, workload, settings, seed=0)
     assert curator.remaining == 0
     found = evaluate(MemorySource(codes), workload, result)
-    alone = independent.run(curator_on(codes, epsilon=2.0), workload, independent.IndependentSettings(), seed=0)
+    alone = independent.run(
+        curator_on(codes, epsilon=2.0), workload, independent.IndependentSettings(), seed=0
+    )
     assert found.max < evaluate(MemorySource(codes), workload, alone).max / 2
     if module is aim:
         assert result.relaxed is not None
@@ -139,7 +163,9 @@ def test_mst_on_a_single_column() -> None:
     domain = Domain.of({"a": 3})
     codes = Codes.of(domain, {"a": np.arange(300) % 3})
     curator = curator_on(codes, epsilon=5.0)
-    result = mst.run(curator, Workload(domain, (Marginal(("a",)),)), mst.MstSettings(iterations=50), seed=0)
+    result = mst.run(
+        curator, Workload(domain, (Marginal(("a",)),)), mst.MstSettings(iterations=50), seed=0
+    )
     assert result.answers is not None
     assert result.answers[0] == pytest.approx(np.full(3, 1 / 3), abs=0.1)
 
@@ -164,7 +190,9 @@ def test_refusals() -> None:
 
 
 def test_mst_keeps_apart_what_it_moves() -> None:
-    """A single rare code is merged with none, but stands last in the model: measured pairs must follow it there."""
+    """A single rare code is merged with none, but stands last in the model: measured pairs must
+    follow it there.
+    """
     domain = Domain.of({"a": 4, "b": 3})
     a = np.repeat([0, 2, 3], [3000, 2000, 1000])  # code 1 has no records
     codes = Codes.of(domain, {"a": a, "b": np.searchsorted([0, 2, 3], a)})
@@ -178,7 +206,10 @@ def test_mst_merges_rare_codes() -> None:
     domain = Domain.of({"a": 60, "b": 2})
     rng = np.random.default_rng(0)
     common = rng.integers(0, 3, 3000)
-    codes = Codes.of(domain, {"a": np.append(common, np.arange(60)), "b": np.append(common % 2, np.arange(60) % 2)})
+    codes = Codes.of(
+        domain,
+        {"a": np.append(common, np.arange(60)), "b": np.append(common % 2, np.arange(60) % 2)},
+    )
     workload = Workload(domain, (Marginal(("b", "a")),))
     curator = curator_on(codes, epsilon=1.0)
     result = mst.run(curator, workload, mst.MstSettings(synthetic_rows=4000), seed=0)
@@ -190,7 +221,8 @@ def test_mst_merges_rare_codes() -> None:
     assert table.sum() == pytest.approx(1)
     assert table[:, 3:] == pytest.approx(np.tile(table[:, 3:4], 57))  # merged, so they are alike
     assert table[0, 0] > 0.2 > 0.05 > table[1, 0]
-    # 4,000 records: a cell's fraction is off by six standard deviations of at most .008 in one of 10^8 cases.
+    # 4,000 records: a cell's fraction is off by six standard deviations of at most .008 in one of
+    # 10^8 cases.
     assert evaluate(MemorySource(codes), workload, result.relaxed).max < 0.1
     (drawn,) = published_answers(result.relaxed, workload.families)
     assert np.abs(drawn - result.answers[0]).max() < 6 * 0.008

@@ -27,44 +27,64 @@ def matrix_of(domain: Domain, marginal: Marginal) -> np.ndarray:
     records = np.array(list(itertools.product(*(range(size) for size in domain.sizes))))
     matrix = np.zeros((marginal.size(domain), len(records)))
     for record, codes in enumerate(records):
-        matrix[marginal.cell(domain, [codes[domain.position(name)] for name in marginal.columns]), record] = 1
+        matrix[
+            marginal.cell(domain, [codes[domain.position(name)] for name in marginal.columns]),
+            record,
+        ] = 1
     return matrix
 
 
 def dense_variance(domain: Domain, workload: Workload, marginals, shares) -> float:
     gram = sum(
-        share * matrix_of(domain, m).T @ matrix_of(domain, m) for m, share in zip(marginals, shares, strict=True)
+        share * matrix_of(domain, m).T @ matrix_of(domain, m)
+        for m, share in zip(marginals, shares, strict=True)
     )
     inverse = np.linalg.pinv(gram)
     total = 0.0
     for family, weight in zip(workload.families, workload.weights, strict=True):
         cells = matrix_of(domain, Marginal(family.columns))
-        asked = np.stack([family.answers(c.reshape(domain.shape_of(family.columns))).ravel() for c in cells.T], axis=1)
+        asked = np.stack(
+            [family.answers(c.reshape(domain.shape_of(family.columns))).ravel() for c in cells.T],
+            axis=1,
+        )
         total += weight * np.trace(asked @ inverse @ asked.T)
     return total
 
 
 CELLS = (Marginal(("a", "b")), Marginal(("b", "c")), Marginal(("c",)))
-PREFIXES = (Range.prefixes(("a", "b"), ("b",)), Range.prefixes(("c", "b"), ("b", "c")), Marginal(("c",)))
+PREFIXES = (
+    Range.prefixes(("a", "b"), ("b",)),
+    Range.prefixes(("c", "b"), ("b", "c")),
+    Marginal(("c",)),
+)
 
 
 @pytest.mark.parametrize("weights", [(1.0, 1.0, 1.0), (10.0, 1.0, 0.1)])
 @pytest.mark.parametrize("families", [CELLS, PREFIXES])
-def test_strategy_variance_is_that_of_dense_least_squares_and_cannot_be_improved(families, weights) -> None:
+def test_strategy_variance_is_that_of_dense_least_squares_and_cannot_be_improved(
+    families, weights
+) -> None:
     workload = Workload(TINY, families, weights)
     best = best_strategy(workload, total_is_known=False)
     assert sum(best.shares) == pytest.approx(1)
-    assert best.total_variance == pytest.approx(dense_variance(TINY, workload, best.marginals, best.shares), rel=1e-6)
+    assert best.total_variance == pytest.approx(
+        dense_variance(TINY, workload, best.marginals, best.shares), rel=1e-6
+    )
     every = workload.closure(smallest=0)
-    shares = np.array([dict(zip(best.marginals, best.shares, strict=True)).get(m, 0.0) for m in every])
+    shares = np.array(
+        [dict(zip(best.marginals, best.shares, strict=True)).get(m, 0.0) for m in every]
+    )
     rng = np.random.default_rng(0)
-    for _ in range(30):  # the problem is convex: if no step towards another strategy helps, none does
+    # the problem is convex: if no step towards another strategy helps, none does
+    for _ in range(30):
         other = 0.97 * shares + 0.03 * rng.dirichlet(np.full(len(every), 0.3))
         assert dense_variance(TINY, workload, every, other) >= best.total_variance * (1 - 1e-6)
 
 
 def test_a_known_total_leaves_nothing_for_the_total() -> None:
-    strategy = best_strategy(Workload(TINY, (Marginal(("a",)), Marginal(("b", "c")))), total_is_known=True)
+    strategy = best_strategy(
+        Workload(TINY, (Marginal(("a",)), Marginal(("b", "c")))), total_is_known=True
+    )
     assert Marginal(()) not in strategy.marginals
 
 
@@ -72,7 +92,13 @@ def test_least_squares_is_that_of_dense_algebra() -> None:
     rng = np.random.default_rng(1)
     measured = [
         Measurement(Marginal(columns), rng.integers(-5, 50, TINY.size_of(columns)), stddev, 0.1)
-        for columns, stddev in [(("a", "b"), 2.0), (("c", "b"), 5.0), (("b", "a", "c"), 9.0), (("a",), 0.5), ((), 1.0)]
+        for columns, stddev in [
+            (("a", "b"), 2.0),
+            (("c", "b"), 5.0),
+            (("b", "a", "c"), 9.0),
+            (("a",), 0.5),
+            ((), 1.0),
+        ]
     ]
     design = np.concatenate([matrix_of(TINY, m.marginal) / m.stddev_counts for m in measured])
     values = np.concatenate([m.counts / m.stddev_counts for m in measured])
@@ -90,11 +116,15 @@ def test_hdmm_beats_measuring_each_marginal_by_itself(relation: Relation) -> Non
     ratios = []
     for noise_seed in range(5):
         curator = curator_on(codes, epsilon=0.5, relation=relation, noise_seed=noise_seed)
-        found = evaluate(MemorySource(codes), workload, hdmm.run(curator, workload, hdmm.HdmmSettings(), seed=0))
+        found = evaluate(
+            MemorySource(codes), workload, hdmm.run(curator, workload, hdmm.HdmmSettings(), seed=0)
+        )
         assert curator.remaining == 0
         plain = curator_on(codes, epsilon=0.5, relation=relation, noise_seed=noise_seed)
         alone = evaluate(
-            MemorySource(codes), workload, gaussian.run(plain, workload, gaussian.GaussianSettings(), seed=0)
+            MemorySource(codes),
+            workload,
+            gaussian.run(plain, workload, gaussian.GaussianSettings(), seed=0),
         )
         ratios.append(found.rmse / alone.rmse)
     assert np.mean(ratios) < 0.95

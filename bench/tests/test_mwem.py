@@ -21,7 +21,9 @@ def test_mwem_finds_the_relations_between_columns(relation: Relation) -> None:
     settings = mwem.MwemSettings(rounds=30)
     found = evaluate(MemorySource(codes), workload, mwem.run(curator, workload, settings, seed=0))
     assert curator.remaining == 0
-    alone = independent.run(curator_on(codes, epsilon=10.0), workload, independent.IndependentSettings(), seed=0)
+    alone = independent.run(
+        curator_on(codes, epsilon=10.0), workload, independent.IndependentSettings(), seed=0
+    )
     assert found.max < evaluate(MemorySource(codes), workload, alone).max / 2
 
 

@@ -36,11 +36,15 @@ def test_oracle_finds_what_brute_force_finds(seed: int) -> None:
     queries = []
     for _ in range(rng.integers(1, 25)):
         marginal = marginals[rng.integers(len(marginals))]
-        queries.append((Query(marginal, int(rng.integers(marginal.size(domain)))), float(rng.choice((-1, 1)))))
+        queries.append(
+            (Query(marginal, int(rng.integers(marginal.size(domain)))), float(rng.choice((-1, 1))))
+        )
     oracle = Oracle.of(domain, queries)
     for scale in (0.01, 0.5, 3.0):
         bonus = rng.exponential(scale, domain.onehot_size)
-        assert oracle.value(oracle.best(bonus), bonus) == pytest.approx(brute_force(oracle, bonus), abs=1e-6)
+        assert oracle.value(oracle.best(bonus), bonus) == pytest.approx(
+            brute_force(oracle, bonus), abs=1e-6
+        )
 
 
 def test_oracle_without_rewards_follows_the_bonus() -> None:
@@ -55,14 +59,18 @@ def test_signed_selection_finds_cell_and_direction() -> None:
     all_zero = np.zeros((10, 4), dtype=np.int64)
     marginals = [Marginal(("a", "b"))]
     truth = exact_fractions(codes, ("a", "b"))
-    (pick,) = select_signed(curator_on(codes, epsilon=5.0), marginals, all_zero, records=2000, k=1, rho=0.3)
+    (pick,) = select_signed(
+        curator_on(codes, epsilon=5.0), marginals, all_zero, records=2000, k=1, rho=0.3
+    )
     estimate = cell_fractions(DOMAIN, all_zero, marginals[0])
     assert pick.query.index == int(np.argmax(np.abs(truth - estimate)))
     assert pick.sign == np.sign(truth - estimate)[pick.query.index] == -1
     exactly_right = np.stack([codes.column(name).astype(np.int64) for name in DOMAIN.names], axis=1)
     signs = [
         p.sign
-        for p in select_signed(curator_on(codes, epsilon=5.0), marginals, exactly_right, records=2000, k=12, rho=0.3)
+        for p in select_signed(
+            curator_on(codes, epsilon=5.0), marginals, exactly_right, records=2000, k=12, rho=0.3
+        )
     ]
     assert sorted(signs) == [-1] * 6 + [1] * 6  # twelve candidates: six cells, two directions
 

@@ -1,4 +1,6 @@
-"""The baselines as plug-in mechanisms: planned like dprap's own, released like dprap's own, and as far from data."""
+"""The baselines as plug-in mechanisms: planned like dprap's own, released like dprap's own, and as
+far from data.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,12 @@ def plan_of(method: str, relation: Relation = Relation.REPLACE):  # type: ignore
     return make_plan(
         Schema.from_domain(dict(zip(DOMAIN.names, DOMAIN.sizes, strict=True))),
         RunOptions(
-            epsilon=1.0, delta=1e-7, neighbors=Neighbors(relation), kway=2, method=method, settings=SMALL[method]
+            epsilon=1.0,
+            delta=1e-7,
+            neighbors=Neighbors(relation),
+            kway=2,
+            method=method,
+            settings=SMALL[method],
         ),
         records=ROWS,
     )
@@ -79,7 +86,9 @@ def test_a_run_keeps_to_its_outline(method: str, relation: Relation) -> None:
     first = result.measurements[0] if relation is Relation.ADD_REMOVE else None
     assert result.records == (ROWS if first is None else first.counts.sum())
     measured_rho = sum(item.rho for item in result.measurements)
-    assert measured_rho == pytest.approx(float(sum(step.rho for step in steps if step.stddev_counts is not None)))
+    assert measured_rho == pytest.approx(
+        float(sum(step.rho for step in steps if step.stddev_counts is not None))
+    )
     # nothing measured has more noise than the outline's worst
     planned = [step.stddev_counts for step in steps if step.stddev_counts is not None]
     found = [item.stddev_counts for item in result.measurements]
@@ -92,7 +101,9 @@ def test_a_run_keeps_to_its_outline(method: str, relation: Relation) -> None:
 
 def test_mst_spends_everything_on_a_single_column() -> None:
     plan = make_plan(
-        Schema.from_domain({"a": 3}), RunOptions(epsilon=1.0, delta=1e-7, kway=1, method="mst"), records=300
+        Schema.from_domain({"a": 3}),
+        RunOptions(epsilon=1.0, delta=1e-7, kway=1, method="mst"),
+        records=300,
     )
     assert sum(step.rho for step in forecast(plan, 300).steps) == plan.budget.rho
 
@@ -114,14 +125,18 @@ def test_a_release_by_mst_with_merged_codes_is_saved_and_read_again(tmp_path: Pa
 
     rng = np.random.default_rng(0)
     common = rng.integers(0, 3, 600)
-    table = pd.DataFrame({"a": np.append(common, np.arange(60)), "b": np.append(common % 2, np.arange(60) % 2)})
+    table = pd.DataFrame(
+        {"a": np.append(common, np.arange(60)), "b": np.append(common % 2, np.arange(60) % 2)}
+    )
     release = dprap.synthesize(
         table, Schema.from_domain({"a": 60, "b": 2}), epsilon=1.0, kway=2, method="mst",
         settings={"iterations": 20, "synthetic_rows": 100}, insecure_noise_seed=0,
     )  # fmt: skip
     release.save(tmp_path / "release")
     found = dprap.load(tmp_path / "release").measurements
-    assert [str(item.marginal) for item in found if isinstance(item, Measurement)][-1].startswith("a (")
+    assert [str(item.marginal) for item in found if isinstance(item, Measurement)][-1].startswith(
+        "a ("
+    )
     for one, other in zip(found, release.measurements, strict=True):
         assert isinstance(one, Measurement)
         assert isinstance(other, Measurement)
@@ -130,7 +145,9 @@ def test_a_release_by_mst_with_merged_codes_is_saved_and_read_again(tmp_path: Pa
 
 
 def test_baselines_see_a_curator_and_nothing_else() -> None:
-    """The rule that `tests/privacy/test_imports.py` has for dprap's own mechanisms, read from the source files."""
+    """The rule that `tests/privacy/test_imports.py` has for dprap's own mechanisms, read from the
+    source files.
+    """
     allowed = ("dprap.privacy", "dprap.privacy.discrete_gaussian")
     files = list(Path(dprap_bench.mechanisms.__path__[0]).glob("*.py"))
     assert len(files) > 10
@@ -145,5 +162,7 @@ def test_baselines_see_a_curator_and_nothing_else() -> None:
                 assert not {alias.name for alias in node.names} & PRIVATE_NAMES
             elif isinstance(node, ast.Import):
                 assert not any(alias.name.startswith("dprap") for alias in node.names)
-            elif isinstance(node, ast.Attribute) and not (isinstance(node.value, ast.Name) and node.value.id == "self"):
+            elif isinstance(node, ast.Attribute) and not (
+                isinstance(node.value, ast.Name) and node.value.id == "self"
+            ):
                 assert node.attr not in PRIVATE_NAMES, file

@@ -9,9 +9,21 @@ from dprap_bench.studies.regimes import GRID, METHODS, cells, regime_of
 
 def test_the_grid_spans_what_it_promises():
     assert len(set(GRID)) == len(GRID) >= 60
-    assert {regime.data for regime in GRID} == {"adult", "adult-reduced", "nltcs", "loans", "example"}
-    assert (min(regime.rows for regime in GRID), max(regime.rows for regime in GRID)) == (300, 1_000_000)
-    assert (min(regime.epsilon for regime in GRID), max(regime.epsilon for regime in GRID)) == (0.01, 10)
+    assert {regime.data for regime in GRID} == {
+        "adult",
+        "adult-reduced",
+        "nltcs",
+        "loans",
+        "example",
+    }
+    assert (min(regime.rows for regime in GRID), max(regime.rows for regime in GRID)) == (
+        300,
+        1_000_000,
+    )
+    assert (min(regime.epsilon for regime in GRID), max(regime.epsilon for regime in GRID)) == (
+        0.01,
+        10,
+    )
     assert len(cells(None)) == len(METHODS) * len(GRID)
 
 
@@ -22,7 +34,12 @@ def test_ratios_are_to_the_better_baseline_and_only_of_whole_cells(tmp_path):
     whole, partial, *_ = by_regime.values()
     errors = {"adaptive": 0.1, "independent": 0.4, "gaussian": 0.2}
     records = [
-        Record.of("regimes", cell.as_dict(), {"max": errors[cell.facts["method"]], "tv": 0.1}, key=cell.key)
+        Record.of(
+            "regimes",
+            cell.as_dict(),
+            {"max": errors[cell.facts["method"]], "tv": 0.1},
+            key=cell.key,
+        )
         for cell in [*whole, partial[0]]
     ]
     assert ratios(records) == {regime_of(whole[0].facts): pytest.approx((0.5, 1.0))}

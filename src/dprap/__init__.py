@@ -1,8 +1,13 @@
 """Publish statistics and a synthetic table under differential privacy.
 
 >>> import dprap
->>> release = dprap.synthesize(dprap.datasets.example(300, seed=0), dprap.datasets.example_schema(), epsilon=1.0,
-...                            kway=1, method="independent")
+>>> release = dprap.synthesize(
+...     dprap.datasets.example(300, seed=0),
+...     dprap.datasets.example_schema(),
+...     epsilon=1.0,
+...     kway=1,
+...     method="independent",
+... )
 >>> len(release.table(rows=5))
 5
 """

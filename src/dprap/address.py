@@ -1,7 +1,8 @@
 """Addresses of databases: what may be kept and shown of one, and the secrets that may not.
 
-An address is read by PostgreSQL's own library, so that dprap and the driver never disagree on where a password ends.
-What that library marks as secret or internal (passwords, keys) is taken out; a new kind of secret is thus out as well.
+An address is read by PostgreSQL's own library, so that dprap and the driver never disagree on where
+a password ends. What that library marks as secret or internal (passwords, keys) is taken out; a new
+kind of secret is thus out as well.
 """
 
 from __future__ import annotations
@@ -35,24 +36,29 @@ def settings_of(address: str) -> dict[str, str]:
     """The settings in an address, secrets included, by the names of PostgreSQL's library.
 
     Raises:
-        SettingsError: for what is no address, or one in which the end of a password cannot be told. The message does
-            not quote it.
-
+        SettingsError: for what is no address, or one in which the end of a password cannot be told.
+            The message does not quote it.
     """
     try:
         from psycopg import ProgrammingError
         from psycopg.conninfo import conninfo_to_dict
     except ImportError:
-        raise SettingsError("PostgreSQL needs an extra package. Run: pip install 'dprap[postgres]'.") from None
+        raise SettingsError(
+            "PostgreSQL needs an extra package. Run: pip install 'dprap[postgres]'."
+        ) from None
     before, at, after = address.partition("://")[2].partition("@")
     if not is_address(address) or "@" in after or (at and "/" in before):
         # the library would take the rest of such a password for a host or a database
-        raise SettingsError(f"the database address cannot be read: write / as %2F and @ as %40 in its names. {_ADVICE}")
+        raise SettingsError(
+            "the database address cannot be read: write / as %2F and @ as %40 in its names."
+            f" {_ADVICE}"
+        )
     try:
         found = conninfo_to_dict(address)
     except (ProgrammingError, UnicodeError, ValueError):
         raise SettingsError(
-            f"the database address cannot be read. It is postgresql://user@host:port/database?setting=value. {_ADVICE}"
+            "the database address cannot be read. It is"
+            f" postgresql://user@host:port/database?setting=value. {_ADVICE}"
         ) from None
     if not set(str(found.get("port", ""))) <= set("0123456789,"):
         raise SettingsError(f"the port in the database address is no number. {_ADVICE}")
@@ -68,7 +74,9 @@ def split_secrets(address: str) -> tuple[str, dict[str, str]]:
     settings = settings_of(address)
     from psycopg.pq import Conninfo
 
-    public = {option.keyword.decode() for option in Conninfo.get_defaults() if option.dispchar == b""}
+    public = {
+        option.keyword.decode() for option in Conninfo.get_defaults() if option.dispchar == b""
+    }
     return (
         _address({name: value for name, value in settings.items() if name in public}),
         {name: value for name, value in settings.items() if name not in public},
@@ -76,7 +84,9 @@ def split_secrets(address: str) -> tuple[str, dict[str, str]]:
 
 
 def without_secrets(table: str) -> str:
-    """What may be kept and shown of where a table is: an address without its secrets, a path as it is."""
+    """What may be kept and shown of where a table is: an address without its secrets, a path as it
+    is.
+    """
     return split_secrets(table)[0] if is_address(table) else table
 
 
@@ -89,7 +99,9 @@ def _address(settings: dict[str, str]) -> str:
         (f"[{name}]" if ":" in name else quote(name, safe="")) + (f":{number}" if number else "")
         for name, number in zip(hosts, ports, strict=False)
     )
-    rest = "&".join(f"{name}={quote(value, safe='')}" for name, value in settings.items() if name not in _PLACES)
+    rest = "&".join(
+        f"{name}={quote(value, safe='')}" for name, value in settings.items() if name not in _PLACES
+    )
     return (
         "postgresql://"
         + (f"{quote(user, safe='')}@" if user else "")

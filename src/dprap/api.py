@@ -1,4 +1,6 @@
-"""The Python interface: one call from a table to a release, and a class for those used to `fit` and `sample`."""
+"""The Python interface: one call from a table to a release, and a class for those used to `fit` and
+`sample`.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +34,15 @@ _Made = TypeVar("_Made", bound=Callable[..., Any])
 
 
 def _takes_run_options(made: _Made) -> _Made:
-    """Show the options of a run in a signature, in place of `epsilon` and `**options`, and explain them in the docstring."""
+    """Show the options of a run in a signature, in place of `epsilon` and `**options`, and explain
+    them in the docstring.
+    """
     shown = inspect.signature(made)
-    own = [held for held in shown.parameters.values() if held.kind is not held.VAR_KEYWORD and held.name != "epsilon"]
+    own = [
+        held
+        for held in shown.parameters.values()
+        if held.kind is not held.VAR_KEYWORD and held.name != "epsilon"
+    ]
     annotations = RunOptions.__annotations__
     flags = [
         inspect.Parameter(
@@ -49,7 +57,9 @@ def _takes_run_options(made: _Made) -> _Made:
     named = [held for held in own if held.kind is held.KEYWORD_ONLY]
     made.__signature__ = shown.replace(parameters=[*positional, *flags, *named])  # type: ignore[attr-defined]
     lines = "\n".join(f"    {name}: {in_python(about.help)}" for name, about in ABOUT.items())
-    made.__doc__ = inspect.cleandoc(made.__doc__ or "").replace("    **options: The options of a run.", lines)
+    made.__doc__ = inspect.cleandoc(made.__doc__ or "").replace(
+        "    **options: The options of a run.", lines
+    )
     return made
 
 
@@ -90,22 +100,24 @@ def synthesize(  # noqa: D417 - the decorator explains epsilon with the other op
 ) -> Release:
     """Publish a private table under (epsilon, delta)-differential privacy.
 
-    Every charge is durable, in the ledger of the data set. By default it stands beside a table in files, and in the
-    user's state folder for one in memory, found again by the table's content; a database or Spark needs `ledger`. What
-    was spent on the data set before, and the sum, is logged before anything is spent. `ledger=False` keeps **no memory
-    of what was spent**: for invented data alone.
+    Every charge is durable, in the ledger of the data set. By default it stands beside a table in
+    files, and in the user's state folder for one in memory, found again by the table's content; a
+    database or Spark needs `ledger`. What was spent on the data set before, and the sum, is logged
+    before anything is spent. `ledger=False` keeps **no memory of what was spent**: for invented
+    data alone.
 
-    People with several records need `max_rows_per_person`, or `neighbors=Neighbors(relation, max_rows_per_person)`, and
-    the `person_column`. The certificate covers the fitted answers and the table that `Release.table()` gives, which has
-    `rows` rows, or as many as there are records.
+    People with several records need `max_rows_per_person`, or `neighbors=Neighbors(relation,
+    max_rows_per_person)`, and the `person_column`. The certificate covers the fitted answers and
+    the table that `Release.table()` gives, which has `rows` rows, or as many as there are records.
 
     Args:
-        table: An Arrow, pandas, polars or Spark table, the path of a CSV or Parquet file, a folder or a glob of them, or a
-            postgresql:// address with `database_table`.
-        schema: What is publicly known of it: a Schema, its plain form, or the path of a schema file.
+        table: An Arrow, pandas, polars or Spark table, the path of a CSV or Parquet file, a folder
+            or a glob of them, or a postgresql:// address with `database_table`.
+        schema: What is publicly known of it: a Schema, its plain form, or the path of a schema
+            file.
         **options: The options of a run.
-        out: A directory for the release, which must not exist. The run is then kept beside it, and `resume` goes on with
-            it if it stops.
+        out: A directory for the release, which must not exist. The run is then kept beside it, and
+            `resume` goes on with it if it stops.
         progress: True or False for a bar or none, or a function that is called with every step. By
             default there is a bar in terminals and notebooks.
 
@@ -113,13 +125,15 @@ def synthesize(  # noqa: D417 - the decorator explains epsilon with the other op
         The release.
 
     Raises:
-        DprapError: If the table, the schema or an option is refused; nothing was spent, or the message says so.
+        DprapError: If the table, the schema or an option is refused; nothing was spent, or the
+            message says so.
 
     >>> from dprap.datasets import example, example_schema
-    >>> release = synthesize(example(500, seed=1), example_schema(), epsilon=1.0, kway=1, method="independent")
+    >>> release = synthesize(
+    ...     example(500, seed=1), example_schema(), epsilon=1.0, kway=1, method="independent"
+    ... )
     >>> release.table(rows=10, format="arrow").num_rows
     10
-
     """
     with worded_for_python():
         return _synthesize(table, schema, RunOptions.of(epsilon=epsilon, **options), out, progress)
@@ -146,10 +160,12 @@ def plan(  # noqa: D417
     records: int | None = None,
     **options: Any,
 ) -> Plan:
-    """Tell what a run would do and how accurate it would be. Touches no private data, spends nothing.
+    """Tell what a run would do and how accurate it would be.
 
-    Takes the options of `synthesize`, so that the same ones can be planned and then run. The plan is shown as a few
-    lines; its `forecast` has the noise of each step, memory and time.
+    Touches no private data, spends nothing.
+
+    Takes the options of `synthesize`, so that the same ones can be planned and then run. The plan
+    is shown as a few lines; its `forecast` has the noise of each step, memory and time.
 
     Args:
         schema: What is publicly known of the table.
@@ -166,11 +182,12 @@ def plan(  # noqa: D417
     >>> planned = plan(example_schema(), epsilon=1.0, records=20_000, kway=1, method="independent")
     >>> [f"{step.label}: ± {step.stddev_counts:.0f}" for step in planned.forecast.steps]
     ['14 columns one by one: ± 29', 'accuracy certificate: ± 38']
-
     """
     with worded_for_python():
         check_records(records)
-        return plan_run(as_schema(schema), RunOptions.of(epsilon=epsilon, **options), records=records)
+        return plan_run(
+            as_schema(schema), RunOptions.of(epsilon=epsilon, **options), records=records
+        )
 
 
 def resume(
@@ -183,11 +200,12 @@ def resume(
     anchor: Path | str | None = None,
     progress: ShownProgress = None,
 ) -> Release:
-    """Go on with a run that was stopped, spending nothing twice: of `synthesize(..., out=DIR)` or `dprap synth`.
+    """Go on with a run that was stopped, spending nothing twice.
 
     Args:
         out: The directory of the run.
-        table: Where the private table is now, if it was moved; the table itself, if it is in memory.
+        table: Where the private table is now, if it was moved; the table itself, if it is in
+            memory.
         rows: Another number of rows of the synthetic table.
         table_format: Another format: parquet or csv.
         ledger: Where the run's ledger is now, if it was moved.
@@ -200,7 +218,6 @@ def resume(
 
     Raises:
         DprapError: If there is nothing to resume, or the run cannot be; the message says why.
-
     """
     out = Path(out)
     asked = {"rows": rows, "table_format": table_format, "ledger": ledger, "anchor": anchor}
@@ -225,14 +242,16 @@ def marginals(
         A workload of one family for each marginal.
 
     Raises:
-        WorkloadError: If k is not between 1 and the number of columns, or no marginal is small enough.
+        WorkloadError: If k is not between 1 and the number of columns, or no marginal is small
+            enough.
 
     >>> from dprap.datasets import example_schema
     >>> len(marginals(example_schema(), 2))
     91
-
     """
-    return all_kway(schema if isinstance(schema, Domain) else as_schema(schema).domain, k, max_cells=max_cells)
+    return all_kway(
+        schema if isinstance(schema, Domain) else as_schema(schema).domain, k, max_cells=max_cells
+    )
 
 
 def as_schema(schema: Schema | str | Path | Mapping[str, Any]) -> Schema:
@@ -287,7 +306,12 @@ class Synthesizer:
         """
         with worded_for_python():
             RunOptions.check_names(options)
-        self._params: dict[str, Any] = {"schema": schema, "epsilon": epsilon, "progress": progress, **options}
+        self._params: dict[str, Any] = {
+            "schema": schema,
+            "epsilon": epsilon,
+            "progress": progress,
+            **options,
+        }
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - nothing is nested
         """What the constructor was given.
@@ -315,7 +339,9 @@ class Synthesizer:
 
         """
         with worded_for_python():
-            RunOptions.check_names({name: None for name in params if name not in ("schema", "progress")})
+            RunOptions.check_names(
+                {name: None for name in params if name not in ("schema", "progress")}
+            )
         self._params.update(params)
         return self
 
@@ -335,19 +361,32 @@ class Synthesizer:
             DprapError: If the table, the schema or an option is refused.
 
         """
-        options = {name: value for name, value in self._params.items() if name not in ("schema", "progress")}
+        options = {
+            name: value
+            for name, value in self._params.items()
+            if name not in ("schema", "progress")
+        }
         with worded_for_python():
             checked = RunOptions.of(**options)
             if hasattr(self, "release_"):
                 _log.warning(
-                    "this Synthesizer was fitted before: fitting it again spends ε = %g again, and on the same people "
-                    "the two add up. To draw more rows from the first fit, use sample.",
+                    "this Synthesizer was fitted before: fitting it again spends ε = %g again, and"
+                    " on the same people the two add up. To draw more rows from the first fit, use"
+                    " sample.",
                     checked.epsilon,
                 )
-            self.release_ = _synthesize(table, self._params["schema"], checked, None, self._params["progress"])
+            self.release_ = _synthesize(
+                table, self._params["schema"], checked, None, self._params["progress"]
+            )
         return self
 
-    def sample(self, num_rows: int | None = None, *, format: TableFormat = "pandas", seed: int | None = None) -> Any:  # noqa: A002
+    def sample(
+        self,
+        num_rows: int | None = None,
+        *,
+        format: TableFormat = "pandas",  # noqa: A002
+        seed: int | None = None,
+    ) -> Any:
         """A synthetic table of so many rows, or as many as there were records; costs nothing.
 
         Args:
@@ -368,13 +407,17 @@ class Synthesizer:
     def __getattr__(self, name: str) -> Any:
         """What the constructor was given, by name, as for any estimator."""
         if name == "release_":
-            raise NotFittedError("this Synthesizer is not fitted yet. Call fit with a table before sample.")
+            raise NotFittedError(
+                "this Synthesizer is not fitted yet. Call fit with a table before sample."
+            )
         if name in self.__dict__.get("_params", {}):
             return self._params[name]
         raise AttributeError(f"'Synthesizer' object has no attribute {name!r}")
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self._params.items() if name != "schema")
+        given = ", ".join(
+            f"{name}={value!r}" for name, value in self._params.items() if name != "schema"
+        )
         return f"Synthesizer(<schema>, {given})"
 
 

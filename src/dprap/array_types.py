@@ -1,6 +1,7 @@
 """One vocabulary of array shapes, used in annotations everywhere. All of them are NumPy arrays.
 
-Shapes are for readers and type checkers: while the code runs, `Float[np.ndarray, "rows"]` is `np.ndarray`.
+Shapes are for readers and type checkers: while the code runs, `Float[np.ndarray, "rows"]` is
+`np.ndarray`.
 """
 
 from __future__ import annotations
@@ -10,11 +11,25 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float, Float32, Float64, Int, Int32, Int64, Integer, Num, UInt, UInt64
+    from jaxtyping import (
+        Bool,
+        Float,
+        Float32,
+        Float64,
+        Int,
+        Int32,
+        Int64,
+        Integer,
+        Num,
+        UInt,
+        UInt64,
+    )
 else:
 
     class _Shaped:
-        """An array type with the words of a shape, which importing jaxtyping would read: a tenth of `dprap answer`."""
+        """An array type with the words of a shape, which importing jaxtyping would read: a tenth of
+        `dprap answer`.
+        """
 
         def __class_getitem__(cls, array_and_shape: tuple[type, str]) -> Any:
             return array_and_shape[0]

@@ -1,7 +1,7 @@
 """Documents of plain data (YAML, JSON, TOML), read strictly and within limits.
 
-Whatever the bytes of a file are, reading gives plain data or a DocumentError: its text is one line that says what is
-wrong, without the path and without a value from the file.
+Whatever the bytes of a file are, reading gives plain data or a DocumentError: its text is one line
+that says what is wrong, without the path and without a value from the file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ class DocumentError(ValueError):
 
 
 class _StrictLoader(_Loader):  # type: ignore[misc]
-    """A YAML loader that refuses a key given twice, where plain YAML would keep the last one silently."""
+    """A YAML loader that refuses a key given twice, where plain YAML would keep the last one
+    silently.
+    """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         _refuse_twice([self.construct_object(key, deep=True) for key, _ in node.value])
@@ -41,9 +43,13 @@ class _StrictLoader(_Loader):  # type: ignore[misc]
         except (DocumentError, yaml.YAMLError):
             raise
         except _WRONG_VALUE:
-            kind = {"timestamp": "date", "int": "whole number", "float": "number"}.get(node.tag.rpartition(":")[2])
+            kind = {"timestamp": "date", "int": "whole number", "float": "number"}.get(
+                node.tag.rpartition(":")[2]
+            )
             line = node.start_mark.line + 1
-            raise DocumentError(f"line {line} has an impossible {kind or 'value'}. Correct it, or quote text") from None
+            raise DocumentError(
+                f"line {line} has an impossible {kind or 'value'}. Correct it, or quote text"
+            ) from None
 
 
 def read_text(path: Path) -> str:
@@ -54,11 +60,15 @@ def read_text(path: Path) -> str:
             while len(content) <= MAX_DOCUMENT_BYTES and (part := file.read(1 << 20)):
                 content += part
     except OSError as error:
-        raise DocumentError(f"cannot be read ({error.strerror}). Check the path and its permissions") from None
+        raise DocumentError(
+            f"cannot be read ({error.strerror}). Check the path and its permissions"
+        ) from None
     except ValueError:  # a path with NUL or a lone surrogate in it
         raise DocumentError("cannot be read (no such file). Check the path") from None
     if len(content) > MAX_DOCUMENT_BYTES:
-        raise DocumentError(f"is larger than {MAX_DOCUMENT_BYTES >> 20} MiB. Use bins, groups or a top list")
+        raise DocumentError(
+            f"is larger than {MAX_DOCUMENT_BYTES >> 20} MiB. Use bins, groups or a top list"
+        )
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -85,7 +95,9 @@ def parse(text: str, form: Form) -> Any:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark is not None else getattr(error, "lineno", None)
         where = "" if line is None else f" near line {line}"
-        raise DocumentError(f"is not valid {form.upper()}{where}. Check quotes and indentation") from None
+        raise DocumentError(
+            f"is not valid {form.upper()}{where}. Check quotes and indentation"
+        ) from None
     _check_content(content)
     return content
 
@@ -97,7 +109,9 @@ def require_finite(content: Any) -> None:
 
 
 def _check_events(text: str) -> None:
-    """Refuse deep nesting before anything recurses into it, and aliases, by which a few lines grow to gigabytes."""
+    """Refuse deep nesting before anything recurses into it, and aliases, by which a few lines grow
+    to gigabytes.
+    """
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.AliasEvent):

@@ -1,4 +1,5 @@
-"""Every error dprap raises on purpose: one line that names the thing, says what is wrong and what to do.
+"""Every error dprap raises on purpose: one line that names the thing, says what is wrong and what
+to do.
 
 Messages may quote public things (column names, domain sizes, limits) and never a private value.
 """
@@ -10,14 +11,17 @@ _LISTED = 12
 
 
 def one_line(text: str) -> str:
-    r"""A text that is safe to show: names from a file may hold line breaks, or signs that command a terminal.
+    r"""A text that is safe to show: names from a file may hold line breaks, or signs that command a
+    terminal.
 
     >>> print(one_line("column 'a\nb' \x1b[2J"))
     column 'a\nb' \x1b[2J
     """
     if text.isprintable():
         return text
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
+    )
 
 
 def meant(name: str, known: Iterable[str], what: str) -> str:
@@ -50,7 +54,10 @@ class SchemaError(DprapError):
 
 
 class DataError(DprapError):
-    """The private table breaks its schema. For the steward's eyes: raised before anything is spent."""
+    """The private table breaks its schema.
+
+    For the steward's eyes: raised before anything is spent.
+    """
 
 
 class WorkloadError(DprapError):
@@ -58,7 +65,9 @@ class WorkloadError(DprapError):
 
 
 class BudgetError(DprapError):
-    """Privacy parameters that make no sense, or a charge that the budget or the ledger's cap refuses."""
+    """Privacy parameters that make no sense, or a charge that the budget or the ledger's cap
+    refuses.
+    """
 
 
 class LedgerError(DprapError):
@@ -70,8 +79,12 @@ class SettingsError(DprapError):
 
 
 class ImpossibleTableError(SettingsError):
-    """Every synthetic record that was drawn breaks a constraint of the schema, so that there is no table."""
+    """Every synthetic record that was drawn breaks a constraint of the schema, so that there is no
+    table.
+    """
 
 
 class NotFittedError(DprapError, ValueError, AttributeError):
-    """A Synthesizer was asked for rows before it was fitted; a ValueError too, as scikit-learn's is."""
+    """A Synthesizer was asked for rows before it was fitted; a ValueError too, as scikit-learn's
+    is.
+    """

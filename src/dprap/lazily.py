@@ -1,4 +1,6 @@
-"""Imports that nobody waits for: names of a package that are imported when they are first used, and many at once."""
+"""Imports that nobody waits for: names of a package that are imported when they are first used, and
+many at once.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,10 @@ from typing import Any
 
 @contextmanager
 def importing() -> Iterator[None]:
-    """Import much at once. Looking for garbage in it, as Python does every 700 objects, takes a sixth of the time."""
+    """Import much at once.
+
+    Looking for garbage in it, as Python does every 700 objects, takes a sixth of the time.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -24,7 +29,8 @@ def importing() -> Iterator[None]:
 def imported_when_used(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """The `__getattr__` of a package, by the module that each name comes from.
 
-    A module must not bear the name of what it holds: Python binds modules to their package when they are imported.
+    A module must not bear the name of what it holds: Python binds modules to their package when
+    they are imported.
 
     >>> imported_when_used("dprap", {"Domain": "dprap.domain"})("Domain")
     <class 'dprap.domain.Domain'>

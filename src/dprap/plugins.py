@@ -1,4 +1,5 @@
-"""What installed packages add to dprap, found by entry point (`importlib.metadata`) and imported when it is used.
+"""What installed packages add to dprap, found by entry point (`importlib.metadata`) and imported
+when it is used.
 
 Two groups are read: `dprap.mechanisms` (names for `--method`) and `dprap.commands` (commands of the
 command line). dprap's own mechanisms are registered the same way.
@@ -54,11 +55,16 @@ def load_installed(group: str, name: str) -> tuple[Any, str] | None:
     package = package_of(entry)
     if others:
         packages = sorted({package_of(each) for each in declared})
-        who = f"package {packages[0]} declares" if len(packages) == 1 else f"packages {' and '.join(packages)} declare"
+        who = (
+            f"package {packages[0]} declares"
+            if len(packages) == 1
+            else f"packages {' and '.join(packages)} declare"
+        )
         raise SettingsError(f"{who} the {_NOUN[group]} {name!r} more than once. Keep one of them.")
     try:
         return entry.load(), package
-    except (Exception, SystemExit) as error:  # whatever a foreign package raises while it is imported
+    # whatever a foreign package raises while it is imported
+    except (Exception, SystemExit) as error:
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise SettingsError(
             f"{_NOUN[group]} {name!r} of package {package} cannot be imported ({reason}). "
@@ -73,7 +79,10 @@ def package_of(entry: EntryPoint) -> str:
 
 @cache
 def _entry_points(group: str) -> dict[str, list[EntryPoint]]:
-    """A group's entry points by name. Read once: what is installed does not change while dprap runs."""
+    """A group's entry points by name.
+
+    Read once: what is installed does not change while dprap runs.
+    """
     from importlib.metadata import entry_points
 
     found: dict[str, list[EntryPoint]] = {}

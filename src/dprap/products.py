@@ -1,8 +1,9 @@
 """Matrix products of floats, which warn of wrong numbers and of nothing else.
 
-BLAS libraries may compute with parts of their buffers that nobody has filled, and throw the results away. The product is
-right, but what happened to lie in the buffers has set flags of the processor, and NumPy warns of an invalid value. So a
-flag is looked into here: only a product that really holds a number that is not finite is warned of.
+BLAS libraries may compute with parts of their buffers that nobody has filled, and throw the results
+away. The product is right, but what happened to lie in the buffers has set flags of the processor,
+and NumPy warns of an invalid value. So a flag is looked into here: only a product that really holds
+a number that is not finite is warned of.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import numpy as np
 
 
 def product(left: Any, right: Any, out: np.ndarray | None = None) -> Any:
-    """`left @ right`, written to `out` if that is given. Arrays of JAX, which sets no flags, pass too.
+    """`left @ right`, written to `out` if that is given.
+
+    Arrays of JAX, which sets no flags, pass too.
 
     >>> product(np.array([[1.0, 2.0]]), np.array([3.0, 4.0]))
     array([11.])
@@ -25,5 +28,7 @@ def product(left: Any, right: Any, out: np.ndarray | None = None) -> Any:
     with np.errstate(all="call", call=lambda kind, _: flags.append(kind), under="ignore"):
         found = np.matmul(left, right, out=out)
     if flags and not np.isfinite(found).all():
-        warnings.warn("a matrix product holds numbers that are not finite", RuntimeWarning, stacklevel=2)
+        warnings.warn(
+            "a matrix product holds numbers that are not finite", RuntimeWarning, stacklevel=2
+        )
     return found

@@ -1,7 +1,10 @@
-"""A public table: an optional start for the method `adaptive`. It is not protected, and whatever uses it says so.
+"""A public table: an optional start for the method `adaptive`.
 
-It is read by a way of its own, with no curator and no source, so that it cannot be taken for the private table nor the private table for
-it. One pass counts its marginals batch by batch; the records themselves are not kept, so it may have any size.
+It is not protected, and whatever uses it says so.
+
+It is read by a way of its own, with no curator and no source, so that it cannot be taken for the
+private table nor the private table for it. One pass counts its marginals batch by batch; the
+records themselves are not kept, so it may have any size.
 """
 
 from __future__ import annotations
@@ -27,7 +30,9 @@ MOST_CELLS = 1 << 19
 
 @dataclass(frozen=True)
 class PublicFacts:
-    """What a release says of the public table it started from; `digest` is one of its records as the schema reads them."""
+    """What a release says of the public table it started from; `digest` is one of its records as
+    the schema reads them.
+    """
 
     name: str
     rows: int
@@ -36,8 +41,8 @@ class PublicFacts:
     def sentence(self) -> str:
         """The label of the release."""
         return (
-            f"It started from the public table {self.name} ({self.rows:,} records, digest {self.digest}), "
-            "which the guarantee does not cover."
+            f"It started from the public table {self.name} ({self.rows:,} records, digest"
+            f" {self.digest}), which the guarantee does not cover."
         )
 
 
@@ -55,7 +60,9 @@ class PublicTable:
 
 
 def read_public(table: Any, schema: Schema, workload: Workload) -> PublicTable:
-    """Read a public table, an object in memory or the path of a CSV or Parquet file, by the schema of the private one."""
+    """Read a public table, an object in memory or the path of a CSV or Parquet file, by the schema
+    of the private one.
+    """
     from dprap.encoding import encode_batches
 
     name = Path(table).name if isinstance(table, str | Path) else "in memory"
@@ -65,7 +72,9 @@ def read_public(table: Any, schema: Schema, workload: Workload) -> PublicTable:
         raise type(error)(f"public table {name}: {error}") from error
 
 
-def count_public(batches: Iterable[tuple[CodeColumn, ...]], workload: Workload, *, name: str) -> PublicTable:
+def count_public(
+    batches: Iterable[tuple[CodeColumn, ...]], workload: Workload, *, name: str
+) -> PublicTable:
     """Count the marginals of a public table that are useful to a workload."""
     domain = workload.domain
     marginals = public_marginals(workload)
@@ -86,11 +95,15 @@ def count_public(batches: Iterable[tuple[CodeColumn, ...]], workload: Workload, 
 
 
 def public_marginals(workload: Workload) -> tuple[Marginal, ...]:
-    """Every column, then pairs inside the workload's families and then larger sets, small ones first, as long as there is room."""
+    """Every column, then pairs inside the workload's families and then larger sets, small ones
+    first, as long as there is room.
+    """
     domain = workload.domain
     chosen = [Marginal((name,)) for name in domain]
     room = MOST_CELLS
-    for marginal in sorted(workload.closure(smallest=2), key=lambda m: (len(m.columns) > 2, m.size(domain))):
+    for marginal in sorted(
+        workload.closure(smallest=2), key=lambda m: (len(m.columns) > 2, m.size(domain))
+    ):
         if marginal.size(domain) <= room:
             chosen.append(marginal)
             room -= marginal.size(domain)
@@ -102,13 +115,21 @@ def refuse_same_table(private: Any, public: Any) -> None:
     if public is None:
         return
     paths = isinstance(private, str | Path) and isinstance(public, str | Path)
-    if private is public or (paths and "://" not in str(private) and Path(private).resolve() == Path(public).resolve()):
+    if private is public or (
+        paths and "://" not in str(private) and Path(private).resolve() == Path(public).resolve()
+    ):
         raise SettingsError(
-            "the public table is the private table. Give a table that everybody may see, or leave it out."
+            "the public table is the private table. Give a table that everybody may see, or leave"
+            " it out."
         )
 
 
 def _record_bytes(batch: tuple[CodeColumn, ...]) -> bytes:
-    """Codes record by record, so that a digest does not depend on how a table is cut into batches."""
-    parts = [np.ascontiguousarray(column).view(np.uint8).reshape(len(column), column.itemsize) for column in batch]
+    """Codes record by record, so that a digest does not depend on how a table is cut into
+    batches.
+    """
+    parts = [
+        np.ascontiguousarray(column).view(np.uint8).reshape(len(column), column.itemsize)
+        for column in batch
+    ]
     return np.concatenate(parts, axis=1).tobytes()

@@ -43,14 +43,21 @@ def test_a_synthesizer_keeps_the_contract_of_scikit_learn() -> None:
     assert model.set_params(epsilon=2.0).get_params()["epsilon"] == 2.0
     with pytest.raises(SettingsError, match="there is no option 'epsilonn'"):
         dprap.Synthesizer(example_schema(), epsilon=1.0, epsilonn=3)
-    wrong = dprap.Synthesizer(example_schema(), epsilon="1")  # values are looked at when it is fitted
+    # values are looked at when it is fitted
+    wrong = dprap.Synthesizer(example_schema(), epsilon="1")
     with pytest.raises(SettingsError, match="epsilon must be a number, not str"):
         wrong.fit(TABLE)
 
 
 @pytest.mark.parametrize(
     "workload",
-    [[("age", "sex")], [["age", "sex"]], ["age", "sex"], dprap.Marginal(("age", "sex")), [dprap.Marginal(("age",))]],
+    [
+        [("age", "sex")],
+        [["age", "sex"]],
+        ["age", "sex"],
+        dprap.Marginal(("age", "sex")),
+        [dprap.Marginal(("age",))],
+    ],
 )
 def test_columns_are_taken_wherever_a_workload_is_meant(workload: object) -> None:
     planned = dprap.plan(example_schema(), epsilon=1.0, records=300, workload=workload)

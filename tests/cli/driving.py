@@ -41,7 +41,9 @@ def write_inputs(folder: Path) -> None:
     example_schema().save(folder / "schema.yaml")
 
 
-def in_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> Done:
+def in_process(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str
+) -> Done:
     """Run a command through the entry point, without the seconds that a new process takes."""
     from dprap.cli import main
 

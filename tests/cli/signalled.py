@@ -1,7 +1,9 @@
-"""Runs of the command line that are hit by signals: one job a line, each in a forked child, so that imports are paid for once.
+"""Runs of the command line that are hit by signals: one job a line, each in a forked child, so that
+imports are paid for once.
 
-A job is [folder, arguments, drop]. The child writes `begun` before it reads the table. If `drop` is a number, the child sends
-SIGINT to itself inside a callback of the garbage collector, at its collection of that number, where Python drops exceptions.
+A job is [folder, arguments, drop]. The child writes `begun` before it reads the table. If `drop` is
+a number, the child sends SIGINT to itself inside a callback of the garbage collector, at its
+collection of that number, where Python drops exceptions.
 """
 
 import gc

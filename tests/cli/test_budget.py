@@ -1,4 +1,6 @@
-"""Budget is never lost, hidden or spent twice: one ledger a data set, everything checked before spending, ways on after."""
+"""Budget is never lost, hidden or spent twice: one ledger a data set, everything checked before
+spending, ways on after.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,18 @@ from dprap.release import load
 
 Run = Callable[..., Done]
 SYNTH = (
-    *("synth", "table.parquet", "--schema", "schema.yaml", "-e", "2", "--method", "independent", "--kway", "1"),
+    *(
+        "synth",
+        "table.parquet",
+        "--schema",
+        "schema.yaml",
+        "-e",
+        "2",
+        "--method",
+        "independent",
+        "--kway",
+        "1",
+    ),
     *("--intervals", "no"),
 )
 LEDGER = "table.parquet.dprap/ledger.jsonl"
@@ -39,7 +52,9 @@ def stop_before_saving(monkeypatch: pytest.MonkeyPatch, run: Run, *arguments: st
     with monkeypatch.context() as patch:
 
         def full(*_: object) -> None:
-            raise DataError("synthetic.parquet: cannot be written (No space left on device). Check the folder.")
+            raise DataError(
+                "synthetic.parquet: cannot be written (No space left on device). Check the folder."
+            )
 
         patch.setattr("dprap.encoding.write_tables.write_chunks", full)
         done = run(*SYNTH, *arguments)
@@ -47,7 +62,9 @@ def stop_before_saving(monkeypatch: pytest.MonkeyPatch, run: Run, *arguments: st
     assert "The run is paid for and kept: `dprap resume" in done.err
 
 
-def test_two_runs_without_options_land_on_one_ledger_and_the_sum_is_shown(run: Run, inputs: Path) -> None:
+def test_two_runs_without_options_land_on_one_ledger_and_the_sum_is_shown(
+    run: Run, inputs: Path
+) -> None:
     first = run(*SYNTH, "--out", "one")
     assert "nothing was spent on this data set before" in first.err
     second = run(*SYNTH, "--out", "two")
@@ -73,7 +90,9 @@ def test_a_folder_keeps_its_ledger_beside_it_and_does_not_read_it(run: Run, inpu
 
 def test_a_database_must_be_told_where(run: Run, inputs: Path) -> None:
     before = set(inputs.iterdir())
-    done = run("synth", "postgresql://u@127.0.0.1:1/db", "--table", "public.t", *SYNTH[2:], "--out", "out")
+    done = run(
+        "synth", "postgresql://u@127.0.0.1:1/db", "--table", "public.t", *SYNTH[2:], "--out", "out"
+    )
     assert (done.code, done.err.count("\n")) == (4, 1)
     assert "--ledger FILE" in done.err
     assert set(inputs.iterdir()) == before
@@ -110,10 +129,14 @@ def test_what_cannot_be_written_is_refused_before_anything_is_spent(
 ) -> None:
     content = yaml.safe_load((inputs / "schema.yaml").read_text())
     for name, delimiter in (("quotes", '"'), ("breaks", "\n"), ("wide", "｜")):
-        (inputs / f"{name}.yaml").write_text(yaml.safe_dump(content | {"csv": {"delimiter": delimiter}}))
+        (inputs / f"{name}.yaml").write_text(
+            yaml.safe_dump(content | {"csv": {"delimiter": delimiter}})
+        )
     before = set(inputs.iterdir())
     arguments = (*SYNTH, *options) if "--out" in options else (*SYNTH, *options, "--out", "out")
-    arguments = tuple(part for part in arguments if part not in ("--method", "independent", "--kway", "1"))
+    arguments = tuple(
+        part for part in arguments if part not in ("--method", "independent", "--kway", "1")
+    )
     done = run(*arguments, "--quiet")
     assert done.code in (3, 4)
     assert message in done.err
@@ -123,7 +146,8 @@ def test_what_cannot_be_written_is_refused_before_anything_is_spent(
 
 
 @pytest.mark.parametrize(
-    "command", ["answer {} age=3", "report {}", "evaluate {} table.csv", "resume {}", "ledger show {}"]
+    "command",
+    ["answer {} age=3", "report {}", "evaluate {} table.csv", "resume {}", "ledger show {}"],
 )
 def test_paths_that_are_too_long_are_a_line(run: Run, command: str) -> None:
     for path in ("x" * 300, "y/" * 3000 + "z"):
@@ -143,7 +167,9 @@ def test_folders_of_others_are_never_deleted(run: Run, inputs: Path) -> None:
     assert not list(inputs.glob(".dprap-*"))
 
 
-def test_a_failing_write_strands_nothing(run: Run, inputs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_write_strands_nothing(
+    run: Run, inputs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stop_before_saving(monkeypatch, run, "--out", "out")
     paid = (inputs / LEDGER).read_bytes()
     assert not (inputs / "out").exists()
@@ -160,7 +186,9 @@ def test_a_failing_write_strands_nothing(run: Run, inputs: Path, monkeypatch: py
     assert "Move it away" in again.err
 
 
-def test_a_moved_folder_resumes(run: Run, inputs: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory) -> None:  # type: ignore[no-untyped-def]
+def test_a_moved_folder_resumes(
+    run: Run, inputs: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory
+) -> None:  # type: ignore[no-untyped-def]
     stop_before_saving(monkeypatch, run, "--out", "out")
     spent = read_ledger(inputs / LEDGER).spent_rho
     moved = tmp_path_factory.mktemp("moved") / "project"
@@ -173,7 +201,9 @@ def test_a_moved_folder_resumes(run: Run, inputs: Path, monkeypatch: pytest.Monk
     assert not list(inputs.iterdir()), "nothing is written to the old place"
 
 
-def test_a_ledger_that_is_not_there_is_not_begun_anew(run: Run, inputs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ledger_that_is_not_there_is_not_begun_anew(
+    run: Run, inputs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stop_before_saving(monkeypatch, run, "--out", "out")
     spent = read_ledger(inputs / LEDGER).spent_rho
     (inputs / "table.parquet.dprap").rename(inputs / "elsewhere")
@@ -182,7 +212,8 @@ def test_a_ledger_that_is_not_there_is_not_begun_anew(run: Run, inputs: Path, mo
     assert "dprap resume out --ledger FILE" in done.err
     assert not (inputs / "table.parquet.dprap").exists()
     assert not (inputs / "out").exists()
-    assert run(*SYNTH, "--out", "other", "--quiet").code == 0  # a new ledger now stands where the old one was
+    # a new ledger now stands where the old one was
+    assert run(*SYNTH, "--out", "other", "--quiet").code == 0
     swapped = run("resume", "out")
     assert swapped.code == 4
     assert "is not the one that this run began with" in swapped.err
@@ -190,11 +221,15 @@ def test_a_ledger_that_is_not_there_is_not_begun_anew(run: Run, inputs: Path, mo
     assert read_ledger(inputs / "elsewhere" / "ledger.jsonl").spent_rho == spent
 
 
-def test_a_table_that_was_moved_is_pointed_to(run: Run, inputs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_that_was_moved_is_pointed_to(
+    run: Run, inputs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stop_before_saving(monkeypatch, run, "--out", "out")
     (inputs / "table.parquet").rename(inputs / "renamed.parquet")
     assert run("resume", "out").code == 3
-    assert run("resume", "out", "--data", "table.csv", "--quiet").code == 0, "the same records, in another file"
+    assert run("resume", "out", "--data", "table.csv", "--quiet").code == 0, (
+        "the same records, in another file"
+    )
 
 
 def test_a_job_of_another_version_is_refused_in_a_line(run: Run, inputs: Path) -> None:
@@ -205,7 +240,9 @@ def test_a_job_of_another_version_is_refused_in_a_line(run: Run, inputs: Path) -
         assert (done.code, done.err.count("\n")) == (code, 1)
 
 
-def test_an_unfinished_run_is_abandoned(run: Run, inputs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unfinished_run_is_abandoned(
+    run: Run, inputs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with monkeypatch.context() as patch:
 
         def fail(*_: object, **__: object) -> None:
@@ -227,7 +264,9 @@ def test_an_unfinished_run_is_abandoned(run: Run, inputs: Path, monkeypatch: pyt
     assert "abandoned" in run("ledger", "show", LEDGER).out
 
 
-def test_an_anchor_is_remembered_and_notices_a_rollback(run: Run, inputs: Path, tmp_path_factory) -> None:  # type: ignore[no-untyped-def]
+def test_an_anchor_is_remembered_and_notices_a_rollback(
+    run: Run, inputs: Path, tmp_path_factory
+) -> None:  # type: ignore[no-untyped-def]
     anchor = tmp_path_factory.mktemp("outside") / "anchor"
     assert run(*SYNTH, "--out", "one", "--anchor", str(anchor), "--quiet").code == 0
     shutil.copytree(inputs / "table.parquet.dprap", inputs / "backup")
@@ -244,7 +283,9 @@ def test_what_was_released_is_shown(run: Run) -> None:
     run(*SYNTH, "--out", "out")
     assert "measure, ρ = 0.11" in (shown := run("ledger", "show", "table.parquet", "--events").out)
     assert 'marginal "age"' in shown
-    events = json.loads(run("ledger", "show", "table.parquet", "--events", "--json").out)["runs"][0]["events"]
+    events = json.loads(run("ledger", "show", "table.parquet", "--events", "--json").out)["runs"][
+        0
+    ]["events"]
     assert [event["verb"] for event in events] == ["measure", "certify"]
 
 

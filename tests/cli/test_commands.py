@@ -16,7 +16,18 @@ from dprap.release import load
 
 Run = Callable[..., Done]
 SYNTH = (
-    *("synth", "table.parquet", "--schema", "schema.yaml", "-e", "2", "--method", "independent", "--kway", "1"),
+    *(
+        "synth",
+        "table.parquet",
+        "--schema",
+        "schema.yaml",
+        "-e",
+        "2",
+        "--method",
+        "independent",
+        "--kway",
+        "1",
+    ),
     *("--intervals", "no"),
 )
 
@@ -30,7 +41,9 @@ def run(inputs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
 def test_the_whole_job(run: Run, inputs: Path) -> None:
     done = run(*SYNTH, "--intervals", "yes", "--out", "out", "--rows", "123", "--yes")
     assert done.code == 0
-    assert done.out.startswith("(2, 6.25e-06)-differentially private with respect to replacing one record")
+    assert done.out.startswith(
+        "(2, 6.25e-06)-differentially private with respect to replacing one record"
+    )
     assert "ε = 2" in done.err  # the plan, before spending
     assert pa.parquet.read_table(inputs / "out" / "synthetic.parquet").num_rows == 123
     assert load(inputs / "out").rows == ROWS
@@ -38,7 +51,9 @@ def test_the_whole_job(run: Run, inputs: Path) -> None:
     answered = run("answer", "out", "age in 30..39 and sex = female", "--by", "income")
     assert answered.code == 0
     assert "[10000, 15000)" in answered.out  # brackets are not eaten as markup
-    assert json.loads(run("answer", "out", "", "--by", "sex", "--json").out)["count"] == pytest.approx(ROWS, abs=1)
+    assert json.loads(run("answer", "out", "", "--by", "sex", "--json").out)[
+        "count"
+    ] == pytest.approx(ROWS, abs=1)
 
     assert run("report", "out").out == "written to out/report.html\n"
     assert (inputs / "out" / "report.html").read_text().startswith("<!DOCTYPE html>")
@@ -93,19 +108,55 @@ BAD = [
     ("synth table.csv --schema schema.yaml -e nan --out o", 4, "epsilon must be a positive number"),
     ("synth table.csv --schema schema.yaml -e one --out o", 2, "--epsilon"),
     ("synth table.csv --schema schema.yaml --out o", 2, "Missing option"),
-    ("synth table.csv --schema schema.yaml -e 1 --delta 2 --out o", 4, "delta must lie strictly between 0 and 1"),
+    (
+        "synth table.csv --schema schema.yaml -e 1 --delta 2 --out o",
+        4,
+        "delta must lie strictly between 0 and 1",
+    ),
     ("synth table.csv --schema schema.yaml -e 1 --delta 0.01 --out o", 4, "is not below 1/n"),
-    ("synth table.csv --schema schema.yaml -e 1 --neighbors some --out o", 3, "--neighbors must be one of"),
-    ("synth table.csv --schema schema.yaml -e 1 --neighbors add-remove --out o", 4, "delta must be given"),
-    ("synth table.csv --schema schema.yaml -e 1 --method magic --out o", 3, "there is no method 'magic'"),
-    ("synth table.csv --schema schema.yaml -e 1 --method independent --rounds 3 --out o", 3, "no setting 'rounds'"),
-    ("synth table.csv --schema schema.yaml -e 1 --accounting loose --out o", 3, "--accounting must be one of"),
+    (
+        "synth table.csv --schema schema.yaml -e 1 --neighbors some --out o",
+        3,
+        "--neighbors must be one of",
+    ),
+    (
+        "synth table.csv --schema schema.yaml -e 1 --neighbors add-remove --out o",
+        4,
+        "delta must be given",
+    ),
+    (
+        "synth table.csv --schema schema.yaml -e 1 --method magic --out o",
+        3,
+        "there is no method 'magic'",
+    ),
+    (
+        "synth table.csv --schema schema.yaml -e 1 --method independent --rounds 3 --out o",
+        3,
+        "no setting 'rounds'",
+    ),
+    (
+        "synth table.csv --schema schema.yaml -e 1 --accounting loose --out o",
+        3,
+        "--accounting must be one of",
+    ),
     ("synth table.csv --schema schema.yaml -e 1 --kway 99 --out o", 3, "k must be between 1"),
-    ("synth table.csv --schema schema.yaml -e 1 --workload nope.yaml --out o", 3, "nope.yaml: cannot be read"),
-    ("synth table.csv --schema schema.yaml -e 1 --format xlsx --out o", 3, "--format must be parquet or csv"),
+    (
+        "synth table.csv --schema schema.yaml -e 1 --workload nope.yaml --out o",
+        3,
+        "nope.yaml: cannot be read",
+    ),
+    (
+        "synth table.csv --schema schema.yaml -e 1 --format xlsx --out o",
+        3,
+        "--format must be parquet or csv",
+    ),
     ("synth table.csv --schema schema.yaml -e 1 --rows 0 --out o", 3, "--rows must be at least 1"),
     ("synth table.csv --schema schema.yaml -e 1 --certificate 2 --out o", 3, "certificate's share"),
-    ("synth table.csv --schema schema.yaml -e 1 --insecure-noise-seed 1 --ledger l --out o", 3, "no ledger takes it"),
+    (
+        "synth table.csv --schema schema.yaml -e 1 --insecure-noise-seed 1 --ledger l --out o",
+        3,
+        "no ledger takes it",
+    ),
     ("synth table.csv --schema schema.yaml -e 1 --out .", 3, "exists already"),
     ("plan schema.yaml -e 1", 4, "delta must be given"),
     ("plan schema.yaml -e 1 --rows 0", 3, "--rows must be at least 1"),

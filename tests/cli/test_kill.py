@@ -40,10 +40,16 @@ def lines(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
-def run_until(folder: Path, arguments: tuple[str, ...], ledger: Path, records: int, delay: float) -> bool:
-    """Start the command and kill it a moment after its ledger has so many records; whether it was killed."""
+def run_until(
+    folder: Path, arguments: tuple[str, ...], ledger: Path, records: int, delay: float
+) -> bool:
+    """Start the command and kill it a moment after its ledger has so many records; whether it was
+    killed.
+    """
     with (folder / "log.txt").open("ab") as log:
-        process = subprocess.Popen([*COMMAND, *arguments], cwd=folder, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [*COMMAND, *arguments], cwd=folder, stdout=log, stderr=log, stdin=subprocess.DEVNULL
+        )
         while process.poll() is None and lines(ledger) < records:
             time.sleep(0.002)
         time.sleep(delay)
@@ -63,7 +69,9 @@ def test_ten_kills_at_random_moments(inputs: Path) -> None:
         arguments = (*RUN, "--out", out)
         while not (inputs / out).exists() and kills < KILLS:
             target = lines(ledger) + rng.randint(0, 4)
-            killed = run_until(inputs, arguments, ledger, target, rng.choice([0, 0, 0.01, 0.1, 0.5]))
+            killed = run_until(
+                inputs, arguments, ledger, target, rng.choice([0, 0, 0.01, 0.1, 0.5])
+            )
             kills += killed
             assert killed or (inputs / out).exists(), (inputs / "log.txt").read_text()
             if (inputs / f"{out}.private" / "job.json").exists():
@@ -74,11 +82,17 @@ def test_ten_kills_at_random_moments(inputs: Path) -> None:
     assert len(runs) == outs, "all runs on one table are on one ledger"
     for at in range(outs):
         release = load(inputs / f"out{at}")
-        state = runs[json.loads((inputs / f"out{at}.private" / "job.json").read_text())["options"]["run"]]
+        state = runs[
+            json.loads((inputs / f"out{at}.private" / "job.json").read_text())["options"]["run"]
+        ]
         assert state.done
         assert float(state.spent_rho) == pytest.approx(release.privacy.rho_spent)
         assert state.spent_rho <= state.planned_rho
-        assert len(state.charges) == len(state.results) == len({charge["digest"] for charge in state.charges.values()})
+        assert (
+            len(state.charges)
+            == len(state.results)
+            == len({charge["digest"] for charge in state.charges.values()})
+        )
         assert release.privacy.private
         assert not (inputs / f"out{at}.part").exists()
 

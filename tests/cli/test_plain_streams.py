@@ -1,4 +1,6 @@
-"""Streams that cannot carry every sign, and paths that no system takes: text or one line, never a traceback."""
+"""Streams that cannot carry every sign, and paths that no system takes: text or one line, never a
+traceback.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,27 @@ LONG = ["a" * 300, "a/" * 3000 + "a"]
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     save_made_release(tmp_path / "out")
-    Schema.of({"columns": {"größe": {"type": "categorical", "values": ["groß", "😀"]}}}).save(tmp_path / "s.yaml")
+    Schema.of({"columns": {"größe": {"type": "categorical", "values": ["groß", "😀"]}}}).save(
+        tmp_path / "s.yaml"
+    )
     return tmp_path
 
 
 def test_ascii_streams(folder: Path) -> None:
     ascii_only = {"PYTHONIOENCODING": "ascii", "LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0"}
     plan = as_process(
-        folder, "plan", "s.yaml", "-e", "1", "--rows", "1000", "--method", "independent", "--kway", "1", **ascii_only
+        folder,
+        "plan",
+        "s.yaml",
+        "-e",
+        "1",
+        "--rows",
+        "1000",
+        "--method",
+        "independent",
+        "--kway",
+        "1",
+        **ascii_only,
     )
     assert plan.code == 0, plan.err
     assert "\\u03b5 = 1" in plan.out
@@ -44,12 +59,19 @@ def test_ascii_streams(folder: Path) -> None:
     ],
 )  # fmt: skip
 def test_paths_that_are_too_long(
-    command: str, long: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: str,
+    long: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(folder)
     (folder / "t.csv").write_text("größe\ngroß\n")
     done = in_process(
-        monkeypatch, capsys, *command.format(long).split(), *(["--yes", "--quiet"] if "synth" in command else [])
+        monkeypatch,
+        capsys,
+        *command.format(long).split(),
+        *(["--yes", "--quiet"] if "synth" in command else []),
     )
     assert done.code in (3, 4), done.err
     assert "Traceback" not in done.err
@@ -63,6 +85,8 @@ def test_a_stranger_cannot_command_the_terminal(
     path = folder / "out" / "schema.yaml"
     path.write_text(path.read_text().replace("F,", '"\\e[2JF",'), encoding="utf-8")
     for question in ("smoker = true", "sex = x"):
-        done = in_process(monkeypatch, capsys, "answer", str(folder / "out"), question, "--by", "sex")
+        done = in_process(
+            monkeypatch, capsys, "answer", str(folder / "out"), question, "--by", "sex"
+        )
         assert "\x1b[2J" not in done.out + done.err
         assert "x1b[2J" in done.out + done.err

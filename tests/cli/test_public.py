@@ -19,7 +19,18 @@ from dprap.errors import SettingsError
 from dprap.release import load
 
 Run = Callable[..., Done]
-SYNTH = ("synth", "table.parquet", "--schema", "schema.yaml", "-e", "2", "--kway", "1", "--synthetic-rows", "10")
+SYNTH = (
+    "synth",
+    "table.parquet",
+    "--schema",
+    "schema.yaml",
+    "-e",
+    "2",
+    "--kway",
+    "1",
+    "--synthetic-rows",
+    "10",
+)
 
 
 @pytest.fixture
@@ -29,8 +40,12 @@ def run(inputs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     return lambda *arguments: in_process(monkeypatch, capsys, *arguments)
 
 
-def test_a_public_table_is_told_before_and_after_and_kept_for_resuming(run: Run, inputs: Path) -> None:
-    planned = run("plan", "schema.yaml", "-e", "2", "--rows", "400", "--kway", "1", "--public", "census.csv")
+def test_a_public_table_is_told_before_and_after_and_kept_for_resuming(
+    run: Run, inputs: Path
+) -> None:
+    planned = run(
+        "plan", "schema.yaml", "-e", "2", "--rows", "400", "--kway", "1", "--public", "census.csv"
+    )
     assert "public      census.csv, 150 records, digest" in planned.out
     assert "start from the public table" in planned.out
     done = run(*SYNTH, "--public", "census.csv", "--out", "out")
@@ -61,10 +76,22 @@ def test_a_public_table_is_told_before_and_after_and_kept_for_resuming(run: Run,
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--method", "rap", "--public", "census.csv"), "method rap cannot start from a public table"),
-        (("--method", "gaussian", "--public", "census.csv"), "method gaussian cannot start from a public table"),
-        (("--method", "independent", "--public", "census.csv"), "method independent cannot start from a public table"),
-        (("--public", "narrow.csv"), "public table narrow.csv: column 'sex': is in the schema and not in the table"),
+        (
+            ("--method", "rap", "--public", "census.csv"),
+            "method rap cannot start from a public table",
+        ),
+        (
+            ("--method", "gaussian", "--public", "census.csv"),
+            "method gaussian cannot start from a public table",
+        ),
+        (
+            ("--method", "independent", "--public", "census.csv"),
+            "method independent cannot start from a public table",
+        ),
+        (
+            ("--public", "narrow.csv"),
+            "public table narrow.csv: column 'sex': is in the schema and not in the table",
+        ),
         (("--public", "nope.csv"), "public table nope.csv: "),
         (("--public", "empty.csv"), "has no records"),
         (("--public", "table.parquet"), "the public table is the private table"),
@@ -88,7 +115,9 @@ def test_what_cannot_be_used_is_refused_before_anything_is_spent(
 def test_in_python() -> None:
     private, census = example(200, seed=1), example(100, seed=2)
     settings = {"synthetic_rows": 8, "steps": 2, "final_steps": 2}
-    release = dprap.synthesize(private, example_schema(), epsilon=1.0, kway=1, settings=settings, public=census)
+    release = dprap.synthesize(
+        private, example_schema(), epsilon=1.0, kway=1, settings=settings, public=census
+    )
     assert release.public is not None
     assert (release.public.name, release.public.rows) == ("in memory", 100)
     with pytest.raises(SettingsError, match="is the private table"):

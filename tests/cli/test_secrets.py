@@ -62,15 +62,22 @@ def test_no_message_has_a_password(
         assert SECRET not in done.out + done.err
         assert "Traceback" not in done.err
         assert "PGPASSWORD" not in os.environ
-    assert not any(SECRET.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert not any(
+        SECRET.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()
+    )
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1))
 def test_a_password_comes_out_as_it_was(password: str) -> None:
     from urllib.parse import quote
 
-    clean, secrets = split_secrets(f"postgresql://ann:{quote(password, safe='')}@db/clinic?sslmode=verify-full")
-    assert (clean, secrets) == ("postgresql://ann@db/clinic?sslmode=verify-full", {"password": password})
+    clean, secrets = split_secrets(
+        f"postgresql://ann:{quote(password, safe='')}@db/clinic?sslmode=verify-full"
+    )
+    assert (clean, secrets) == (
+        "postgresql://ann@db/clinic?sslmode=verify-full",
+        {"password": password},
+    )
 
 
 def test_other_secrets_are_refused() -> None:
@@ -87,7 +94,9 @@ def test_the_environment_is_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
     assert os.environ["PGPASSWORD"] == "old"
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the list of processes is covered on Linux alone")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="the list of processes is covered on Linux alone"
+)
 def test_the_list_of_processes_does_not_show_it() -> None:
     code = (
         "import sys; from pathlib import Path; from dprap.cli.secrets import passwords_taken\n"

@@ -88,7 +88,9 @@ def resumable(folder: Path, out: str) -> bool:
 
 @pytest.mark.slow
 def test_signals_at_random_moments(server: Server, inputs: Path) -> None:
-    """Every run ends with the code of a stop, or was done; what was stopped goes on, and every run is paid for once."""
+    """Every run ends with the code of a stop, or was done; what was stopped goes on, and every run
+    is paid for once.
+    """
     rng = random.Random(17)
     began = time.monotonic()
     server.start(inputs, [*SHORT, "--out", "whole"])
@@ -106,7 +108,9 @@ def test_signals_at_random_moments(server: Server, inputs: Path) -> None:
         except ProcessLookupError:
             sent = False
         codes.append(server.end())
-        assert codes[-1] == 130 or (codes[-1] == 0 and (inputs / out).exists()), (inputs / "log.txt").read_text()
+        assert codes[-1] == 130 or (codes[-1] == 0 and (inputs / out).exists()), (
+            inputs / "log.txt"
+        ).read_text()
         assert sent or codes[-1] == 0
         if codes[-1] == 0 or (inputs / out).exists():
             out = f"out{number + 1}"
@@ -122,7 +126,11 @@ def test_signals_at_random_moments(server: Server, inputs: Path) -> None:
     assert "Exception ignored" not in text
     runs = read_ledger(inputs / "table.csv.dprap" / "ledger.jsonl").runs
     for folder in [*inputs.glob("out?"), *inputs.glob("out??"), inputs / "whole"]:
-        run = runs[json.loads((folder.with_name(folder.name + ".private") / "job.json").read_text())["options"]["run"]]
+        run = runs[
+            json.loads((folder.with_name(folder.name + ".private") / "job.json").read_text())[
+                "options"
+            ]["run"]
+        ]
         assert run.done
         assert float(run.spent_rho) == pytest.approx(load(folder).privacy.rho_spent)
 
@@ -164,7 +172,11 @@ def test_a_signal_that_a_library_swallows_is_noticed_at_the_next_step() -> None:
 
 
 def test_errors_without_a_signal_stay_errors_and_handlers_are_given_back() -> None:
-    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)]
+    before = [
+        signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
+    ]
     with pytest.raises(ValueError, match="mine"), stopping():
         raise ValueError("mine")
-    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)] == before
+    assert [
+        signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
+    ] == before

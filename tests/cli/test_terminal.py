@@ -15,7 +15,18 @@ from tests.cli.driving import as_process, on_terminal
 
 from dprap.release import load
 
-SYNTH = ("synth", "table.parquet", "--schema", "schema.yaml", "-e", "2", "--intervals", "no", "--kway", "1")
+SYNTH = (
+    "synth",
+    "table.parquet",
+    "--schema",
+    "schema.yaml",
+    "-e",
+    "2",
+    "--intervals",
+    "no",
+    "--kway",
+    "1",
+)
 INDEPENDENT = (*SYNTH, "--method", "independent")
 COLOUR = re.compile(r"\x1b\[(?:\d+;)*(?:3|4|9|10)\d(?:;\d+)*m")
 
@@ -72,7 +83,9 @@ def test_signals_stop_cleanly_and_say_how_to_go_on(inputs: Path, stop: signal.Si
 
 def test_a_reader_that_goes_away_is_no_error(inputs: Path) -> None:
     line = f"{sys.executable} -c 'from dprap.cli import main; main()' --help | head -1"
-    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, cwd=inputs)
+    done = subprocess.run(
+        ["bash", "-c", line], capture_output=True, text=True, check=False, cwd=inputs
+    )
     assert done.stderr == ""
 
 
@@ -80,7 +93,11 @@ def test_help_is_quick() -> None:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     for _ in range(2):
         subprocess.run(
-            [sys.executable, "-c", "import sys; from dprap.cli import main; sys.argv = ['dprap', '--help']; main()"],
+            [
+                sys.executable,
+                "-c",
+                "import sys; from dprap.cli import main; sys.argv = ['dprap', '--help']; main()",
+            ],
             capture_output=True,
             check=True,
         )
@@ -91,8 +108,8 @@ def test_help_is_quick() -> None:
 
 def test_help_imports_nothing_heavy() -> None:
     code = (
-        "import sys; import dprap.cli.app; "
-        "print([m for m in ('jax', 'numpy', 'pandas', 'pyarrow', 'opendp', 'pydantic') if m in sys.modules])"
+        "import sys; import dprap.cli.app; print([m for m in ('jax', 'numpy', 'pandas', 'pyarrow',"
+        " 'opendp', 'pydantic') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -16,11 +16,17 @@ def test_parts_add_up_and_are_told(monkeypatch):
     whole = count_columns(DOMAIN, columns, MARGINALS)
     monkeypatch.setattr("dprap.counting.passes._BETWEEN_LOOKS", 100)
     told = []
-    parts = count_columns(DOMAIN, columns, MARGINALS, watch=lambda done, records: told.append((done, records)))
+    parts = count_columns(
+        DOMAIN, columns, MARGINALS, watch=lambda done, records: told.append((done, records))
+    )
     assert told == [(100, 250), (200, 250), (250, 250)]
     for marginal in MARGINALS:
         by_hand = np.zeros(marginal.shape(DOMAIN), np.int64)
         np.add.at(by_hand, tuple(columns[DOMAIN.position(name)] for name in marginal.columns), 1)
         if not marginal.columns:
             by_hand = np.array(250)
-        assert parts[marginal].dense().tolist() == whole[marginal].dense().tolist() == by_hand.ravel().tolist()
+        assert (
+            parts[marginal].dense().tolist()
+            == whole[marginal].dense().tolist()
+            == by_hand.ravel().tolist()
+        )

@@ -31,7 +31,9 @@ def test_every_marginal_has_one_union(
         for _ in range(rng.integers(1, 80))
     ]
     unions = plan_unions(DOMAIN, marginals, max_cells=max_cells)
-    assert sorted(number for served in unions.values() for number in served) == list(range(len(marginals)))
+    assert sorted(number for served in unions.values() for number in served) == list(
+        range(len(marginals))
+    )
     for union, served in unions.items():
         assert all(set(marginals[number].columns) <= set(union.columns) for number in served)
         own = max(marginals[number].size(DOMAIN) for number in served)
@@ -45,7 +47,9 @@ def test_unions_are_few() -> None:
 
 
 def test_pairs_of_many_columns_need_few_unions() -> None:
-    """Four columns of ten codes hold six pairs, so 60 columns need at least 295 unions; this plan has 341."""
+    """Four columns of ten codes hold six pairs, so 60 columns need at least 295 unions; this plan
+    has 341.
+    """
     domain = Domain.of({f"c{number}": 10 for number in range(60)})
     pairs = [Marginal(columns) for columns in combinations(domain.names, 2)]
     assert len(plan_unions(domain, pairs, max_cells=1 << 16)) < 1.2 * len(pairs) / 6

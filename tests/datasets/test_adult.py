@@ -14,7 +14,10 @@ from dprap.errors import DataError
 
 DATA = Path(os.environ.get("DPRAP_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
-LINE = "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, 2174, 0, 40, United-States, <=50K"
+LINE = (
+    "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male,"
+    " 2174, 0, 40, United-States, <=50K"
+)
 
 
 def test_domain_is_the_papers() -> None:
@@ -23,7 +26,13 @@ def test_domain_is_the_papers() -> None:
 
 
 def test_bins_are_closed_on_the_right() -> None:
-    assert Binned(0, 1000, 100).codes(["0", "1", "1000", "1001", "99999"]).tolist() == [0, 0, 0, 1, 99]
+    assert Binned(0, 1000, 100).codes(["0", "1", "1000", "1001", "99999"]).tolist() == [
+        0,
+        0,
+        0,
+        1,
+        99,
+    ]
 
 
 def test_files_as_uci_publishes_them(tmp_path: Path) -> None:
@@ -36,14 +45,18 @@ def test_files_as_uci_publishes_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [("State-gov", "Astronaut"), ("39,", "old,"), ("77516", "9000")])
-def test_other_values_are_refused_without_being_shown(tmp_path: Path, change: tuple[str, str]) -> None:
+def test_other_values_are_refused_without_being_shown(
+    tmp_path: Path, change: tuple[str, str]
+) -> None:
     (tmp_path / "adult.data").write_text(LINE.replace(*change))
     with pytest.raises(DataError) as error:
         prepare_adult(tmp_path / "adult.data", tmp_path / "adult.data")
     assert change[1].rstrip(",") not in str(error.value)
 
 
-@pytest.mark.skipif(not (DATA / "raw").is_dir(), reason="UCI's files are not here; set DPRAP_DATA to test on them")
+@pytest.mark.skipif(
+    not (DATA / "raw").is_dir(), reason="UCI's files are not here; set DPRAP_DATA to test on them"
+)
 def test_prepares_exactly_the_papers_table() -> None:
     prepared = prepare_adult(DATA / "raw" / "adult-train.csv", DATA / "raw" / "adult-test.csv")
     published = load_benchmark("adult", DATA)

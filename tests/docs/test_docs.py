@@ -1,4 +1,6 @@
-"""The documentation's own promises: its example works, its pages are listed, its command reference can be made."""
+"""The documentation's own promises: its example works, its pages are listed, its command reference
+can be made.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,10 @@ def own_queries() -> types.ModuleType:
     ("method", "settings"),
     [
         pytest.param(
-            "rap", {"rounds": 2, "queries_per_round": 9, "synthetic_rows": 30}, marks=pytest.mark.slow, id="rap"
+            "rap",
+            {"rounds": 2, "queries_per_round": 9, "synthetic_rows": 30},
+            marks=pytest.mark.slow,
+            id="rap",
         ),
         ("adaptive", {"synthetic_rows": 50, "steps": 30, "final_steps": 60}),
     ],
@@ -74,7 +79,9 @@ def own_queries() -> types.ModuleType:
 def test_the_queries_of_the_guide_are_answered(
     own_queries: types.ModuleType, method: str, settings: dict[str, int]
 ) -> None:
-    """Each class of the tutorial, with the paper's method and with the default, against the exact answers."""
+    """Each class of the tutorial, with the paper's method and with the default, against the exact
+    answers.
+    """
     schema, table = example_schema(), example(4000, seed=3)
     names = ("two_risks", "parity", "hours_by_region", "halfspaces")
     families = [getattr(own_queries, name)(schema) for name in names]
@@ -121,8 +128,12 @@ def test_the_command_reference_has_every_command_and_option() -> None:
     assert {"dprap statement", "dprap schema review", "dprap ledger verify"} <= own
     assert {heading for heading in headings if not heading.startswith("dprap bench ")} == own
     assert "None" not in made
-    parts = dict(zip(headings, re.split(r"^## dprap .+$", made, flags=re.MULTILINE)[1:], strict=True))
-    assert {"`--epsilon` `-e`", "`--schema`", "`--out`"} <= set(re.findall(r"^\| (.+?) \|", parts["dprap synth"], re.M))
+    parts = dict(
+        zip(headings, re.split(r"^## dprap .+$", made, flags=re.MULTILINE)[1:], strict=True)
+    )
+    assert {"`--epsilon` `-e`", "`--schema`", "`--out`"} <= set(
+        re.findall(r"^\| (.+?) \|", parts["dprap synth"], re.M)
+    )
 
 
 def test_every_page_is_in_the_navigation_and_exists() -> None:
@@ -136,9 +147,14 @@ def test_every_page_is_in_the_navigation_and_exists() -> None:
 
 
 def test_a_linked_page_or_picture_exists() -> None:
-    made = {"commands.md", *(f"tutorials/{path.stem}.ipynb" for path in (DOCS / "tutorials").glob("*.md"))}
+    made = {
+        "commands.md",
+        *(f"tutorials/{path.stem}.ipynb" for path in (DOCS / "tutorials").glob("*.md")),
+    }
     for page in (*DOCS.rglob("*.md"), DOCS.parent / "README.md"):
-        prose = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+        prose = re.sub(
+            r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
+        )
         for target in re.findall(r"\]\(([^)#\s]+)(?:#[\w-]*)?\)", prose):
             if "://" not in target:
                 path = (page.parent / target).resolve()
@@ -146,24 +162,36 @@ def test_a_linked_page_or_picture_exists() -> None:
 
 
 def test_figures_are_those_of_the_kept_results() -> None:
-    """README and the pages repeat the tables that `dprap bench figures` makes; a figure never differs between pages."""
+    """README and the pages repeat the tables that `dprap bench figures` makes; a figure never
+    differs between pages.
+    """
     script = docs_script("make_result_tables")
     for page, text in script.made().items():
-        assert page.read_text(encoding="utf-8") == text, f"{page.name}: run docs/make_result_tables.py"
+        assert page.read_text(encoding="utf-8") == text, (
+            f"{page.name}: run docs/make_result_tables.py"
+        )
     readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
     assert all(f"| {words} | ." in readme for words in script.README_NAMES)
     assert (DOCS / "benchmarks.md").read_text(encoding="utf-8").count("<!-- tables.md: ") > 15
 
 
 def test_a_table_shows_how_many_draws_its_entries_have() -> None:
-    table = ["| method | ε = 1 | ε = 2 |", "|---|---|---|", "| a | 0.1 (0.1–0.2, 3 draws) | 0.3 |", "| b | – | 0.2 |"]
+    table = [
+        "| method | ε = 1 | ε = 2 |",
+        "|---|---|---|",
+        "| a | 0.1 (0.1–0.2, 3 draws) | 0.3 |",
+        "| b | – | 0.2 |",
+    ]
     script = docs_script("make_result_tables")
     assert script.with_draws(table)[2:] == ["| a | 0.1 | 0.3 | 1 to 3 |", "| b | – | 0.2 | 1 |"]
     assert script.with_draws(table[:2] + table[3:]) == table[:2] + table[3:]
 
 
 def test_tables_with_the_same_words_above_are_two_tables() -> None:
-    page = "# Results\n## one\nwords\n\n| a |\n|---|\n\n## two\n\nwords: maximum error / TV\n\n| b |\n|---|\n"
+    page = (
+        "# Results\n## one\nwords\n\n| a |\n|---|\n\n## two\n\nwords: maximum error / TV\n\n| b"
+        " |\n|---|\n"
+    )
     assert docs_script("make_result_tables").tables_of(page) == {
         "words": ["| a |", "|---|"],
         "two: words": ["| b |", "|---|"],
@@ -173,7 +201,9 @@ def test_tables_with_the_same_words_above_are_two_tables() -> None:
 def test_the_architecture_names_every_module_and_no_other() -> None:
     page = (DOCS / "architecture.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| `([a-z_/]+\.py)` \| \S", page, re.MULTILINE)
-    there = [str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*.py") if path.name != "__init__.py"]
+    there = [
+        str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*.py") if path.name != "__init__.py"
+    ]
     assert sorted(listed) == sorted(there)
 
 
@@ -206,16 +236,26 @@ def test_long_packages_give_each_module_a_line() -> None:
         modules = [path.stem for path in package.glob("*.py") if path.stem != "__init__"]
         if len(modules) > 5:
             long += 1
-            opening = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))) or ""
-            # the first line says what the package is; a module's own line begins with its name, or a list of names
-            starts = "\n".join(re.split(r"  |:|\| \w", line)[0] for line in opening.splitlines()[1:])
+            opening = (
+                ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8")))
+                or ""
+            )
+            # the first line says what the package is; a module's own line begins with its name, or
+            # a list of names
+            starts = "\n".join(
+                re.split(r"  |:|\| \w", line)[0] for line in opening.splitlines()[1:]
+            )
             named = set(re.findall(r"\w+", starts))
             assert set(modules) <= named, (package.name, sorted(set(modules) - named))
     assert long >= 10
 
 
 def test_every_public_name_is_there_and_in_the_reference() -> None:
-    documented = set(re.findall(r"^::: [\w.]*?(\w+)$", (DOCS / "api.md").read_text(encoding="utf-8"), re.MULTILINE))
+    documented = set(
+        re.findall(
+            r"^::: [\w.]*?(\w+)$", (DOCS / "api.md").read_text(encoding="utf-8"), re.MULTILINE
+        )
+    )
     for name in dprap.__all__:
         if callable(getattr(dprap, name)):
             assert name in documented
@@ -231,15 +271,26 @@ def test_every_public_name_is_there_and_in_the_reference() -> None:
 )
 def test_files_that_a_page_names_exist(page: str) -> None:
     root = DOCS.parent
-    named = re.findall(r"`((?:[a-z_-]+/)+[a-z_]*(?:\.py|\.md|\.toml)?)`", (root / page).read_text(encoding="utf-8"))
+    named = re.findall(
+        r"`((?:[a-z_-]+/)+[a-z_]*(?:\.py|\.md|\.toml)?)`", (root / page).read_text(encoding="utf-8")
+    )
     paths = [name.removeprefix("dprap/") for name in named if name not in MADE_BY_A_RUN]
     places = (root, SOURCE, root / "bench" / "src" / "dprap_bench")
     assert [path for path in paths if not any((place / path).exists() for place in places)] == []
 
 
 def resolved(name: str) -> object:
-    """What a dotted name of docs/paper.md means: a module, or something in one; `dprap.` and its package may be left out."""
-    packages = ("", "dprap.", "dprap.mechanisms.", "dprap.accounting.", "dprap.privacy.", "dprap.queries.")
+    """What a dotted name of docs/paper.md means: a module, or something in one; `dprap.` and its
+    package may be left out.
+    """
+    packages = (
+        "",
+        "dprap.",
+        "dprap.mechanisms.",
+        "dprap.accounting.",
+        "dprap.privacy.",
+        "dprap.queries.",
+    )
     for package in packages:
         parts = f"{package}{name}".split(".")
         for cut in range(len(parts), 0, -1):
@@ -254,7 +305,9 @@ def resolved(name: str) -> object:
 
 
 def test_the_page_on_the_paper_names_what_is_there() -> None:
-    """Each dotted name in the tables of docs/paper.md exists, each option is a command's, each figure is drawn."""
+    """Each dotted name in the tables of docs/paper.md exists, each option is a command's, each
+    figure is drawn.
+    """
     page = (DOCS / "paper.md").read_text(encoding="utf-8")
     rows = [line.split("|")[1:-1] for line in page.splitlines() if line.startswith("|")]
     spans = {span for row in rows for span in re.findall(r"`([^`]+)`", row[1])}

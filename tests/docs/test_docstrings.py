@@ -1,4 +1,6 @@
-"""Everything public says what it takes, gives and refuses, and shows it: `dprap.NAME` and what docs/api.md lists."""
+"""Everything public says what it takes, gives and refuses, and shows it: `dprap.NAME` and what
+docs/api.md lists.
+"""
 
 from __future__ import annotations
 
@@ -69,8 +71,13 @@ def resolved(name: str) -> Any:
 def listed() -> list[Any]:
     """The functions and classes that `import dprap` has or the page lists."""
     exported = [getattr(dprap, name) for name in dprap.__all__]
-    named = [resolved(name) for name in re.findall(r"^::: (\S+)", PAGE.read_text(encoding="utf-8"), re.MULTILINE)]
-    kept = [each for each in (*exported, *named) if inspect.isclass(each) or inspect.isfunction(each)]
+    named = [
+        resolved(name)
+        for name in re.findall(r"^::: (\S+)", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    kept = [
+        each for each in (*exported, *named) if inspect.isclass(each) or inspect.isfunction(each)
+    ]
     return list(dict.fromkeys(kept))
 
 
@@ -83,7 +90,11 @@ def functions() -> Iterator[tuple[str, FunctionType, str]]:
         for name in dir(each):
             held = inspect.getattr_static(each, name)
             function = getattr(held, "__func__", held)
-            if not name.startswith("_") and inspect.isfunction(function) and function.__module__.startswith("dprap"):
+            if (
+                not name.startswith("_")
+                and inspect.isfunction(function)
+                and function.__module__.startswith("dprap")
+            ):
                 shown = "\n".join(inspect.getdoc(base) or "" for base in each.__mro__[:-1])
                 yield f"{each.__name__}.{name}", function, shown
 
@@ -104,7 +115,11 @@ def lacking(name: str, function: FunctionType, shown_by_class: str) -> list[str]
     summary = docstring.split("\n\n")[0]
     if not summary or "\n" in summary or not summary.rstrip("`").endswith((".", ":")):
         lacks.append("a summary of one line")
-    parameters = [each for each in inspect.signature(function).parameters.values() if each.name not in ("self", "cls")]
+    parameters = [
+        each
+        for each in inspect.signature(function).parameters.values()
+        if each.name not in ("self", "cls")
+    ]
     for each in parameters:
         stars = {each.VAR_KEYWORD: r"\*\*", each.VAR_POSITIONAL: r"\*"}.get(each.kind, "")
         if not re.search(rf"^ +{stars}{each.name}: \S", found.get("Args", ""), re.MULTILINE):
@@ -114,7 +129,9 @@ def lacking(name: str, function: FunctionType, shown_by_class: str) -> list[str]
     if "Raises" not in found and name not in CANNOT_REFUSE:
         lacks.append("Raises")
     method = name.rpartition(".")[2]
-    if name not in SHOWN_ELSEWHERE and not re.search(rf"(>>>|\.\.\.).*\b{method}\(", f"{docstring}\n{shown_by_class}"):
+    if name not in SHOWN_ELSEWHERE and not re.search(
+        rf"(>>>|\.\.\.).*\b{method}\(", f"{docstring}\n{shown_by_class}"
+    ):
         lacks.append("an example that calls it")
     return lacks
 
@@ -122,7 +139,9 @@ def lacking(name: str, function: FunctionType, shown_by_class: str) -> list[str]
 def test_public_functions_say_what_they_take_give_and_refuse() -> None:
     every = list(functions())
     assert len(every) > 120
-    found = {name: lacks for name, function, shown in every if (lacks := lacking(name, function, shown))}
+    found = {
+        name: lacks for name, function, shown in every if (lacks := lacking(name, function, shown))
+    }
     assert found == {}
 
 
@@ -160,11 +179,23 @@ def made(text: str) -> Callable[[int], int]:
     ("text", "lack"),
     [
         ("", "a summary of one line"),
-        ("Give.\n\nReturns:\n    It.\n\nRaises:\n    ValueError: Never.\n\n>>> function(1)", "Args: number"),
-        ("Give.\n\nArgs:\n    number: One.\n\nRaises:\n    ValueError: Never.\n\n>>> function(1)", "Returns"),
+        (
+            "Give.\n\nReturns:\n    It.\n\nRaises:\n    ValueError: Never.\n\n>>> function(1)",
+            "Args: number",
+        ),
+        (
+            (
+                "Give.\n\nArgs:\n    number: One.\n\nRaises:\n    ValueError: Never.\n\n>>>"
+                " function(1)"
+            ),
+            "Returns",
+        ),
         ("Give.\n\nArgs:\n    number: One.\n\nReturns:\n    It.\n\n>>> function(1)", "Raises"),
         (
-            "Give.\n\nArgs:\n    number: One.\n\nReturns:\n    It.\n\nRaises:\n    ValueError: Never.",
+            (
+                "Give.\n\nArgs:\n    number: One.\n\nReturns:\n    It.\n\nRaises:\n    ValueError:"
+                " Never."
+            ),
             "an example that calls it",
         ),
     ],

@@ -14,11 +14,15 @@ from tests.docs.pages import DOCS, docs_script
 notebooks = docs_script("make_notebooks")
 TUTORIALS = sorted(path.stem for path in (DOCS / "tutorials").glob("*.md"))
 # The first page runs the demo on 20,000 people, which takes a minute.
-SMALLER = {"dprap demo --out demo-release": "dprap demo --out demo-release --rows 2000 --epsilon 20"}
+SMALLER = {
+    "dprap demo --out demo-release": "dprap demo --out demo-release --rows 2000 --epsilon 20"
+}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["index", "tutorials/steward", "tutorials/analyst", "tutorials/researcher"])
+@pytest.mark.parametrize(
+    "page", ["index", "tutorials/steward", "tutorials/analyst", "tutorials/researcher"]
+)
 def test_a_page_runs_and_prints_what_it_shows(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

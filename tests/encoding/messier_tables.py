@@ -1,4 +1,6 @@
-"""More tables as people have them: exports of hospitals, taxis, banks and surveys, in odd encodings and with odd marks."""
+"""More tables as people have them: exports of hospitals, taxis, banks and surveys, in odd encodings
+and with odd marks.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,18 @@ from tests.encoding.messy_tables import Messy
 
 ROWS = 5000
 FIRST = ["Zoë", "Jean-Luc", "Aïcha", "Sören", "Beatriz", "Anna", "Ole", "Marie", "O'Neil", "Taro"]
-LAST = ["Lefèvre", "d'Orsay", "Ben Ali", "Østergård", "González", "Van An", "Ivanova", "Schmidt", "Kelly", "Sato"]
+LAST = [
+    "Lefèvre",
+    "d'Orsay",
+    "Ben Ali",
+    "Østergård",
+    "González",
+    "Van An",
+    "Ivanova",
+    "Schmidt",
+    "Kelly",
+    "Sato",
+]
 MARKERS = ["N/A", "-", ".", "", "NULL", "#N/A", "nan", "?"]
 
 
@@ -29,7 +42,10 @@ class Maker:
 
     def lose(self, texts: Sequence[str], share: float, markers: Sequence[str]) -> list[str]:
         lost = self.rng.random(ROWS) < share
-        return [str(self.rng.choice(markers)) if gone else text for text, gone in zip(texts, lost, strict=True)]
+        return [
+            str(self.rng.choice(markers)) if gone else text
+            for text, gone in zip(texts, lost, strict=True)
+        ]
 
     def texts(self, values: Any, form: str | Callable[[Any], str]) -> list[str]:
         return [form(value) if callable(form) else format(value, form) for value in values]
@@ -38,10 +54,15 @@ class Maker:
         return pd.Timestamp(start) + pd.to_timedelta(self.rng.integers(0, length, ROWS), "D")
 
     def people(self) -> list[str]:
-        return [f"{LAST[a]}, {FIRST[b]} {chr(65 + c)}." for a, b, c in self.rng.integers(0, [10, 10, 26], (ROWS, 3))]
+        return [
+            f"{LAST[a]}, {FIRST[b]} {chr(65 + c)}."
+            for a, b, c in self.rng.integers(0, [10, 10, 26], (ROWS, 3))
+        ]
 
 
-def write(path: Path, columns: dict[str, list[str]], *, delimiter: str = ",", encoding: str = "utf-8") -> None:
+def write(
+    path: Path, columns: dict[str, list[str]], *, delimiter: str = ",", encoding: str = "utf-8"
+) -> None:
     text = io.StringIO(newline="")
     writer = csv.writer(text, delimiter=delimiter)
     writer.writerow(columns)
@@ -62,10 +83,16 @@ def _titanic(path: Path) -> None:
             "Sex": make.pick(["male", "female"], [0.65, 0.35]),
             "Age": make.lose(make.texts(rng.normal(30, 14, ROWS).clip(0.4, 80), ".1f"), 0.2, [""]),
             "SibSp": make.pick([0, 1, 2, 3, 8], [0.7, 0.24, 0.03, 0.029, 0.001]),
-            "Ticket": [f"{'PC ' if i % 3 else ''}{n}" for i, n in enumerate(rng.permutation(400_000)[:ROWS])],
-            "Fare": make.texts(np.where(rng.random(ROWS) < 0.05, 0, rng.lognormal(2.9, 1, ROWS)), ".4f"),
+            "Ticket": [
+                f"{'PC ' if i % 3 else ''}{n}"
+                for i, n in enumerate(rng.permutation(400_000)[:ROWS])
+            ],
+            "Fare": make.texts(
+                np.where(rng.random(ROWS) < 0.05, 0, rng.lognormal(2.9, 1, ROWS)), ".4f"
+            ),
             "Cabin": [
-                "" if lost < 0.95 else f"C{c}" for lost, c in zip(rng.random(ROWS), rng.permutation(ROWS), strict=True)
+                "" if lost < 0.95 else f"C{c}"
+                for lost, c in zip(rng.random(ROWS), rng.permutation(ROWS), strict=True)
             ],
             "Embarked": make.pick(["S", "C", "Q", ""], [0.72, 0.19, 0.085, 0.005]),
         },
@@ -83,15 +110,22 @@ def _taxi(path: Path) -> None:
         path,
         {
             "pickup": [each.strftime("%m/%d/%Y %I:%M:%S %p") for each in start],
-            "dropoff": [each.strftime("%m/%d/%Y %I:%M:%S %p") for each in start + pd.to_timedelta(lasted, "s")],
-            "passengers": make.lose(make.pick([1, 2, 3, 4, 5, 6], [0.7, 0.14, 0.05, 0.03, 0.05, 0.03]), 0.03, [""]),
+            "dropoff": [
+                each.strftime("%m/%d/%Y %I:%M:%S %p")
+                for each in start + pd.to_timedelta(lasted, "s")
+            ],
+            "passengers": make.lose(
+                make.pick([1, 2, 3, 4, 5, 6], [0.7, 0.14, 0.05, 0.03, 0.05, 0.03]), 0.03, [""]
+            ),
             "distance": make.texts(far, ".2f"),
             "flag": make.pick(["N", "Y", ""], [0.95, 0.02, 0.03]),
             "fare": make.texts(fare, ".2f"),
             "tip": make.texts(tip, ".2f"),
             "surcharge": ["0.3"] * ROWS,
             "lon": make.texts(rng.normal(-73.97, 0.03, ROWS), ".6f"),
-            "duration": [f"{s // 3600:02d}:{s // 60 % 60:02d}:{s % 60:02d}" for s in lasted.tolist()],
+            "duration": [
+                f"{s // 3600:02d}:{s // 60 % 60:02d}:{s % 60:02d}" for s in lasted.tolist()
+            ],
             "airport_fee": [""] * ROWS,
         },
         delimiter="|",
@@ -118,13 +152,19 @@ def _hospital(path: Path) -> None:
             "Durée": [str(days) for days in stay],
             "Code postal": make.pick(["75001", "75015", "69003", "13008", "01000", "20090"]),
             "Température": make.lose(
-                make.texts(rng.normal(37.2, 0.7, ROWS), lambda t: f"{t:.1f}".replace(".", ",")), 0.08, ["NR"]
+                make.texts(rng.normal(37.2, 0.7, ROWS), lambda t: f"{t:.1f}".replace(".", ",")),
+                0.08,
+                ["NR"],
             ),
-            "Coût": make.texts(cost, lambda c: f"{c:,.2f} €".replace(",", "\u00a0").replace(".", ",")),
+            "Coût": make.texts(
+                cost, lambda c: f"{c:,.2f} €".replace(",", "\u00a0").replace(".", ",")
+            ),
             "Taux": make.pick(["65 %", "80 %", "100 %"]),
             "Diagnostic": make.pick(["I10", "E11.9", "J18.9", "Z51.1", "K35.8", "S72.0"]),
             "Gravité": make.pick(["1 - faible", "2 - modérée", "3 - sévère"], [0.5, 0.3, 0.2]),
-            "Commentaire": [f"Vu le {i}.\nRAS ; suite : {['RDV', 'appel'][i % 2]} n°{i}" for i in range(ROWS)],
+            "Commentaire": [
+                f"Vu le {i}.\nRAS ; suite : {['RDV', 'appel'][i % 2]} n°{i}" for i in range(ROWS)
+            ],
         },
         delimiter=";",
         encoding="cp1252",
@@ -140,7 +180,8 @@ def _utf16(path: Path) -> None:
             "Client Name": make.people(),
             "Región": make.pick(["Norte", "Sur", "Este", "Oeste"]),
             "Importe": make.texts(
-                rng.lognormal(6, 1, ROWS), lambda v: f"{v:,.2f}".translate(str.maketrans(",.", ".,"))
+                rng.lognormal(6, 1, ROWS),
+                lambda v: f"{v:,.2f}".translate(str.maketrans(",.", ".,")),
             ),
             "Fecha": [day.strftime("%d-%m-%Y") for day in make.days("2020-01-01", 900)],
             "Activo": make.pick(["sí", "no"]),
@@ -154,17 +195,33 @@ def _utf16(path: Path) -> None:
 def _survey(path: Path) -> None:
     make = Maker(16)
     rng = make.rng
-    agree = ["Strongly agree", "Agree", "Neutral", "Disagree", "Strongly disagree", "Don't know", "Refused"]
+    agree = [
+        "Strongly agree",
+        "Agree",
+        "Neutral",
+        "Disagree",
+        "Strongly disagree",
+        "Don't know",
+        "Refused",
+    ]
     columns = {"CASEID": [str(10_000_001 + i) for i in range(ROWS)]}
     for k in range(6):
         columns[f"Q{k}"] = make.pick([1, 2, 3, 4, 5, 8, 9], [0.1, 0.2, 0.3, 0.2, 0.1, 0.06, 0.04])
-        columns[f"S{k}"] = make.pick([1, 2, 3, 4, 5, 6, 7, -8, -9], [0.1, 0.1, 0.2, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05])
+        columns[f"S{k}"] = make.pick(
+            [1, 2, 3, 4, 5, 6, 7, -8, -9], [0.1, 0.1, 0.2, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05]
+        )
         columns[f"T{k}"] = make.pick(agree, [0.2, 0.3, 0.2, 0.15, 0.1, 0.03, 0.02])
     columns |= {
-        "YOB": make.texts(np.where(rng.random(ROWS) < 0.02, 9999, rng.integers(1930, 2004, ROWS)), "d"),
+        "YOB": make.texts(
+            np.where(rng.random(ROWS) < 0.02, 9999, rng.integers(1930, 2004, ROWS)), "d"
+        ),
         "state": make.pick(["ND", "SD", "NY", "CA", "TX", "OH", "WA", "OR", "UT", "MA"]),
-        "income": make.pick(["Less than $20,000", "$20,000 to $39,999", "$150,000 or more", "Prefer not to say"]),
-        "height": make.texts(np.where(rng.random(ROWS) < 0.05, 999, rng.normal(170, 10, ROWS).round()), ".0f"),
+        "income": make.pick(
+            ["Less than $20,000", "$20,000 to $39,999", "$150,000 or more", "Prefer not to say"]
+        ),
+        "height": make.texts(
+            np.where(rng.random(ROWS) < 0.05, 999, rng.normal(170, 10, ROWS).round()), ".0f"
+        ),
         "pain": make.pick(["None", "Mild", "Moderate", "Severe"], [0.6, 0.2, 0.15, 0.05]),
         "wave": ["3"] * ROWS,
     }
@@ -188,7 +245,9 @@ def _dates(path: Path) -> None:
             "compact": [day.strftime("%Y%m%d") for day in days],
             "gaps": make.lose([day.strftime("%Y-%m-%d") for day in days], 0.05, ["0000-00-00"]),
             "typos": make.lose(
-                [day.strftime("%d.%m.%Y") for day in days], 0.004, ["31.02.2022", "1.1.22?", "ca. 2022"]
+                [day.strftime("%d.%m.%Y") for day in days],
+                0.004,
+                ["31.02.2022", "1.1.22?", "ca. 2022"],
             ),
             "noon": [f"{h % 12 or 12}:{m:02d} {'AM' if h < 12 else 'PM'}" for h, m in clocks],
             "took": [f"{h % 5}h {m}m" for h, m in clocks],
@@ -199,19 +258,27 @@ def _dates(path: Path) -> None:
 def _nulls(path: Path) -> None:
     make = Maker(18)
     rng = make.rng
-    income = np.where(rng.random(ROWS) < 0.1, -1, (rng.lognormal(10, 0.6, ROWS) // 100 * 100).astype(int))
+    income = np.where(
+        rng.random(ROWS) < 0.1, -1, (rng.lognormal(10, 0.6, ROWS) // 100 * 100).astype(int)
+    )
     dates = [day.strftime("%d/%m/%Y") for day in make.days("2015-01-01", 2500)]
     write(
         path,
         {
             "amount": make.lose(make.texts(rng.gamma(2, 50, ROWS), ".2f"), 0.1, MARKERS),
-            "kids": make.lose(make.pick([0, 1, 2, 3, 4], [0.4, 0.25, 0.2, 0.1, 0.05]), 0.1, MARKERS),
-            "age": make.texts(np.where(rng.random(ROWS) < 0.06, 999, rng.integers(18, 95, ROWS)), "d"),
+            "kids": make.lose(
+                make.pick([0, 1, 2, 3, 4], [0.4, 0.25, 0.2, 0.1, 0.05]), 0.1, MARKERS
+            ),
+            "age": make.texts(
+                np.where(rng.random(ROWS) < 0.06, 999, rng.integers(18, 95, ROWS)), "d"
+            ),
             "score": make.pick([*range(11), 98, 99]),
             "income": [str(value) for value in income],
             "region": make.lose(make.pick(["north", "south", "east"]), 0.1, MARKERS),
             "smoker": make.lose(make.pick(["Yes", "No"]), 0.1, MARKERS),
-            "bmi": make.texts(np.where(rng.random(ROWS) < 0.04, 999.9, rng.normal(26, 4, ROWS)), ".1f"),
+            "bmi": make.texts(
+                np.where(rng.random(ROWS) < 0.04, 999.9, rng.normal(26, 4, ROWS)), ".1f"
+            ),
             "date": make.lose(dates, 0.1, MARKERS),
             "dashes": ["-"] * ROWS,
         },
@@ -227,9 +294,15 @@ def _bank(path: Path) -> None:
         path,
         {
             "IBAN": [f"CH93{'0076'}{number:012d}" for number in numbers],
-            "phone": [f"+41 {n % 90 + 10} {n % 997:03d} {n % 89 + 10} {n % 83 + 10}" for n in numbers],
-            "balance": make.texts(balance, lambda b: f"CHF {'-' if b < 0 else ''}{abs(b):,.2f}".replace(",", "'")),
-            "booked": make.texts(balance / 100, lambda b: f"{abs(b):.2f}-" if b < 0 else f"{b:.2f}"),
+            "phone": [
+                f"+41 {n % 90 + 10} {n % 997:03d} {n % 89 + 10} {n % 83 + 10}" for n in numbers
+            ],
+            "balance": make.texts(
+                balance, lambda b: f"CHF {'-' if b < 0 else ''}{abs(b):,.2f}".replace(",", "'")
+            ),
+            "booked": make.texts(
+                balance / 100, lambda b: f"{abs(b):.2f}-" if b < 0 else f"{b:.2f}"
+            ),
             "mixed": [f"{'€$'[i % 2]}{x:,.2f}" for i, x in enumerate(rng.gamma(2, 100, ROWS))],
             "pay": make.texts(rng.gamma(3, 20, ROWS), lambda x: f"{x:.0f}k"),
             "vip": make.pick(["X", ""], [0.1, 0.9]),
@@ -247,7 +320,9 @@ def _russia(path: Path) -> None:
         {
             "Фамилия": make.pick(["Иванов", "Петров", "Сидоров"]),
             "Пол": make.pick(["муж", "жен"]),
-            "Доход": make.texts(make.rng.lognormal(10, 0.5, ROWS), lambda x: f"{x:,.0f}".replace(",", "\u00a0")),
+            "Доход": make.texts(
+                make.rng.lognormal(10, 0.5, ROWS), lambda x: f"{x:,.0f}".replace(",", "\u00a0")
+            ),
             "Да": make.pick(["да", "нет"]),
         },
         delimiter=";",

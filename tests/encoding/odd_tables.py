@@ -1,4 +1,6 @@
-"""Tables unlike those that drafts were written for: a clinic, sensors, wages, a survey and payments, as their programs export them."""
+"""Tables unlike those that drafts were written for: a clinic, sensors, wages, a survey and
+payments, as their programs export them.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def _clinic(path: Path) -> None:
     came = make.days("2021-03-01", 700)
     left = came + pd.to_timedelta(rng.geometric(0.2, ROWS) - 1, "D")
     pressure = np.stack([rng.normal(130, 15, ROWS), rng.normal(80, 9, ROWS)], axis=1).astype(int)
-    codes = [f"{letter}{number}.{part}" for letter in "EIJ" for number in (10, 25) for part in range(3)]
+    codes = [
+        f"{letter}{number}.{part}" for letter in "EIJ" for number in (10, 25) for part in range(3)
+    ]
     write(
         path,
         {
@@ -42,7 +46,10 @@ def _clinic(path: Path) -> None:
             "Temp (°C)": make.texts(rng.normal(37.1, 0.6, ROWS), ".1f"),
             "Smoker": make.pick(["ja", "nein", "Ja", "unbekannt"], [0.2, 0.6, 0.1, 0.1]),
             "Ward": ["3B"] * ROWS,
-            "Notes": [f"Patient {number} reports pain in the knee since last week" for number in range(ROWS)],
+            "Notes": [
+                f"Patient {number} reports pain in the knee since last week"
+                for number in range(ROWS)
+            ],
             "Deceased": [""] * ROWS,
             "weight_kg": make.lose(make.texts(rng.normal(78, 14, ROWS), ".0f"), 0.03, ["999"]),
         },
@@ -52,7 +59,9 @@ def _clinic(path: Path) -> None:
 def _sensors(path: Path) -> None:
     make = Maker(33)
     rng = make.rng
-    when = pd.Timestamp("2024-05-01", tz="Europe/Berlin") + pd.to_timedelta(rng.integers(0, 20 * 86_400, ROWS), "s")
+    when = pd.Timestamp("2024-05-01", tz="Europe/Berlin") + pd.to_timedelta(
+        rng.integers(0, 20 * 86_400, ROWS), "s"
+    )
     up = rng.exponential(200_000, ROWS).astype(int)
     write(
         path,
@@ -60,12 +69,16 @@ def _sensors(path: Path) -> None:
             "ts": [each.isoformat() for each in when],
             "epoch_ms": [str(int(each.timestamp() * 1000)) for each in when],
             "device": make.pick(["0x1234", "0xABCD", "0xDEAD"]),
-            "mac": [":".join(f"{byte:02x}" for byte in row) for row in rng.integers(0, 256, (ROWS, 6))],
+            "mac": [
+                ":".join(f"{byte:02x}" for byte in row) for row in rng.integers(0, 256, (ROWS, 6))
+            ],
             "temperature": make.lose(make.texts(rng.normal(21, 3, ROWS), ".2f"), 0.02, ["NaN"]),
             "humidity": make.texts(100 * rng.beta(5, 4, ROWS), lambda share: f"{share:.0f} %"),
             "rssi": make.texts(rng.normal(-70, 9, ROWS), ".0f"),
             "lat": make.texts(rng.normal(52.52, 0.05, ROWS), ".6f"),
-            "uptime": make.texts(up, lambda s: f"{s // 86_400}d {s // 3600 % 24:02d}:{s // 60 % 60:02d}:{s % 60:02d}"),
+            "uptime": make.texts(
+                up, lambda s: f"{s // 86_400}d {s // 3600 % 24:02d}:{s // 60 % 60:02d}:{s % 60:02d}"
+            ),
             "flags": make.pick(["[]", "[1]", "[1, 2]"]),
             "payload": [f'{{"a": {number}, "b": "x"}}' for number in rng.integers(0, 10**6, ROWS)],
         },
@@ -88,9 +101,13 @@ def _wages(path: Path) -> None:
             "Brutto": make.texts(pay, lambda value: f"{german(value)} €"),
             "Lohn CH": make.texts(pay * 1.4, lambda value: f"CHF {value:,.2f}".replace(",", "’")),
             "CTC": make.texts(pay * 960, indian),
-            "Korrektur": make.texts(rng.normal(0, 300, ROWS), lambda v: german(abs(v)) + ("-" if v < 0 else "")),
+            "Korrektur": make.texts(
+                rng.normal(0, 300, ROWS), lambda v: german(abs(v)) + ("-" if v < 0 else "")
+            ),
             "Eintritt": list(make.days("1995-01-01", 10_000).strftime("%d.%m.%Y")),
-            "Austritt": make.lose(list(make.days("2023-01-01", 700).strftime("%d.%m.%Y")), 0.8, ["31.12.9999"]),
+            "Austritt": make.lose(
+                list(make.days("2023-01-01", 700).strftime("%d.%m.%Y")), 0.8, ["31.12.9999"]
+            ),
             "Teilzeit": make.pick(["Ja", "Nein", "JA", "nein", ""], [0.2, 0.6, 0.05, 0.13, 0.02]),
             "Stunden": make.texts(rng.choice([20, 25.5, 38.5, 40], ROWS), german),
             "Land": ["DE"] * ROWS,
@@ -117,12 +134,19 @@ def _answers(path: Path) -> None:
         {
             "Respondent": [f"R-{number:05x}" for number in rng.permutation(3 * ROWS)[:ROWS]],
             "Q1. I trust it": make.pick(agree),
-            "Q2. How often?": make.pick(["Never", "Rarely", "Sometimes", "Often", "Prefer not to say"]),
+            "Q2. How often?": make.pick(
+                ["Never", "Rarely", "Sometimes", "Often", "Prefer not to say"]
+            ),
             "Q3": make.pick([1, 2, 3, 4, 5, 8, 9], [0.1, 0.2, 0.3, 0.2, 0.1, 0.06, 0.04]),
-            "Q4 income": make.pick(["< $20,000", "$20,000 - $49,999", "$50,000 - $99,999", "$100,000+", "-99"]),
+            "Q4 income": make.pick(
+                ["< $20,000", "$20,000 - $49,999", "$50,000 - $99,999", "$100,000+", "-99"]
+            ),
             "Q5 all that apply": make.pick(["TV", "Radio", "Radio, TV", "Friends, TV, Web"]),
             "Q6 (0-10)": make.pick([*range(11), -8, -9], [*[0.08] * 11, 0.08, 0.04]),
-            "Q7 open": [f"I think site {n} was kind and the wait was long" if n % 3 == 0 else "" for n in range(ROWS)],
+            "Q7 open": [
+                f"I think site {n} was kind and the wait was long" if n % 3 == 0 else ""
+                for n in range(ROWS)
+            ],
             "weight": make.texts(rng.gamma(9, 1 / 9, ROWS), ".6f"),
             "ZIP": make.pick(["00501", "02139", "10001", "94110"]),
             "wave": ["3"] * ROWS,
@@ -139,14 +163,25 @@ def _payments(path: Path) -> None:
         {
             "hash": [f"{number:016x}" for number in rng.integers(0, 2**62, ROWS)],
             "posted": list(make.days("2022-01-01", 365).strftime("%Y%m%d")),
-            "time": [f"{h}:{m:02d} {'AP'[p]}M" for h, m, p in rng.integers([1, 0, 0], [13, 60, 2], (ROWS, 3))],
+            "time": [
+                f"{h}:{m:02d} {'AP'[p]}M"
+                for h, m, p in rng.integers([1, 0, 0], [13, 60, 2], (ROWS, 3))
+            ],
             "amount": make.texts(amount, lambda v: f"(${-v:,.2f})" if v < 0 else f"${v:,.2f}"),
-            "balance": make.texts(rng.normal(2000, 1500, ROWS), lambda v: f"{abs(v):.2f}" + ("-" if v < 0 else "")),
+            "balance": make.texts(
+                rng.normal(2000, 1500, ROWS), lambda v: f"{abs(v):.2f}" + ("-" if v < 0 else "")
+            ),
             "fraud": make.pick([0, 1], [0.99, 0.01]),
             "merchant": make.pick(["Amazon", "AMAZON", "amazon ", "Shell", "Uber *Trip"]),
-            "card": [f"{a}-****-****-{b:04d}" for a, b in rng.integers([4000, 0], [5000, 10_000], (ROWS, 2))],
+            "card": [
+                f"{a}-****-****-{b:04d}"
+                for a, b in rng.integers([4000, 0], [5000, 10_000], (ROWS, 2))
+            ],
             "rate": make.texts(rng.lognormal(0, 0.1, ROWS), ".6e"),
-            "phone": [f"({a}) {b}-{c:04d}" for a, b, c in rng.integers([200, 200, 0], [999, 999, 10_000], (ROWS, 3))],
+            "phone": [
+                f"({a}) {b}-{c:04d}"
+                for a, b, c in rng.integers([200, 200, 0], [999, 999, 10_000], (ROWS, 3))
+            ],
             "off": make.pick(["0%", "5%", "10%", "25%"], [0.7, 0.1, 0.1, 0.1]),
         },
         delimiter="\t",

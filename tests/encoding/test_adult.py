@@ -1,4 +1,6 @@
-"""A CSV file with text, `?` for missing and a functional dependency, through its schema and back."""
+"""A CSV file with text, `?` for missing and a functional dependency, through its schema and
+back.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ RECORDS = """\
 def test_adult_schema(tmp_path: Path) -> None:
     schema = Schema.load(Path(__file__).parents[2] / "examples" / "adult-schema.yaml")
     nullable = {name for name, column in schema.columns.items() if column.nullable}
-    assert nullable == {"workclass", "occupation", "native-country"}  # the noise puts nulls wherever they may be
+    # the noise puts nulls wherever they may be
+    assert nullable == {"workclass", "occupation", "native-country"}
     raw = tmp_path / "adult.csv"
     raw.write_text(f"{HEADER}\n{RECORDS * 20}")
     assert check(schema, raw).problems == ()

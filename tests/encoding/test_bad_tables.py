@@ -31,7 +31,9 @@ PRICE = schema_of(type="number", min=0, max=10, bins=10)
 CITY = schema_of(type="categorical", values=["Rome", "Oslo"])
 DAY = schema_of(type="date", min="2020-01-01", max="2020-12-31")
 WHEN = schema_of(type="datetime", min="2020-01-01T00:00:00", max="2020-12-31T00:00:00")
-ZONED = schema_of(type="datetime", min="2020-01-01T00:00:00Z", max="2021-01-01T00:00:00Z", timezone="UTC")
+ZONED = schema_of(
+    type="datetime", min="2020-01-01T00:00:00Z", max="2021-01-01T00:00:00Z", timezone="UTC"
+)
 FLAG = schema_of(type="boolean")
 
 
@@ -107,29 +109,46 @@ def test_columns_must_be_those_of_the_schema() -> None:
     twice = pa.table([[0], [1], [1]], names=["a", "b", "b"])
     with pytest.raises(SchemaError, match="column 'b': the table has it more than once"):
         encode(twice, schema)
-    clipped = {"a": {"type": "integer", "min": 0, "max": 1, "nullable": True, "out_of_domain": "clip"}}
-    with pytest.raises(SchemaError, match="more than once"):  # and not a traceback of the check before a run
-        dprap.synthesize(pa.table([[0], [0]], names=["a", "a"]), {"columns": clipped}, epsilon=1.0, ledger=False)
+    clipped = {
+        "a": {"type": "integer", "min": 0, "max": 1, "nullable": True, "out_of_domain": "clip"}
+    }
+    # and not a traceback of the check before a run
+    with pytest.raises(SchemaError, match="more than once"):
+        dprap.synthesize(
+            pa.table([[0], [0]], names=["a", "a"]), {"columns": clipped}, epsilon=1.0, ledger=False
+        )
     with pytest.raises(SchemaError, match="more than once"):
         encode(pd.DataFrame([[0, 1, 1]], columns=["a", "b", "b"]), schema)
 
 
 @pytest.mark.parametrize("indices", [[0, 1, 2], [0, -1, 1], [0, 100, None]])
 def test_references_to_no_value_are_damage(indices: list[int | None]) -> None:
-    """Files keep references to distinct texts; one that leads nowhere must not be taken for another value."""
-    column = pa.DictionaryArray.from_arrays(pa.array(indices, pa.int32()), pa.array(["a", "b"]), safe=False)
-    schema = Schema.of({"columns": {"x": {"type": "categorical", "values": ["a"], "other": "o", "nullable": True}}})
+    """Files keep references to distinct texts; one that leads nowhere must not be taken for another
+    value.
+    """
+    column = pa.DictionaryArray.from_arrays(
+        pa.array(indices, pa.int32()), pa.array(["a", "b"]), safe=False
+    )
+    schema = Schema.of(
+        {"columns": {"x": {"type": "categorical", "values": ["a"], "other": "o", "nullable": True}}}
+    )
     with pytest.raises(DataError, match="column 'x': refers to values that are not there"):
         encode(pa.table({"x": column}), schema)
-    missing = pa.DictionaryArray.from_arrays(pa.array([None, None], pa.int32()), pa.array([], pa.string()))
+    missing = pa.DictionaryArray.from_arrays(
+        pa.array([None, None], pa.int32()), pa.array([], pa.string())
+    )
     assert encode(pa.table({"x": missing}), schema).columns[0].tolist() == [2, 2]
 
 
 def test_a_file_without_a_header_does_not_show_its_first_record(tmp_path: Path) -> None:
-    """Not even where two of its values are the same, which looks like a column that is there twice."""
+    """Not even where two of its values are the same, which looks like a column that is there
+    twice.
+    """
     path = tmp_path / "table.csv"
     path.write_text("8675309,8675309\n1,2\n")
-    with pytest.raises(SchemaError, match="column 'a': is in the schema and not in the table") as refused:
+    with pytest.raises(
+        SchemaError, match="column 'a': is in the schema and not in the table"
+    ) as refused:
         encode(path, Schema.from_domain({"a": 2, "b": 2}))
     assert "8675309" not in str(refused.value)
 
@@ -140,7 +159,9 @@ def test_column_order_is_that_of_the_schema() -> None:
     assert [column.tolist() for column in codes.columns] == [[2], [1]]
 
 
-@pytest.mark.parametrize("table", [pa.table({"x": pa.array([], pa.int64())}), pd.DataFrame({"x": []}, dtype=int)])
+@pytest.mark.parametrize(
+    "table", [pa.table({"x": pa.array([], pa.int64())}), pd.DataFrame({"x": []}, dtype=int)]
+)
 def test_empty_tables_are_refused(table: object) -> None:
     with pytest.raises(DataError, match="no records"):
         encode(table, AGE)
@@ -174,16 +195,30 @@ def test_pandas_polars_and_arrow_agree() -> None:
             "columns": {
                 "n": {"type": "integer", "min": 0, "max": 9, "nullable": True},
                 "c": {"type": "categorical", "values": ["a", "b"], "nullable": True},
-                "t": {"type": "datetime", "min": "2020-01-01T00:00:00", "max": "2020-03-01T00:00:00", "nullable": True},
+                "t": {
+                    "type": "datetime",
+                    "min": "2020-01-01T00:00:00",
+                    "max": "2020-03-01T00:00:00",
+                    "nullable": True,
+                },
                 "f": {"type": "boolean", "nullable": True},
             }
         }
     )
     when = dt.datetime(2020, 2, 3, 4, 5)  # noqa: DTZ001
-    columns = {"n": [1, None, 9], "c": ["a", "b", None], "t": [when, None, when], "f": [True, None, False]}
+    columns = {
+        "n": [1, None, 9],
+        "c": ["a", "b", None],
+        "t": [when, None, when],
+        "f": [True, None, False],
+    }
     expected = [column.tolist() for column in encode(pa.table(columns), schema).columns]
     frame = pd.DataFrame(columns)
-    frames = [frame, frame.astype({"n": "Int64", "c": "category", "f": "boolean"}), pl.DataFrame(columns)]
+    frames = [
+        frame,
+        frame.astype({"n": "Int64", "c": "category", "f": "boolean"}),
+        pl.DataFrame(columns),
+    ]
     for table in frames:
         assert [column.tolist() for column in encode(table, schema).columns] == expected
 
@@ -221,7 +256,8 @@ class TestFiles:
     def test_csv_texts_are_read_as_declared(self, tmp_path) -> None:
         path = tmp_path / "table.csv"
         path.write_text(
-            'code,n,price,"odd ""name"", ünï",day\n007,3,0.30,NA,2020-02-03\n7,?,1e1,?,\nNA, 4,x,,2020-02-30\n'
+            'code,n,price,"odd ""name"", ünï",day\n007,3,0.30,NA,2020-02-03\n7,?,1e1,?,\nNA,'
+            " 4,x,,2020-02-30\n"
         )
         schema = Schema.of(
             {
@@ -277,5 +313,7 @@ def test_high_cardinality_by_groups_and_by_top_list() -> None:
     table = pa.table({"x": values})
     grouped = encode(table, schema_of(type="categorical", groups=groups)).columns[0]
     assert grouped.tolist() == [int(value[:2]) for value in values]
-    top = encode(table, schema_of(type="categorical", values=values[:1001], other="rest")).columns[0]
+    top = encode(table, schema_of(type="categorical", values=values[:1001], other="rest")).columns[
+        0
+    ]
     assert np.array_equal(top, np.minimum(np.arange(50_000), 1001))

@@ -27,7 +27,9 @@ SCHEMA = Schema.of({"columns": {"age": {"type": "integer", "min": 0, "max": 99},
     ],
 )
 @pytest.mark.parametrize("is_compressed", [False, True])
-def test_open_quotes_and_text_behind_them_are_refused(tmp_path: Path, records: str, is_compressed: bool) -> None:
+def test_open_quotes_and_text_behind_them_are_refused(
+    tmp_path: Path, records: str, is_compressed: bool
+) -> None:
     content = ("age,sex\n" + records).encode()
     path = tmp_path / ("people.csv.gz" if is_compressed else "people.csv")
     path.write_bytes(gzip.compress(content) if is_compressed else content)

@@ -1,4 +1,6 @@
-"""From messy tables to a release without a hand's turn: draft, review, check, encode; no column is destroyed."""
+"""From messy tables to a release without a hand's turn: draft, review, check, encode; no column is
+destroyed.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ def test_draft_review_check(messy: Drafted) -> None:
 
 
 def test_no_column_is_destroyed(messy: Drafted) -> None:
-    """What comes out of a noiseless release is distributed as what went in, on codes five times finer than the schema's."""
+    """What comes out of a noiseless release is distributed as what went in, on codes five times
+    finer than the schema's.
+    """
     path, schema = messy.path, messy.schema
     codes = encode(path, schema)
     table = decode(codes, schema, seed=1)
@@ -83,9 +87,11 @@ def test_no_column_is_destroyed(messy: Drafted) -> None:
 
 
 def test_a_draft_of_a_part_is_that_of_one_record_less(messy: Drafted) -> None:
-    """The declared formats read each record alone: the codes of a file are those of its records, one by one."""
+    """The declared formats read each record alone: the codes of a file are those of its records,
+    one by one.
+    """
     path, schema = messy.path, messy.schema
-    (batch, *_) = list(open_table(path, schema).read())
+    batch, *_ = list(open_table(path, schema).read())
     some = batch.slice(0, 40)
     whole = encode_batch(some, schema, is_text=True)
     for row in range(0, 40, 7):
@@ -97,7 +103,9 @@ def test_a_draft_says_that_dates_are_written_in_two_ways(tmp_path: Path) -> None
     days = [dt.date(2020, 1, 1) + dt.timedelta(days=number) for number in range(400)]
     texts = [f"{day:%Y-%m-%d}" if at % 8 == 0 else f"{day:%d.%m.%Y}" for at, day in enumerate(days)]
     path = tmp_path / "table.csv"
-    path.write_text("day;n\n" + "".join(f"{text};{at % 5}\n" for at, text in enumerate(texts)), encoding="utf-8")
+    path.write_text(
+        "day;n\n" + "".join(f"{text};{at % 5}\n" for at, text in enumerate(texts)), encoding="utf-8"
+    )
     draft = draft_schema(path)
     assert draft.ignore_columns == ("day",)
     assert "written in more than one way" in draft.draft_notes["day"].reason

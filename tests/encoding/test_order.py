@@ -21,13 +21,19 @@ STAYS = {
 def test_no_stay_ends_before_it_begins():
     rng = np.random.default_rng(0)
     first = rng.integers(0, 1400, 3000)
-    days = np.datetime64("2020-01-01") + np.stack([first, first + rng.geometric(0.2, 3000) - 1]).astype("m8[D]")
-    table = pa.table({"admitted": days[0], "discharged": pa.array(days[1], mask=rng.random(3000) < 0.1)})
+    days = np.datetime64("2020-01-01") + np.stack(
+        [first, first + rng.geometric(0.2, 3000) - 1]
+    ).astype("m8[D]")
+    table = pa.table(
+        {"admitted": days[0], "discharged": pa.array(days[1], mask=rng.random(3000) < 0.1)}
+    )
     release = synthesize(table, STAYS, epsilon=3.0, kway=2, insecure_noise_seed=0)
     drawn = release.table(format="arrow")
     known = drawn.filter(pa.compute.is_valid(drawn["discharged"]))
     assert not pa.compute.any(pa.compute.greater(known["admitted"], known["discharged"])).as_py()
-    assert (encode(drawn, release.schema).column("admitted") == release.codes().column("admitted")).all()
+    assert (
+        encode(drawn, release.schema).column("admitted") == release.codes().column("admitted")
+    ).all()
 
 
 @pytest.mark.parametrize("decimals", [None, 1])
@@ -52,7 +58,10 @@ def test_hopeless_bins_are_drawn_at_their_ends(decimals):
 
 @pytest.mark.parametrize(
     ("columns", "says"),
-    [({"b": {"type": "boolean"}}, "has no order"), ({"b": STAYS["columns"]["admitted"]}, "different kinds")],
+    [
+        ({"b": {"type": "boolean"}}, "has no order"),
+        ({"b": STAYS["columns"]["admitted"]}, "different kinds"),
+    ],
 )
 def test_what_cannot_be_compared_is_refused(columns, says):
     mapping = {

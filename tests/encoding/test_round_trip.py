@@ -10,7 +10,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.schema.strategies import SCHEMAS, any_array, total_schemas
 
-from dprap.encoding import Codes, decode, decode_chunks, encode, encode_batch, write_chunks, write_table
+from dprap.encoding import (
+    Codes,
+    decode,
+    decode_chunks,
+    encode,
+    encode_batch,
+    write_chunks,
+    write_table,
+)
 from dprap.schema import Schema
 
 
@@ -18,7 +26,8 @@ def all_codes(schema: Schema) -> Codes:
     """Every code of every column at least once; shorter columns repeat."""
     rows = max(schema.domain.sizes)
     columns = {
-        name: np.arange(rows) % size for name, size in zip(schema.domain.names, schema.domain.sizes, strict=True)
+        name: np.arange(rows) % size
+        for name, size in zip(schema.domain.names, schema.domain.sizes, strict=True)
     }
     return Codes.of(schema.domain, columns)
 
@@ -61,7 +70,9 @@ def test_total_policies_never_fail(schema: Schema, data: st.DataObject) -> None:
         assert codes.rows == len(array) + 1
         assert codes.columns[0][-1] == column.null_code
         if array.type == pa.string():
-            (codes_of_text,) = encode_batch(pa.record_batch({name: array.drop_null()}), alone, is_text=True)
+            (codes_of_text,) = encode_batch(
+                pa.record_batch({name: array.drop_null()}), alone, is_text=True
+            )
             assert len(codes_of_text) == len(array) - array.null_count
 
 
@@ -87,7 +98,9 @@ def test_csv_files_give_the_same_codes(schema: Schema, seed: int, tmp_path_facto
 
 @settings(max_examples=25, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 @given(schema=SCHEMAS, seed=st.integers(0, 100), cut=st.integers(1, 5))
-def test_chunks_are_decoded_and_written_as_the_whole_is(schema: Schema, seed: int, cut: int, tmp_path_factory) -> None:
+def test_chunks_are_decoded_and_written_as_the_whole_is(
+    schema: Schema, seed: int, cut: int, tmp_path_factory
+) -> None:
     path = tmp_path_factory.mktemp("chunks") / "table.csv"
     schema = schema.model_copy(update={"null_values": ("<null>",)})
     codes = all_codes(schema)

@@ -17,7 +17,9 @@ RAW = ROOT.parent / "shared" / "data" / "raw"
 
 
 def synthetic_of(private: Path, schema: Schema, folder: Path) -> Path:
-    """What a release writes, of the private codes themselves: every value, and null, that can occur does."""
+    """What a release writes, of the private codes themselves: every value, and null, that can occur
+    does.
+    """
     write_table(decode(encode(private, schema), schema, seed=0), folder / "synthetic.csv", schema)
     return folder / "synthetic.csv"
 

@@ -55,7 +55,11 @@ def test_clocks_put_back() -> None:
     """Two zoned times that Python holds for equal are an hour apart, and mean two hours."""
     first, second = (dt.datetime(2024, 10, 27, 2, 30, fold=fold, tzinfo=BERLIN) for fold in (0, 1))
     assert first == second
-    codes = encode(pd.DataFrame({"x": pd.Series([first, second], dtype=object)}), alone("zoned")).columns[0].tolist()
+    codes = (
+        encode(pd.DataFrame({"x": pd.Series([first, second], dtype=object)}), alone("zoned"))
+        .columns[0]
+        .tolist()
+    )
     assert codes[1] == codes[0] + 1
 
 
@@ -74,7 +78,9 @@ def alone(name: str) -> Schema:
     ids=lambda array: str(array.type),
 )  # fmt: skip
 def test_types_without_a_readable_value_are_refused_by_name(name: str, array: pa.Array) -> None:
-    with pytest.raises(SchemaError, match=r"^column 'x': the table has .* where the schema says .*\.$"):
+    with pytest.raises(
+        SchemaError, match=r"^column 'x': the table has .* where the schema says .*\.$"
+    ):
         encode(pa.table({"x": array}), alone(name))
 
 
@@ -103,12 +109,23 @@ def test_pandas_and_polars_types() -> None:
         "Sparse[int]",
     ):
         assert (
-            encode(pd.DataFrame({"x": pd.Series([7]).astype(dtype)}), alone("integer")).columns[0].tolist() == seven
+            encode(pd.DataFrame({"x": pd.Series([7]).astype(dtype)}), alone("integer"))
+            .columns[0]
+            .tolist()
+            == seven
         ), dtype
     for kind in (pl.Int8, pl.Int128, pl.Float32, pl.Decimal(10, 2), pl.Object):
         assert (
             encode(
-                pl.DataFrame({"x": pl.Series([7]).cast(kind) if kind != pl.Object else pl.Series([7], dtype=kind)}),
+                pl.DataFrame(
+                    {
+                        "x": (
+                            pl.Series([7]).cast(kind)
+                            if kind != pl.Object
+                            else pl.Series([7], dtype=kind)
+                        )
+                    }
+                ),
                 alone("integer"),
             )
             .columns[0]
@@ -116,10 +133,21 @@ def test_pandas_and_polars_types() -> None:
             == seven
         )
     rome = pd.Series(["Rome", None])
-    for dtype in ("object", "str", "string[python]", "string[pyarrow]", "category", pd.ArrowDtype(pa.large_string())):
-        assert encode(pd.DataFrame({"x": rome.astype(dtype)}), alone("city")).columns[0].tolist() == [0, 8], dtype
+    for dtype in (
+        "object",
+        "str",
+        "string[python]",
+        "string[pyarrow]",
+        "category",
+        pd.ArrowDtype(pa.large_string()),
+    ):
+        assert encode(pd.DataFrame({"x": rome.astype(dtype)}), alone("city")).columns[
+            0
+        ].tolist() == [0, 8], dtype
     for kind in (pl.Categorical, pl.Enum(["Oslo", "Rome"])):
-        assert encode(pl.DataFrame({"x": pl.Series(["Rome", None]).cast(kind)}), alone("city")).columns[0].tolist() == [
+        assert encode(
+            pl.DataFrame({"x": pl.Series(["Rome", None]).cast(kind)}), alone("city")
+        ).columns[0].tolist() == [
             0,
             8,
         ]
@@ -134,20 +162,35 @@ class TestIds:
 
     def test_among_objects_are_equal_if_written_alike(self) -> None:
         someone = uuid.UUID(int=7)
-        kept = records_within_bound(self.ids([7, "7", np.int8(7), someone, str(someone), 10**5000, "\ud800"]), 1)
+        kept = records_within_bound(
+            self.ids([7, "7", np.int8(7), someone, str(someone), 10**5000, "\ud800"]), 1
+        )
         assert kept.tolist() == [True, False, False, True, False, True, True]
 
     def test_missing_and_others_are_refused(self) -> None:
         assert self.ids([7, None, float("nan"), pd.NA]).null_count == 3
         for odd in (7.5, True, b"7", [7]):
-            with pytest.raises(DataError, match="column 'who': person ids must be integers or text"):
+            with pytest.raises(
+                DataError, match="column 'who': person ids must be integers or text"
+            ):
                 self.ids(["a", odd])
 
     def test_types_that_are_no_ids(self) -> None:
         for kind in (pa.float64(), pa.decimal32(5, 2), pa.bool_(), pa.list_(pa.int8())):
-            with pytest.raises(DataError, match="person ids must be integers or text, and the table has"):
+            with pytest.raises(
+                DataError, match="person ids must be integers or text, and the table has"
+            ):
                 records_within_bound(pa.nulls(2, kind), 1)
 
     def test_every_text_type(self) -> None:
-        for kind in (pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())):
-            assert records_within_bound(pa.array(["a", "b", "a"]).cast(kind), 1).tolist() == [True, True, False]
+        for kind in (
+            pa.string(),
+            pa.large_string(),
+            pa.string_view(),
+            pa.dictionary(pa.int8(), pa.string()),
+        ):
+            assert records_within_bound(pa.array(["a", "b", "a"]).cast(kind), 1).tolist() == [
+                True,
+                True,
+                False,
+            ]

@@ -1,4 +1,6 @@
-"""The walk of a new user on the command line: draft, review, check, synth at ε = 1; no column is destroyed."""
+"""The walk of a new user on the command line: draft, review, check, synth at ε = 1; no column is
+destroyed.
+"""
 
 from __future__ import annotations
 
@@ -55,33 +57,62 @@ def values_of(path: Path, schema: Schema, name: str) -> np.ndarray:
     column = schema.columns[name]
     assert isinstance(column, BinnedColumn)
     nulls = schema.null_texts(name)
-    texts = [text for batch in open_table(path, schema).read() for text in batch.column(name).to_pylist()]
+    texts = [
+        text for batch in open_table(path, schema).read() for text in batch.column(name).to_pylist()
+    ]
     values, readable = column.parse(pa.array([text for text in texts if text not in nulls]))
     return values[readable].astype(float)
 
 
-def similarity(path: Path, schema: Schema, name: str, table: pa.Table, codes: tuple[Codes, Codes]) -> float:
-    """1 minus the Kolmogorov-Smirnov distance of values, or the total variation distance of categories."""
+def similarity(
+    path: Path, schema: Schema, name: str, table: pa.Table, codes: tuple[Codes, Codes]
+) -> float:
+    """1 minus the Kolmogorov-Smirnov distance of values, or the total variation distance of
+    categories.
+    """
     column = schema.columns[name]
     if not isinstance(column, BinnedColumn):
-        shares = [np.bincount(each.column(name), minlength=column.size) / each.rows for each in codes]
+        shares = [
+            np.bincount(each.column(name), minlength=column.size) / each.rows for each in codes
+        ]
         return float(1 - np.abs(shares[0] - shares[1]).sum() / 2)
     drawn = table.column(name).combine_chunks().drop_null()
-    real, made = np.sort(values_of(path, schema, name)), np.sort(column.in_units(drawn).astype(float))
+    real, made = (
+        np.sort(values_of(path, schema, name)),
+        np.sort(column.in_units(drawn).astype(float)),
+    )
     at = np.concatenate([real, made])
-    apart = np.searchsorted(real, at, "right") / len(real) - np.searchsorted(made, at, "right") / len(made)
+    apart = np.searchsorted(real, at, "right") / len(real) - np.searchsorted(
+        made, at, "right"
+    ) / len(made)
     return float(1 - np.abs(apart).max())
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in BY_NAME]
+    "name",
+    [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in BY_NAME],
 )
 def test_no_column_is_destroyed_at_epsilon_one(name: str, tmp_path: Path) -> None:
     path, schema_path, _ = drafted(BY_NAME[name], tmp_path)
-    call("schema", "review", schema_path, "--by", "A. Lee", "--because", "code book", "--accept-all")
+    call(
+        "schema", "review", schema_path, "--by", "A. Lee", "--because", "code book", "--accept-all"
+    )
     out = tmp_path / "out"
     call(
-        *("synth", path, "--schema", schema_path, "--out", out, "--epsilon", 1, "--kway", 2, "-y", "-q"),
+        *(
+            "synth",
+            path,
+            "--schema",
+            schema_path,
+            "--out",
+            out,
+            "--epsilon",
+            1,
+            "--kway",
+            2,
+            "-y",
+            "-q",
+        ),
         *("--insecure-noise-seed", 5, "--intervals", "no", "--certificate", 0),
     )
     schema = Schema.load(schema_path)

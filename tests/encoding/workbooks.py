@@ -47,33 +47,44 @@ def workbook(path: Path, rows: Iterable[Sequence[object]]) -> None:
 
 
 def workbook_of_cells(path: Path, rows: Iterable[Sequence[str]]) -> None:
-    """A book with one sheet, `Data`, of cells in XML; styles 1 to 3 are days, times and durations."""
+    """A book with one sheet, `Data`, of cells in XML; styles 1 to 3 are days, times and
+    durations.
+    """
     lines = "".join(f"<row>{''.join(row)}</row>" for row in rows)
     kinds = "".join(
-        f'<Override PartName="/xl/{part}.xml" ContentType="{_KIND}.{kind}+xml"/>' for part, kind in _PARTS.items()
+        f'<Override PartName="/xl/{part}.xml" ContentType="{_KIND}.{kind}+xml"/>'
+        for part, kind in _PARTS.items()
     )
     with zipfile.ZipFile(path, "w") as file:
         file.writestr(
             "[Content_Types].xml",
-            f'<Types xmlns="{_PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>{kinds}</Types>',
+            f'<Types xmlns="{_PACKAGE}/content-types"><Default Extension="rels"'
+            f' ContentType="application/vnd.openxmlformats-package.relationships+xml"/>{kinds}</Types>',
         )
         file.writestr(
             "_rels/.rels",
-            f'<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="r1" Type="{_OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+            f'<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="r1"'
+            f' Type="{_OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
         )
         file.writestr(
             "xl/workbook.xml",
-            f'<workbook xmlns="{_MAIN}" xmlns:r="{_OFFICE}"><sheets><sheet name="Data" sheetId="1" r:id="r1"/></sheets></workbook>',
+            f'<workbook xmlns="{_MAIN}" xmlns:r="{_OFFICE}"><sheets><sheet name="Data" sheetId="1"'
+            ' r:id="r1"/></sheets></workbook>',
         )
         file.writestr(
             "xl/_rels/workbook.xml.rels",
-            f'<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="r1" Type="{_OFFICE}/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="r2" Type="{_OFFICE}/styles" Target="styles.xml"/></Relationships>',
+            f'<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="r1"'
+            f' Type="{_OFFICE}/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="r2"'
+            f' Type="{_OFFICE}/styles" Target="styles.xml"/></Relationships>',
         )
         formats = "".join(f'<xf numFmtId="{number}"/>' for number in (0, 14, 22, 164))
         file.writestr(
             "xl/styles.xml",
-            f'<styleSheet xmlns="{_MAIN}"><numFmts count="1"><numFmt numFmtId="164" formatCode="[h]:mm:ss"/></numFmts><cellXfs count="4">{formats}</cellXfs></styleSheet>',
+            f'<styleSheet xmlns="{_MAIN}"><numFmts count="1"><numFmt numFmtId="164"'
+            ' formatCode="[h]:mm:ss"/></numFmts><cellXfs'
+            f' count="4">{formats}</cellXfs></styleSheet>',
         )
         file.writestr(
-            "xl/worksheets/sheet1.xml", f'<worksheet xmlns="{_MAIN}"><sheetData>{lines}</sheetData></worksheet>'
+            "xl/worksheets/sheet1.xml",
+            f'<worksheet xmlns="{_MAIN}"><sheetData>{lines}</sheetData></worksheet>',
         )

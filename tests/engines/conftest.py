@@ -1,4 +1,6 @@
-"""A real PostgreSQL server and a real local Spark session; tests are skipped, with the reason, where one is missing."""
+"""A real PostgreSQL server and a real local Spark session; tests are skipped, with the reason,
+where one is missing.
+"""
 
 from __future__ import annotations
 
@@ -48,10 +50,16 @@ def postgres_url() -> Iterator[str]:
     data = folder / "data"
     options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
     run = {"check": True, "cwd": folder, "stdout": subprocess.DEVNULL}
-    subprocess.run([*user, initdb, "-D", data, "-U", "dprap", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8"], **run)
+    subprocess.run(
+        [*user, initdb, "-D", data, "-U", "dprap", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8"],
+        **run,
+    )
     rules = data / "pg_hba.conf"
-    rules.write_text(f"host all keeper 127.0.0.1/32 scram-sha-256\n{rules.read_text()}")  # who needs a password
-    subprocess.run([*user, pg_ctl, "-D", data, "-w", "-o", options, "-l", folder / "log", "start"], **run)
+    # who needs a password
+    rules.write_text(f"host all keeper 127.0.0.1/32 scram-sha-256\n{rules.read_text()}")
+    subprocess.run(
+        [*user, pg_ctl, "-D", data, "-w", "-o", options, "-l", folder / "log", "start"], **run
+    )
     try:
         yield f"postgresql://dprap@127.0.0.1:{port}/postgres"
     finally:

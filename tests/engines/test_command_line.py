@@ -1,4 +1,6 @@
-"""The command line on PostgreSQL and Spark: whole runs, a connection lost on the way, resuming, passwords."""
+"""The command line on PostgreSQL and Spark: whole runs, a connection lost on the way, resuming,
+passwords.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,18 @@ def admin(postgres_url: str) -> Any:
 
 
 def synth(run: Run, table: str, *options: str) -> Done:
-    always = ("--schema", "schema.yaml", "-e", "1", "--yes", "--quiet", "--out", "out", "--ledger", "books.jsonl")
+    always = (
+        "--schema",
+        "schema.yaml",
+        "-e",
+        "1",
+        "--yes",
+        "--quiet",
+        "--out",
+        "out",
+        "--ledger",
+        "books.jsonl",
+    )
     return run("synth", table, *always, *options)
 
 
@@ -47,7 +60,9 @@ def odd_inputs(folder: Path, admin: Any) -> None:
     store(admin, odd_table(300), "odd_names")
 
 
-def test_postgres_from_table_to_report(run: Run, tmp_path: Path, postgres_url: str, admin: Any) -> None:
+def test_postgres_from_table_to_report(
+    run: Run, tmp_path: Path, postgres_url: str, admin: Any
+) -> None:
     odd_inputs(tmp_path, admin)
     assert synth(run, postgres_url, "--table", "public.odd_names", "--kway", "2") == Done(0, "", "")
     assert pq.read_table(tmp_path / "out" / "synthetic.parquet").column_names == list(ODD)
@@ -67,7 +82,9 @@ def test_wide_and_large_tables_in_postgres(
     assert pq.read_table(tmp_path / "out" / "synthetic.parquet").num_rows == 500
 
 
-@pytest.mark.parametrize("made", [lambda rows: (odd_table(rows), Schema.of({"columns": ODD})), wide_table, large_table])
+@pytest.mark.parametrize(
+    "made", [lambda rows: (odd_table(rows), Schema.of({"columns": ODD})), wide_table, large_table]
+)
 def test_spark_from_table_to_report(run: Run, tmp_path: Path, spark: Any, made: Callable) -> None:
     table, schema = made(300)
     schema.save(tmp_path / "schema.yaml")
@@ -85,7 +102,9 @@ def cut_off_at(monkeypatch: pytest.MonkeyPatch, admin: Any, call: int) -> None:
         nonlocal calls
         calls += 1
         if calls == call:
-            admin.execute("SELECT pg_terminate_backend(%s, 5000)", [source.connection.info.backend_pid])
+            admin.execute(
+                "SELECT pg_terminate_backend(%s, 5000)", [source.connection.info.backend_pid]
+            )
         return count(source, marginals)
 
     monkeypatch.setattr(PostgresSource, "count", counting)
@@ -137,9 +156,13 @@ def test_a_connection_lost_after_a_charge_can_be_resumed_unless_the_table_change
     assert pq.read_table(tmp_path / "out" / "synthetic.parquet").num_rows > 0
 
 
-def test_a_cancelled_query_charges_nothing(run: Run, tmp_path: Path, postgres_url: str, admin: Any) -> None:
+def test_a_cancelled_query_charges_nothing(
+    run: Run, tmp_path: Path, postgres_url: str, admin: Any
+) -> None:
     Schema.from_domain({"a": 2}).save(tmp_path / "schema.yaml")
-    admin.execute("DROP VIEW IF EXISTS slow; DROP TABLE IF EXISTS few; CREATE TABLE few AS SELECT 1 AS a")
+    admin.execute(
+        "DROP VIEW IF EXISTS slow; DROP TABLE IF EXISTS few; CREATE TABLE few AS SELECT 1 AS a"
+    )
     admin.execute("CREATE VIEW slow AS SELECT a FROM few, pg_sleep(30)")
     address = f"{postgres_url}?options=-c%20statement_timeout%3D100"
     done = synth(run, address, "--table", "public.slow", *QUICK)
@@ -168,8 +191,12 @@ def test_a_password_is_used_and_not_kept(
     written: str,
 ) -> None:
     odd_inputs(tmp_path, admin)
-    admin.execute("DROP OWNED BY keeper" if _has_role(admin, "keeper") else "CREATE ROLE keeper LOGIN")
-    admin.execute(f"ALTER ROLE keeper PASSWORD '{password}'; GRANT SELECT ON odd_names TO keeper".encode())
+    admin.execute(
+        "DROP OWNED BY keeper" if _has_role(admin, "keeper") else "CREATE ROLE keeper LOGIN"
+    )
+    admin.execute(
+        f"ALTER ROLE keeper PASSWORD '{password}'; GRANT SELECT ON odd_names TO keeper".encode()
+    )
     with_password = postgres_url.replace("dprap@", f"keeper:{written}@")
     (tmp_path / "workload.yaml").write_text("- [select, constant]\n")
     options = (

@@ -25,7 +25,12 @@ def test_spark(spark: Any, tmp_path: Path) -> None:
     pq.write_table(example(2000, seed=1), tmp_path / "t.parquet")
     frame = spark.read.parquet(str(tmp_path / "t.parquet"))
     release = synthesize(
-        frame, example_schema(), epsilon=1.0, kway=1, method="independent", ledger=tmp_path / "l.ledger"
+        frame,
+        example_schema(),
+        epsilon=1.0,
+        kway=1,
+        method="independent",
+        ledger=tmp_path / "l.ledger",
     )
     assert release.table(format="arrow").num_rows == 2000
     assert read_ledger(tmp_path / "l.ledger").spent_rho > 0

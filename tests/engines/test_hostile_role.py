@@ -26,9 +26,16 @@ SCHEMA = Schema.of(
         }
     }
 )
-KINDS: dict[str, Any] = {"age": "integer", "pay": "decimal", "city": "text", "mood": "enum", "code": "text"}
+KINDS: dict[str, Any] = {
+    "age": "integer",
+    "pay": "decimal",
+    "city": "text",
+    "mood": "enum",
+    "code": "text",
+}
 
-# name, arguments and result of functions that fit a call better than PostgreSQL's own, or stand before it on the path
+# name, arguments and result of functions that fit a call better than PostgreSQL's own, or stand
+# before it on the path
 FUNCTIONS = [
     ("hashtextextended", "text, int4", "int8"),
     ("concat_ws", "text, int4, int4, int4, int4, int4", "text"),
@@ -64,7 +71,9 @@ OPERATORS = [
 
 @pytest.fixture
 def trapped(postgres_url: str) -> Iterator[tuple[str, Any]]:
-    """The steward's address in a database where mallory's schema comes first, and an administrator's connection."""
+    """The steward's address in a database where mallory's schema comes first, and an
+    administrator's connection.
+    """
     import psycopg
 
     with psycopg.connect(postgres_url, autocommit=True) as server:
@@ -75,18 +84,15 @@ def trapped(postgres_url: str) -> Iterator[tuple[str, Any]]:
                 server.execute(f"CREATE ROLE {role} LOGIN".encode())
     address = postgres_url.removesuffix("/postgres") + "/trapped"
     with psycopg.connect(address, autocommit=True) as admin:
-        admin.execute(
-            """
+        admin.execute("""
             CREATE SCHEMA evil AUTHORIZATION mallory; GRANT USAGE ON SCHEMA evil TO PUBLIC;
             CREATE SCHEMA clinic; GRANT USAGE ON SCHEMA clinic TO PUBLIC;
             ALTER DATABASE trapped SET search_path = evil, pg_catalog, clinic, public;
-            """
-        )
+            """)
     with psycopg.connect(address.replace("dprap@", "mallory@"), autocommit=True) as mallory:
         mallory.execute(_traps())
     with psycopg.connect(address, autocommit=True) as admin:
-        admin.execute(
-            """
+        admin.execute("""
             SET search_path = pg_catalog;
             CREATE TABLE clinic.stays (age int4, pay numeric, city text, mood evil.mood, code text);
             INSERT INTO clinic.stays
@@ -94,8 +100,7 @@ def trapped(postgres_url: str) -> Iterator[tuple[str, Any]]:
                 (CASE WHEN i % 5 = 0 THEN 'sad' ELSE 'glad' END)::evil.mood, 'C' || (i % 50)
               FROM generate_series(0, 999) AS i WHERE i % 4 < 3;
             GRANT SELECT ON clinic.stays TO steward;
-            """
-        )
+            """)
         yield address.replace("dprap@", "steward@"), admin
     with psycopg.connect(postgres_url, autocommit=True) as server:
         server.execute("DROP DATABASE trapped WITH (FORCE)")
@@ -109,28 +114,39 @@ def _traps() -> bytes:
     for number, (name, left, right, result) in enumerate(OPERATORS):
         parts.append(f"CREATE FUNCTION evil.trap{number}({left}, {right}) RETURNS {result} {body}")
         parts.append(
-            f"CREATE OPERATOR evil.{name} (FUNCTION = evil.trap{number}, LEFTARG = {left}, RIGHTARG = {right});"
+            f"CREATE OPERATOR evil.{name} (FUNCTION = evil.trap{number}, LEFTARG = {left}, RIGHTARG"
+            f" = {right});"
         )
     for name, kind in AGGREGATES:
         parts.append(f"CREATE FUNCTION evil.step_{name}({kind}, {kind}) RETURNS {kind} {body}")
         parts.append(
-            f"CREATE AGGREGATE evil.{name}({kind}) (SFUNC = evil.step_{name}, STYPE = {kind}, INITCOND = '0');"
+            f"CREATE AGGREGATE evil.{name}({kind}) (SFUNC = evil.step_{name}, STYPE = {kind},"
+            " INITCOND = '0');"
         )
     parts.append(f"CREATE FUNCTION evil.told(evil.mood) RETURNS text {body}")
     parts.append("CREATE CAST (evil.mood AS text) WITH FUNCTION evil.told(evil.mood) AS IMPLICIT;")
     # what has the name of a type, a system table or the steward's table
     parts.append("CREATE DOMAIN evil.text AS pg_catalog.text CHECK (length(VALUE) < 2);")
     parts.append("CREATE DOMAIN evil.float8 AS pg_catalog.float8 CHECK (VALUE < 0);")
-    parts.append('CREATE TABLE evil.pg_class (oid oid, relname name, relnamespace oid, relkind "char");')
-    parts.append("CREATE TABLE evil.stays (age int4, pay numeric, city text, mood evil.mood, code text);")
-    parts.append("INSERT INTO evil.stays SELECT 7, 1, 'Rome', 'sad', 'C7' FROM generate_series(1, 10);")
+    parts.append(
+        'CREATE TABLE evil.pg_class (oid oid, relname name, relnamespace oid, relkind "char");'
+    )
+    parts.append(
+        "CREATE TABLE evil.stays (age int4, pay numeric, city text, mood evil.mood, code text);"
+    )
+    parts.append(
+        "INSERT INTO evil.stays SELECT 7, 1, 'Rome', 'sad', 'C7' FROM generate_series(1, 10);"
+    )
     parts.append("GRANT SELECT ON ALL TABLES IN SCHEMA evil TO PUBLIC;")
     return "\n".join(parts).encode()
 
 
 def test_nothing_of_a_hostile_role_runs(trapped: tuple[str, Any]) -> None:
     address, _ = trapped
-    marginals = [Marginal((name,)) for name in SCHEMA.columns] + [Marginal(("mood", "age")), Marginal(())]
+    marginals = [Marginal((name,)) for name in SCHEMA.columns] + [
+        Marginal(("mood", "age")),
+        Marginal(()),
+    ]
     with closing(PostgresSource.open(address, "clinic.stays", SCHEMA)) as source:
         assert source.rows == 750
         counts = [found.dense().tolist() for found in source.count(marginals)]
@@ -143,7 +159,9 @@ def test_nothing_of_a_hostile_role_runs(trapped: tuple[str, Any]) -> None:
 
 
 def test_the_traps_are_real(trapped: tuple[str, Any]) -> None:
-    """The same queries without the names of schemas, on the path that the database sets, run the hostile code."""
+    """The same queries without the names of schemas, on the path that the database sets, run the
+    hostile code.
+    """
     import psycopg
 
     address, _ = trapped
@@ -170,7 +188,8 @@ def test_a_table_of_the_same_name_is_not_taken(trapped: tuple[str, Any]) -> None
 def test_a_composite_type_with_the_name_of_a_base_type_is_refused(trapped: tuple[str, Any]) -> None:
     address, admin = trapped
     admin.execute(
-        "CREATE TYPE clinic.int4 AS (a pg_catalog.int4); CREATE TABLE clinic.odd (a clinic.int4); GRANT SELECT ON clinic.odd TO steward"
+        "CREATE TYPE clinic.int4 AS (a pg_catalog.int4); CREATE TABLE clinic.odd (a clinic.int4);"
+        " GRANT SELECT ON clinic.odd TO steward"
     )
     with pytest.raises(SchemaError, match="'a'"):
         PostgresSource.open(address, "clinic.odd", Schema.from_domain({"a": 2}))

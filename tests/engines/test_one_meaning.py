@@ -1,4 +1,6 @@
-"""A value means in PostgreSQL and Spark what it means in memory: the hostile values of tests/privacy, one by one."""
+"""A value means in PostgreSQL and Spark what it means in memory: the hostile values of
+tests/privacy, one by one.
+"""
 
 from __future__ import annotations
 
@@ -78,9 +80,12 @@ def test_postgres(sql_type: str, postgres_url: str) -> None:
     read = 0
     with psycopg.connect(postgres_url) as connection:
         connection.execute("SET TIME ZONE 'UTC'")
-        connection.execute(f"CREATE TEMPORARY TABLE kept (place int, x {sql_type}) ON COMMIT DROP".encode())
+        connection.execute(
+            f"CREATE TEMPORARY TABLE kept (place int, x {sql_type}) ON COMMIT DROP".encode()
+        )
         for place, (written, _) in enumerate(stored):
-            connection.execute(f"INSERT INTO kept VALUES (%s, %s::{sql_type})".encode(), [place, written])  # noqa: S608
+            insert = f"INSERT INTO kept VALUES (%s, %s::{sql_type})"  # noqa: S608
+            connection.execute(insert.encode(), [place, written])
         for name, column in TOTAL_SCHEMA.columns.items():
             try:
                 expression = code_sql("x", column, kind)
@@ -92,7 +97,9 @@ def test_postgres(sql_type: str, postgres_url: str) -> None:
             query = f"SELECT {expression} FROM kept ORDER BY place"  # noqa: S608
             codes = [row[0] for row in connection.execute(query.encode()).fetchall()]
             expected = [code_alone("x", column, value) for _, value in stored]
-            assert dict(zip(stored, codes, strict=True)) == dict(zip(stored, expected, strict=True)), name
+            assert dict(zip(stored, codes, strict=True)) == dict(
+                zip(stored, expected, strict=True)
+            ), name
     assert read
 
 

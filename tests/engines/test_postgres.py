@@ -1,4 +1,6 @@
-"""PostgreSQL counts exactly what the in-memory source counts, in one snapshot, and lets no value out."""
+"""PostgreSQL counts exactly what the in-memory source counts, in one snapshot, and lets no value
+out.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ def sql_type(kind: pa.DataType) -> str:
 
 
 def store(connection: Any, table: pa.Table, name: str) -> None:
-    columns = ", ".join(f"{identifier(field.name)} {sql_type(field.type)}" for field in table.schema)
+    columns = ", ".join(
+        f"{identifier(field.name)} {sql_type(field.type)}" for field in table.schema
+    )
     connection.execute(f"DROP TABLE IF EXISTS {name}".encode())
     connection.execute(f"CREATE TABLE {name} ({columns})".encode())
     with connection.cursor().copy(f"COPY {name} FROM STDIN".encode()) as copy:
@@ -68,7 +72,9 @@ def opened(url: str, name: str, schema: Schema) -> Any:
     return closing(PostgresSource.open(url, name, schema))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(seed=st.integers(0, 2**32))
 def test_counts_like_memory(seed: int, postgres_url: str, write: Write) -> None:
     table, schema = random_table(seed)
@@ -97,20 +103,28 @@ def test_example(postgres_url: str, write: Write) -> None:
     source = open_source(postgres_url, schema, database_table="public.example")
     memory = MemorySource(encode(table, schema))
     marginals = all_marginals(schema, k=2)
-    assert all(same(a, b) for a, b in zip(source.count(marginals), memory.count(marginals), strict=True))
+    assert all(
+        same(a, b) for a, b in zip(source.count(marginals), memory.count(marginals), strict=True)
+    )
     assert not isinstance(source, RowSource)  # records never leave
     source.close()
 
 
-def test_marginals_summed_by_the_server(postgres_url: str, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Several queries, each with several wide marginals, and no more cells leave than allowed or asked for."""
+def test_marginals_summed_by_the_server(
+    postgres_url: str, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Several queries, each with several wide marginals, and no more cells leave than allowed or
+    asked for.
+    """
     monkeypatch.setattr(postgres, "_LEAVING_CELLS", 500)
     monkeypatch.setattr(postgres, "_WIDE_PER_QUERY", 3)
     monkeypatch.setattr(postgres, "_MAX_CELL_NUMBER", 2**40)
     monkeypatch.setattr(sql, "_CELLS_IN_A_ROW", 1000)
     plans = []
     count_sql = sql.count_sql
-    monkeypatch.setattr(postgres, "count_sql", lambda *given: [plans.append(given[-1]), count_sql(*given)][1])
+    monkeypatch.setattr(
+        postgres, "count_sql", lambda *given: [plans.append(given[-1]), count_sql(*given)][1]
+    )
     table, schema = example(2000, seed=4), example_schema()
     write(table, "summed")
     marginals = [
@@ -133,7 +147,9 @@ def test_marginals_summed_by_the_server(postgres_url: str, write: Write, monkeyp
 
 def test_many_categories(postgres_url: str, write: Write) -> None:
     codes = [f"C{i:05d}" for i in range(50_000)]
-    schema = Schema.of({"columns": {"code": {"type": "categorical", "values": codes, "other": "rest"}}})
+    schema = Schema.of(
+        {"columns": {"code": {"type": "categorical", "values": codes, "other": "rest"}}}
+    )
     table = pa.table({"code": [*codes[::7], "unknown", "rest"]})
     write(table, "many")
     with opened(postgres_url, "public.many", schema) as source:
@@ -175,7 +191,12 @@ VIOLATIONS = [
     ("integer", [7.0, 4.242], pa.float64(), {"min": 0, "max": 9}),
     ("integer", [7.0, float("nan")], pa.float64(), {"min": 0, "max": 9}),
     ("number", [0.5, 4242.0], pa.float64(), {"min": 0, "max": 9, "bins": 3}),
-    ("number", [0.5, float("inf")], pa.float64(), {"min": 0, "max": 9, "bins": 3, "nullable": True}),
+    (
+        "number",
+        [0.5, float("inf")],
+        pa.float64(),
+        {"min": 0, "max": 9, "bins": 3, "nullable": True},
+    ),
     ("categorical", ["a", "s4242"], pa.string(), {"values": ["a"]}),
     ("categorical", ["a", None], pa.string(), {"values": ["a"]}),
     ("boolean", [True, None], pa.bool_(), {}),
@@ -185,7 +206,12 @@ VIOLATIONS = [
 
 @pytest.mark.parametrize(("kind", "values", "arrow", "extra"), VIOLATIONS)
 def test_violations_say_what_memory_says(
-    kind: str, values: list[Any], arrow: pa.DataType, extra: dict[str, Any], postgres_url: str, write: Write
+    kind: str,
+    values: list[Any],
+    arrow: pa.DataType,
+    extra: dict[str, Any],
+    postgres_url: str,
+    write: Write,
 ) -> None:
     schema = Schema.of({"columns": {"it's": {"type": kind, **extra}}})
     table = pa.table({"it's": pa.array(values, arrow)})
@@ -212,8 +238,7 @@ def test_types_that_do_not_fit(postgres_url: str, admin: Any) -> None:
 
 
 def test_domains_enums_views_and_infinity(postgres_url: str, admin: Any) -> None:
-    admin.execute(
-        """
+    admin.execute("""
         DROP SCHEMA IF EXISTS "Odd schema" CASCADE; CREATE SCHEMA "Odd schema";
         CREATE DOMAIN "Odd schema".age AS integer; CREATE TYPE "Odd schema".mood AS ENUM ('sad', 'glad');
         CREATE TABLE "Odd schema"."Odd ""table" (
@@ -224,8 +249,7 @@ def test_domains_enums_views_and_infinity(postgres_url: str, admin: Any) -> None
           (3, 'sad', 'infinity', '-infinity', 'Infinity'), (4, 'glad', '-infinity', 'infinity', '1e-400'),
           (4, 'glad', '4000-01-01 BC', '2024-05-05Z', '-1e4000'), (4, 'glad', '2024-02-01', '2024-05-05Z', 'NaN');
         CREATE VIEW "Odd schema".seen AS SELECT * FROM "Odd schema"."Odd ""table";
-        """
-    )
+        """)
     schema = Schema.of(
         {
             "columns": {
@@ -242,12 +266,17 @@ def test_domains_enums_views_and_infinity(postgres_url: str, admin: Any) -> None
     )  # fmt: skip
     for name in ('"Odd schema"."Odd ""table"', '"Odd schema".seen'):
         with opened(postgres_url, name, schema) as source:
-            found = [counts.dense().tolist() for counts in source.count([Marginal((c,)) for c in schema.columns])]
+            found = [
+                counts.dense().tolist()
+                for counts in source.count([Marginal((c,)) for c in schema.columns])
+            ]
         assert found[0][3:5] == [1, 3]
         assert found[1:] == [[3, 1], [2, 1, 1], [0, 2, 0, 0, 2], [1, 1, 1, 1]]
 
 
-@pytest.mark.parametrize("name", ["nowhere", "a.b.c.d", "x; DROP TABLE fixed", "", '"', "public.nowhere"])
+@pytest.mark.parametrize(
+    "name", ["nowhere", "a.b.c.d", "x; DROP TABLE fixed", "", '"', "public.nowhere"]
+)
 def test_unknown_tables(name: str, postgres_url: str) -> None:
     with pytest.raises(DprapError):
         PostgresSource.open(postgres_url, name, Schema.from_domain({"a": 2}))
@@ -286,16 +315,26 @@ def _count_slowly(source: PostgresSource) -> None:
 def test_secrets_stay_out_of_messages() -> None:
     pytest.importorskip("psycopg", reason="psycopg is not installed; make test-engines installs it")
     with pytest.raises(DataError) as caught:
-        PostgresSource.open("postgresql://me:hunter2@127.0.0.1:1/x", "t", Schema.from_domain({"a": 2}))
+        PostgresSource.open(
+            "postgresql://me:hunter2@127.0.0.1:1/x", "t", Schema.from_domain({"a": 2})
+        )
     assert "hunter2" not in str(caught.value)
 
 
 def test_row_security_is_an_error(postgres_url: str, admin: Any, write: Write) -> None:
     write(pa.table({"a": [0, 1]}), "guarded")
-    admin.execute("DROP ROLE IF EXISTS reader; CREATE ROLE reader LOGIN; GRANT SELECT ON guarded TO reader")
-    admin.execute("ALTER TABLE guarded ENABLE ROW LEVEL SECURITY; CREATE POLICY few ON guarded USING (a = 0)")
+    admin.execute(
+        "DROP ROLE IF EXISTS reader; CREATE ROLE reader LOGIN; GRANT SELECT ON guarded TO reader"
+    )
+    admin.execute(
+        "ALTER TABLE guarded ENABLE ROW LEVEL SECURITY; CREATE POLICY few ON guarded USING (a = 0)"
+    )
     with pytest.raises(DataError, match="row security"):
-        PostgresSource.open(postgres_url.replace("dprap@", "reader@"), "public.guarded", Schema.from_domain({"a": 2}))
+        PostgresSource.open(
+            postgres_url.replace("dprap@", "reader@"),
+            "public.guarded",
+            Schema.from_domain({"a": 2}),
+        )
     admin.execute("DROP TABLE guarded")
 
 

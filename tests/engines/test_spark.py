@@ -46,25 +46,43 @@ def test_example_from_a_folder_in_several_passes(spark: Any, tmp_path: Path) -> 
     source = open_source(str(tmp_path), schema, engine="spark", memory_limit=1 << 17)
     memory = MemorySource(encode(table, schema))
     marginals = all_marginals(schema, k=2)
-    assert all(same(a, b) for a, b in zip(source.count(marginals), memory.count(marginals), strict=True))
+    assert all(
+        same(a, b) for a, b in zip(source.count(marginals), memory.count(marginals), strict=True)
+    )
     assert source.fingerprint() == FileSource.open(tmp_path, schema).fingerprint()
 
 
 def test_csv_like_files(spark: Any, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    path.write_text('name,age\n"a ""b"", c",1\n,2\n"two\nlines",\n"",4\nback\\slash,5\n', encoding="utf-8")
+    path.write_text(
+        'name,age\n"a ""b"", c",1\n,2\n"two\nlines",\n"",4\nback\\slash,5\n', encoding="utf-8"
+    )
     names = ['a "b", c', "two\nlines", "back\\slash"]
     for null_values in (("",), ("5",)):
         schema = Schema.of(
             {
                 "columns": {
-                    "name": {"type": "categorical", "values": names, "other": "rest", "nullable": True},
-                    "age": {"type": "integer", "min": 0, "max": 9, "nullable": True, "out_of_domain": "null"},
+                    "name": {
+                        "type": "categorical",
+                        "values": names,
+                        "other": "rest",
+                        "nullable": True,
+                    },
+                    "age": {
+                        "type": "integer",
+                        "min": 0,
+                        "max": 9,
+                        "nullable": True,
+                        "out_of_domain": "null",
+                    },
                 },
                 "null_values": null_values,
             }
         )
-        spark_source, file_source = open_source(path, schema, engine="spark"), FileSource.open(path, schema)
+        spark_source, file_source = (
+            open_source(path, schema, engine="spark"),
+            FileSource.open(path, schema),
+        )
         assert spark_source.fingerprint() == file_source.fingerprint()
         marginals = all_marginals(schema)
         counts = zip(spark_source.count(marginals), file_source.count(marginals), strict=True)

@@ -1,4 +1,6 @@
-"""CSV through Spark: a record never takes in, drops or changes another, whether workers read files or Spark hands out lines."""
+"""CSV through Spark: a record never takes in, drops or changes another, whether workers read files
+or Spark hands out lines.
+"""
 
 from __future__ import annotations
 
@@ -22,17 +24,28 @@ from dprap.sources.table_files import FileSource
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 TEXT = {"type": "categorical", "values": ["F", "M"], "other": "else"}
-PAIRS = Schema.of({"columns": {"age": {"type": "integer", "min": 0, "max": 99, "out_of_domain": "clip"}, "sex": TEXT}})
+PAIRS = Schema.of(
+    {
+        "columns": {
+            "age": {"type": "integer", "min": 0, "max": 99, "out_of_domain": "clip"},
+            "sex": TEXT,
+        }
+    }
+)
 ONE = Schema.of(
     {
-        "columns": {"x": {"type": "categorical", "values": ["a", "", "#a", " ", "a\\", "\0a", "\ufeffa"]}},
+        "columns": {
+            "x": {"type": "categorical", "values": ["a", "", "#a", " ", "a\\", "\0a", "\ufeffa"]}
+        },
         "null_values": ["?"],
     }
 )
 
 
 def places(path: Path) -> tuple[str, str]:
-    """The same file as a path, which workers read, and as an address, of which Spark hands out lines."""
+    """The same file as a path, which workers read, and as an address, of which Spark hands out
+    lines.
+    """
     return str(path), path.as_uri()
 
 
@@ -59,7 +72,9 @@ def test_what_is_no_record_is_refused(kind: str, spark: Any, tmp_path: Path) -> 
         assert "4242" not in str(caught.value)
 
 
-def test_a_line_break_in_a_field_is_read_from_files_and_refused_in_lines(spark: Any, tmp_path: Path) -> None:
+def test_a_line_break_in_a_field_is_read_from_files_and_refused_in_lines(
+    spark: Any, tmp_path: Path
+) -> None:
     path = tmp_path / "people.csv"
     path.write_bytes(b'age,sex\n1,"F\nM"\n2,M\n')
     file, lines = places(path)
@@ -81,7 +96,9 @@ GOOD = {
 
 
 @pytest.mark.parametrize("kind", GOOD)
-def test_every_line_is_kept_and_means_what_it_means_in_files(kind: str, spark: Any, tmp_path: Path) -> None:
+def test_every_line_is_kept_and_means_what_it_means_in_files(
+    kind: str, spark: Any, tmp_path: Path
+) -> None:
     path = tmp_path / "one.csv"
     path.write_bytes(GOOD[kind])
     expected = FileSource.open(path, ONE)
@@ -91,7 +108,9 @@ def test_every_line_is_kept_and_means_what_it_means_in_files(kind: str, spark: A
         assert same(found.count([Marginal(("x",))])[0], expected.count([Marginal(("x",))])[0])
 
 
-def test_headers_of_all_files_and_splits(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_headers_of_all_files_and_splits(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every file has a header, records may look like one, and Spark cuts files where it likes."""
     folder = tmp_path / "people.csv"
     folder.mkdir()
@@ -116,8 +135,12 @@ def test_headers_of_all_files_and_splits(spark: Any, tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_partition_values_are_texts_whatever_the_others_are(suffix: str, spark: Any, tmp_path: Path) -> None:
-    """Spark would read 01 and 02 as numbers, and as texts as soon as one more folder has another name."""
+def test_partition_values_are_texts_whatever_the_others_are(
+    suffix: str, spark: Any, tmp_path: Path
+) -> None:
+    """Spark would read 01 and 02 as numbers, and as texts as soon as one more folder has another
+    name.
+    """
     folder = tmp_path / f"people.{suffix}"
     values = {"01": "01", "02": "02", "x%20y": "x y", "__HIVE_DEFAULT_PARTITION__": None}
     for number, name in enumerate(values):

@@ -24,7 +24,9 @@ def test_metrics_on_numbers_done_by_hand() -> None:
     codes = small_codes(100)
     workload = Workload(DOMAIN, (Marginal(("a",)), Marginal(("d",))))
     a, d = (exact_fractions(codes, (name,)) for name in "ad")
-    found = evaluate(MemorySource(codes), workload, [a + np.array([0.1, -0.1]), d + np.array([0.3, 0.0])])
+    found = evaluate(
+        MemorySource(codes), workload, [a + np.array([0.1, -0.1]), d + np.array([0.3, 0.0])]
+    )
     assert found.queries == 4
     assert found.max == pytest.approx(0.3)
     assert found.mean == pytest.approx(0.5 / 4)

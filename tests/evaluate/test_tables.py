@@ -39,7 +39,9 @@ def records(rows: int, seed: int, *, zeros: float = 0.5) -> pd.DataFrame:
     income = np.where(rng.random(rows) < zeros, 0.0, rng.integers(1, 1000, rows))
     sex = rng.choice(["F", "M"], rows)
     born = pd.to_datetime("1970-01-01") + pd.to_timedelta(rng.integers(0, 365, rows), unit="D")
-    return pd.DataFrame({"income": income, "born": born, "sex": sex, "rich": (income > 500) & (sex == "F")})
+    return pd.DataFrame(
+        {"income": income, "born": born, "sex": sex, "rich": (income > 500) & (sex == "F")}
+    )
 
 
 def test_values_are_read_alike_from_every_container(tmp_path) -> None:
@@ -81,7 +83,8 @@ def test_equal_tables_are_alike_and_broken_constraints_are_counted() -> None:
     assert all(pair.similarity == 1 for pair in same.pairs)
     assert same.overall_tv == 0
     assert same.broken_constraints == ((0, 0),)
-    assert same.nearest.copies > 0.49  # one half of the records are those that they are compared with
+    # one half of the records are those that they are compared with
+    assert same.nearest.copies > 0.49
     broken = records(2000, 1)
     broken["rich"] = True
     assert compare_tables(private, read_values(broken, SCHEMA)).broken_constraints[0][1] > 0.4
@@ -99,7 +102,9 @@ def test_pairs_groups_and_correlations_name_what_was_lost() -> None:
     assert correlated.correlations == pytest.approx((0, 0), abs=0.1)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="needs scikit-learn (dprap[evaluate])")
+@pytest.mark.skipif(
+    importlib.util.find_spec("sklearn") is None, reason="needs scikit-learn (dprap[evaluate])"
+)
 def test_models_see_what_the_published_table_keeps() -> None:
     private, published = (read_values(records(3000, seed), SCHEMA) for seed in (0, 1))
     assert default_target(private) == "rich"
@@ -108,7 +113,10 @@ def test_models_see_what_the_published_table_keeps() -> None:
     assert good.trained_on_private > 0.99
     shuffled = records(3000, 1)
     shuffled["rich"] = np.random.default_rng(0).permutation(shuffled["rich"])
-    assert compare_models(private, read_values(shuffled, SCHEMA), ["rich"])[0].trained_on_published < 0.7
+    assert (
+        compare_models(private, read_values(shuffled, SCHEMA), ["rich"])[0].trained_on_published
+        < 0.7
+    )
     with pytest.raises(SchemaError, match="'age': is named as a target"):
         compare_models(private, published, ["age"])
 
@@ -117,7 +125,8 @@ def test_a_large_table_is_compared_by_a_random_part() -> None:
     values = read_values(records(5000, 0), SCHEMA, most_records=1000)
     assert values.codes.rows == 1000
     assert values.rows == 5000
-    assert values.codes.column("rich").mean() == pytest.approx(0.125, abs=0.06)  # six standard errors
+    # six standard errors
+    assert values.codes.column("rich").mean() == pytest.approx(0.125, abs=0.06)
     with pytest.raises(DataError, match="no records"):
         read_values(records(0, 0), SCHEMA)
 

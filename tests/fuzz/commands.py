@@ -83,8 +83,12 @@ def command(rng: random.Random, folder: Path) -> None:
 
 
 def run(words: list[str], work: Path) -> None:
-    """Run one command; raises DprapError where it was refused, so that its message is checked like any other."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    """Run one command; raises DprapError where it was refused, so that its message is checked like
+    any other.
+    """
+    out, err = (
+        io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2)
+    )
     before, arguments = Path.cwd(), sys.argv
     code = 0
     try:

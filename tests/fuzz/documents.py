@@ -93,13 +93,17 @@ YAML_BOMBS = [
 
 
 def _written(data: Any, form: str) -> bytes:
-    """Plain data in a file's form; what the form cannot hold is left to its writer's own way out."""
+    """Plain data in a file's form; what the form cannot hold is left to its writer's own way
+    out.
+    """
     try:
         if form == "json":
             return json.dumps(data, default=str).encode("utf-8", "surrogatepass")
         if form == "toml":
             return _toml(data).encode()
-        return yaml.dump(data, Dumper=_NoAliases, allow_unicode=True).encode("utf-8", "surrogatepass")
+        return yaml.dump(data, Dumper=_NoAliases, allow_unicode=True).encode(
+            "utf-8", "surrogatepass"
+        )
     except (TypeError, ValueError, yaml.YAMLError):
         return repr(data).encode("utf-8", "surrogatepass")
 
@@ -112,7 +116,11 @@ class _NoAliases(yaml.SafeDumper):
 def _toml(data: Any) -> str:
     """Enough of TOML: inline tables and JSON's literals, which TOML shares."""
     if isinstance(data, dict):
-        return "{" + ", ".join(f"{json.dumps(str(key))} = {_toml(value)}" for key, value in data.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{json.dumps(str(key))} = {_toml(value)}" for key, value in data.items())
+            + "}"
+        )
     if isinstance(data, list):
         return "[" + ", ".join(map(_toml, data)) + "]"
     return {None: '""', float("inf"): "inf"}.get(data) or json.dumps(data, default=str)
@@ -127,7 +135,9 @@ def _document(valid: Any, rng: random.Random, form: str) -> bytes:
             f"{json.dumps(str(key))} = {_toml(value)}".encode() for key, value in json.loads(_written(valid, "json")).items()
         ) if rng.random() < 0.3 else b"columns = " + content  # fmt: skip
     if rng.random() < 0.3:
-        text = mutated_text(content.decode("utf-8", "replace"), rng, ["  ", "- ", ": ", "\n", "{", "]", "# "])
+        text = mutated_text(
+            content.decode("utf-8", "replace"), rng, ["  ", "- ", ": ", "\n", "{", "]", "# "]
+        )
         content = text.encode("utf-8", "surrogatepass")
     return mutated_bytes(content, rng) if rng.random() < 0.1 else content
 

@@ -55,11 +55,16 @@ CODE_BOOK = "name,type,min,max,value,label\nage,integer,0,99,,\nsex,,,,1,woman\n
 def imported(rng: random.Random, folder: Path) -> None:
     """A file of another tool; what is known of its columns may be enough for a schema."""
     if rng.random() < 0.2:
-        path, content = folder / "known.csv", mutated_text(CODE_BOOK, rng, [",", '"', "\n"]).encode("utf-8", "replace")
+        path, content = (
+            folder / "known.csv",
+            mutated_text(CODE_BOOK, rng, [",", '"', "\n"]).encode("utf-8", "replace"),
+        )
     else:
         path = folder / "known.json"
         source = rng.choice(SOURCES)
-        content = json.dumps(source if rng.random() < 0.1 else mutated(source, rng), default=str).encode()
+        content = json.dumps(
+            source if rng.random() < 0.1 else mutated(source, rng), default=str
+        ).encode()
     path.write_bytes(mutated_bytes(content, rng) if rng.random() < 0.1 else content)
     import_known(path)
     import_schema(path)

@@ -1,4 +1,6 @@
-"""Inputs that are ledgers: a valid one with damage, in its bytes or in records that were sealed anew."""
+"""Inputs that are ledgers: a valid one with damage, in its bytes or in records that were sealed
+anew.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def saved() -> Path:
     budget = Budget.of(epsilon=1.0, delta=1e-6)
     with Ledger(path, neighbors=neighbors, cap_rho=10.0) as ledger:
         for name in ("first", "second"):
-            curator = Curator(MemorySource(codes), budget=budget, neighbors=neighbors, ledger=ledger, run=name)
+            curator = Curator(
+                MemorySource(codes), budget=budget, neighbors=neighbors, ledger=ledger, run=name
+            )
             curator.measure([Marginal(("a",))], 0.001)
     return path
 
@@ -62,9 +66,13 @@ def _damage(path: Path, rng: random.Random) -> None:
 
 
 def _forge(path: Path, rng: random.Random) -> None:
-    """Change records and compute every seal and the head anew, as somebody would who knows the form."""
+    """Change records and compute every seal and the head anew, as somebody would who knows the
+    form.
+    """
     try:
-        records: list[Any] = [json.loads(line) for line in path.read_text(errors="replace").splitlines()]
+        records: list[Any] = [
+            json.loads(line) for line in path.read_text(errors="replace").splitlines()
+        ]
     except ValueError:
         return
     if not records or not all(isinstance(record, dict) for record in records):
@@ -73,7 +81,9 @@ def _forge(path: Path, rng: random.Random) -> None:
     if rng.random() < 0.8:
         records[at]["body"] = mutated(records[at].get("body"), rng)
     else:
-        records[at]["kind"] = rng.choice(["open", "run", "charge", "result", "done", "x", None, [], 5])
+        records[at]["kind"] = rng.choice(
+            ["open", "run", "charge", "result", "done", "x", None, [], 5]
+        )
     if rng.random() < 0.2:
         records.insert(rng.randrange(len(records)), dict(rng.choice(records)))
     previous = "0" * 64

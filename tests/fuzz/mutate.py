@@ -1,4 +1,7 @@
-"""Small damages to valid things: plain data, texts and bytes. All randomness comes from the generator handed in."""
+"""Small damages to valid things: plain data, texts and bytes.
+
+All randomness comes from the generator handed in.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,11 @@ def places(data: Any) -> list[Place]:
     while waiting:
         each = waiting.pop()
         inside = (
-            list(each.items()) if isinstance(each, dict) else list(enumerate(each)) if isinstance(each, list) else []
+            list(each.items())
+            if isinstance(each, dict)
+            else list(enumerate(each))
+            if isinstance(each, list)
+            else []
         )
         found += [(each, key) for key, _ in inside]
         waiting += [value for _, value in inside]
@@ -42,7 +49,9 @@ def places(data: Any) -> list[Place]:
 
 
 def mutated(data: Any, rng: random.Random, extra: Sequence[Any] = ()) -> Any:
-    """Plain data with one to four damages: a value replaced, removed, moved, doubled, wrapped or renamed."""
+    """Plain data with one to four damages: a value replaced, removed, moved, doubled, wrapped or
+    renamed.
+    """
     data = copy.deepcopy(data)
     for _ in range(rng.randint(1, 4)):
         found = places(data)
@@ -56,7 +65,11 @@ def mutated(data: Any, rng: random.Random, extra: Sequence[Any] = ()) -> Any:
             del holder[key]
         elif kind == 4:
             other, at = rng.choice(found)
-            holder[key] = copy.deepcopy(other[at]) if not (isinstance(other, list) and at >= len(other)) else None
+            holder[key] = (
+                copy.deepcopy(other[at])
+                if not (isinstance(other, list) and at >= len(other))
+                else None
+            )
         elif kind == 5 and isinstance(holder, dict):
             holder[rng.choice([*HOSTILE_TEXTS, *extra, 1, None, "columns"])] = holder.pop(key)
         elif kind == 5:
@@ -86,7 +99,9 @@ def mutated_text(text: str, rng: random.Random, pieces: Sequence[str] = ()) -> s
     for _ in range(rng.randint(1, 3)):
         start = rng.randint(0, len(text))
         stop = min(len(text), start + rng.choice([0, 1, 2, 5, 20]))
-        piece = rng.choice([*HOSTILE_TEXTS, *pieces, chr(rng.randrange(0x250)), text[start:stop] * 2, ""])
+        piece = rng.choice(
+            [*HOSTILE_TEXTS, *pieces, chr(rng.randrange(0x250)), text[start:stop] * 2, ""]
+        )
         text = text[:start] + piece + text[stop:]
     return text
 

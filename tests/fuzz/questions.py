@@ -90,5 +90,7 @@ def condition(rng: random.Random, folder: Path) -> None:
     if rng.random() < 0.2:
         value = [rng.choice(VALUES) for _ in range(rng.randint(0, 3))]
     if rng.random() < 0.3:
-        value = mutated_text(rng.choice(["3", "2.5", "2024-05-05", "2024-05-05T10:00", "F", "a"]), rng)
+        value = mutated_text(
+            rng.choice(["3", "2.5", "2024-05-05", "2024-05-05T10:00", "F", "a"]), rng
+        )
     code_weights(SCHEMA, rng.choice([*SCHEMA.columns, "none"]), value)

@@ -63,7 +63,9 @@ def statement(rng: random.Random, folder: Path) -> None:
     """What a steward states of a release, and the papers made of it and of a damaged release."""
     about = folder / "about.yaml"
     text = yaml.safe_dump(mutated(ABOUT, rng) if rng.random() < 0.6 else ABOUT)
-    about.write_text(mutated_text(text, rng) if rng.random() < 0.3 else text, encoding="utf-8", errors="replace")
+    about.write_text(
+        mutated_text(text, rng) if rng.random() < 0.3 else text, encoding="utf-8", errors="replace"
+    )
     out = folder / "out"
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(saved(relaxed=True), out)
@@ -106,7 +108,15 @@ def _archive(path: Path, rng: random.Random) -> bytes:
         array = array.astype(rng.choice(["f8", "f2", "i8", "c8", "S4", ">f4", "?"]))
     elif kind == 2:
         array = rng.choice(
-            [array.T, array[:1], array[..., None], array.ravel(), array[:0], np.asarray(0.5), np.asfortranarray(array)]
+            [
+                array.T,
+                array[:1],
+                array[..., None],
+                array.ravel(),
+                array[:0],
+                np.asarray(0.5),
+                np.asfortranarray(array),
+            ]
         )
     elif kind == 3:
         arrays[rng.choice(["7", "weights.npy", "../x", ""])] = arrays.pop(name)
@@ -123,7 +133,9 @@ def _forged(rng: random.Random, name: str) -> bytes:
     """An archive whose header announces more than there is."""
     shape = rng.choice([(10**12,), (10**6, 10**6), (-1, 4), (2**62, 2**62), (0, 10**12), (4,), ()])
     header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(header, {"descr": "<f4", "fortran_order": False, "shape": shape})
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": "<f4", "fortran_order": False, "shape": shape}
+    )
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(f"{name}.npy", header.getvalue() + bytes(rng.choice([0, 16, 10**6])))
@@ -141,10 +153,20 @@ def _measurements(path: Path, rng: random.Random) -> None:
         row["query"] = rng.choice([None, -1, 0, 2**62, 1000])
     elif column == "counts":
         row["counts"] = rng.choice(
-            [None, [], [None], [1.0] * 7, [float("nan")] * len(row["counts"]), [1e300] * len(row["counts"])]
+            [
+                None,
+                [],
+                [None],
+                [1.0] * 7,
+                [float("nan")] * len(row["counts"]),
+                [1e300] * len(row["counts"]),
+            ]
         )
     else:
         row[column] = rng.choice(
-            [None, *(float(n) for n in HOSTILE_NUMBERS if abs(n) < 1e300 or n != n or n in (1e308,))]
+            [
+                None,
+                *(float(n) for n in HOSTILE_NUMBERS if abs(n) < 1e300 or n != n or n in (1e308,)),
+            ]
         )
     pq.write_table(pa.Table.from_pylist(rows, SCHEMA), path)

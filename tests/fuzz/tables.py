@@ -1,4 +1,7 @@
-"""Inputs that are tables: files of every kind with hostile cells, types and bytes. Their values are private."""
+"""Inputs that are tables: files of every kind with hostile cells, types and bytes.
+
+Their values are private.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,12 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "city": {"type": "categorical", "values": ["Oslo", "Rome"]},
     "ok": {"type": "boolean"},
     "day": {"type": "date", "min": "2020-01-01", "max": "2021-12-31", "unit": "month"},
-    "at": {"type": "datetime", "min": "2024-01-01T00:00:00", "max": "2024-12-31T00:00:00", "unit": "week"},
+    "at": {
+        "type": "datetime",
+        "min": "2024-01-01T00:00:00",
+        "max": "2024-12-31T00:00:00",
+        "unit": "week",
+    },
 }
 TOTAL = {"nullable": True, "out_of_domain": "null"}
 STRICT = Schema.of({"columns": COLUMNS})
@@ -45,15 +53,17 @@ WRITTEN: dict[str, dict[str, Any]] = COLUMNS | {
 FORMATS = Schema.of({"columns": {name: {**column, **TOTAL} for name, column in WRITTEN.items()}})
 DISCOVERED = Schema.of(
     {
-        "columns": COLUMNS
-        | {
-            "age": {"type": "integer", "domain": "discover", "null_values": ["99"]},
-            "pay": {"type": "number", "domain": "discover"},
-            "city": {"type": "categorical", "domain": "discover"},
-            "ok": {"type": "categorical", "domain": "discover", "nullable": False},
-            "day": COLUMNS["day"] | TOTAL,
-            "at": COLUMNS["at"] | TOTAL,
-        }
+        "columns": (
+            COLUMNS
+            | {
+                "age": {"type": "integer", "domain": "discover", "null_values": ["99"]},
+                "pay": {"type": "number", "domain": "discover"},
+                "city": {"type": "categorical", "domain": "discover"},
+                "ok": {"type": "categorical", "domain": "discover", "nullable": False},
+                "day": COLUMNS["day"] | TOTAL,
+                "at": COLUMNS["at"] | TOTAL,
+            }
+        )
     }
 )
 GOOD = ["30", "2.5", "Oslo", "true", "2020-05-05", "2024-05-05T10:00:00"]
@@ -113,9 +123,14 @@ def _read(path: Path, rng: random.Random) -> None:
 
 
 def _discover(table: Any) -> None:
-    """Domains of a table, and the table read by them: nothing in it may stop a run after discovery."""
+    """Domains of a table, and the table read by them: nothing in it may stop a run after
+    discovery.
+    """
     wanted = open_for_discovery(
-        table, DISCOVERED, RunOptions(epsilon=1.0, delta=1e-3, neighbors="add-remove"), lambda *_: None
+        table,
+        DISCOVERED,
+        RunOptions(epsilon=1.0, delta=1e-3, neighbors="add-remove"),
+        lambda *_: None,
     )
     encode(table, discover(wanted, ledger=None, run=None))
 
@@ -134,7 +149,9 @@ def csv_table(rng: random.Random, folder: Path) -> None:
     content = text.getvalue()
     if rng.random() < 0.3:
         content = mutated_text(content, rng, [",", '"', "\r", "\n\n", "\t", ";"])
-    encoded = content.encode(rng.choice(["utf-8", "utf-8", "utf-8", "utf-16", "latin-1"]), "replace")
+    encoded = content.encode(
+        rng.choice(["utf-8", "utf-8", "utf-8", "utf-16", "latin-1"]), "replace"
+    )
     path = folder / rng.choice(["t.csv", "t.csv", "t.tsv", "t.csv.gz", "t.txt"])
     path.write_bytes(mutated_bytes(encoded, rng) if rng.random() < 0.3 else encoded)
     _read(path, rng)
@@ -191,12 +208,21 @@ def json_lines(rng: random.Random, folder: Path) -> None:
 
 def sheet(rng: random.Random, folder: Path) -> None:
     """An Excel sheet."""
-    odd = [*ODD_CELLS.values(), *DAMAGED_CELLS.values(), *(cell(text) for text in CELLS if text.isprintable())]
-    rows = [[cell(name) for name in COLUMNS], *([*map(cell, GOOD)] for _ in range(rng.choice([0, 1, 5])))]
+    odd = [
+        *ODD_CELLS.values(),
+        *DAMAGED_CELLS.values(),
+        *(cell(text) for text in CELLS if text.isprintable()),
+    ]
+    rows = [
+        [cell(name) for name in COLUMNS],
+        *([*map(cell, GOOD)] for _ in range(rng.choice([0, 1, 5]))),
+    ]
     for _ in range(rng.choice([0, 1, 3])):
         row = rng.choice(rows)
         if rng.random() < 0.8:
-            row[rng.randrange(len(row))] = rng.choice(odd if row is not rows[0] else list(ODD_CELLS.values()))
+            row[rng.randrange(len(row))] = rng.choice(
+                odd if row is not rows[0] else list(ODD_CELLS.values())
+            )
         else:
             del row[rng.randrange(len(row)) :]
             row.append(cell(None))
@@ -212,7 +238,9 @@ def arrow_file(rng: random.Random, folder: Path) -> None:
     columns = {name: pa.array([rng.choice(values) for _ in range(4)], kind) for name, (kind, values) in zip(COLUMNS, rng.choices(_ARROW, k=6), strict=True)}  # fmt: skip
     table = pa.table(columns)
     path = folder / "t.arrow"
-    with (pa.ipc.new_file if rng.random() < 0.5 else pa.ipc.new_stream)(str(path), table.schema) as writer:
+    with (pa.ipc.new_file if rng.random() < 0.5 else pa.ipc.new_stream)(
+        str(path), table.schema
+    ) as writer:
         writer.write_table(table)
     if rng.random() < 0.6:
         path.write_bytes(mutated_bytes(path.read_bytes(), rng))
@@ -224,7 +252,9 @@ def discovery(rng: random.Random, folder: Path) -> None:
     columns: dict[str, Any] = {}
     for name in COLUMNS:
         kind, values = (
-            rng.choice(_ARROW) if rng.random() < 0.3 else (pa.string(), [GOOD[list(COLUMNS).index(name)], *CELLS])
+            rng.choice(_ARROW)
+            if rng.random() < 0.3
+            else (pa.string(), [GOOD[list(COLUMNS).index(name)], *CELLS])
         )
         columns[name] = pa.array([rng.choice(values) for _ in range(60)], kind)
     table = pa.table(columns)

@@ -1,7 +1,8 @@
-"""Every parser, on valid inputs with damage: they are taken, or refused in one line that quotes no private value.
+"""Every parser, on valid inputs with damage: they are taken, or refused in one line that quotes no
+private value.
 
-`make test` runs a few hundred inputs, `make fuzz` twenty thousand and more. An input is a function of its target and its
-number alone, so a failure is repeated by `DPRAP_FUZZ_ONLY=target:number`.
+`make test` runs a few hundred inputs, `make fuzz` twenty thousand and more. An input is a function
+of its target and its number alone, so a failure is repeated by `DPRAP_FUZZ_ONLY=target:number`.
 """
 
 from __future__ import annotations
@@ -90,13 +91,17 @@ def _outcome(target: str, number: int, folder: Path) -> str:
 
 
 def _where(error: BaseException) -> str:
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "/dprap/" in frame.filename]
+    frames = [
+        frame for frame in traceback.extract_tb(error.__traceback__) if "/dprap/" in frame.filename
+    ]
     last = frames[-1] if frames else traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} at {Path(last.filename).name}:{last.lineno}"
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_damaged_inputs_are_taken_or_refused(target: str, tmp_path: Path, record_property: Any) -> None:
+def test_damaged_inputs_are_taken_or_refused(
+    target: str, tmp_path: Path, record_property: Any
+) -> None:
     only = os.environ.get("DPRAP_FUZZ_ONLY", "").partition(":")
     if only[0]:
         if only[0] == target:
@@ -110,7 +115,8 @@ def test_damaged_inputs_are_taken_or_refused(target: str, tmp_path: Path, record
         started = time.monotonic()
         try:
             outcomes[_outcome(target, number, tmp_path)] += 1
-        except Exception as error:  # every kind of failure is collected, so that one does not hide another
+        # every kind of failure is collected, so that one does not hide another
+        except Exception as error:
             outcomes["failed"] += 1
             failures.setdefault(_where(error), []).append(f"{target}:{number} {str(error)[:200]!r}")
         slowest = max(slowest, time.monotonic() - started)

@@ -25,13 +25,22 @@ from dprap.sources import MemorySource
 from dprap.workload import Workload
 
 SIZES = {"a": 3, "b": 4, "c": 5}
-SETTINGS = {"synthetic_rows": 20, "steps": 20, "final_steps": 40, "picks": 3, "rounds": 1, "sweep_share": 0.0}
+SETTINGS = {
+    "synthetic_rows": 20,
+    "steps": 20,
+    "final_steps": 40,
+    "picks": 3,
+    "rounds": 1,
+    "sweep_share": 0.0,
+}
 
 
 def planned(method="adaptive", epsilon=2.0, **options):
     schema = Schema.from_domain(SIZES)
     settings = SETTINGS if method == "adaptive" else {}
-    given = RunOptions(epsilon=epsilon, delta=1e-6, kway=2, method=method, settings=settings, **options)
+    given = RunOptions(
+        epsilon=epsilon, delta=1e-6, kway=2, method=method, settings=settings, **options
+    )
     return make_plan(schema, given, records=2_000)
 
 
@@ -39,7 +48,9 @@ def source():
     rng = np.random.default_rng(3)
     a = rng.integers(0, 3, 2_000)
     b = np.where(rng.random(2_000) < 0.6, a, 3)
-    return MemorySource(Codes.of(Schema.from_domain(SIZES).domain, {"a": a, "b": b, "c": rng.integers(0, 5, 2_000)}))
+    return MemorySource(
+        Codes.of(Schema.from_domain(SIZES).domain, {"a": a, "b": b, "c": rng.integers(0, 5, 2_000)})
+    )
 
 
 class Closable(MemorySource):
@@ -71,7 +82,8 @@ def test_nothing_private_can_be_handed_to_the_bootstrap():
 
 
 def test_errors_of_measured_columns_are_those_of_their_noise():
-    # independent measures each column with σ and publishes it: the error is σ's but for the projection
+    # independent measures each column with σ and publishes it: the error is σ's but for the
+    # projection
     release = execute(planned("independent"), source(), insecure_noise_seed=1)
     stddev = release.measurements[0].stddev_counts
     half = release.errors.half_widths(Kind.CELL, 1, Basis.MEASURED, np.array([600.0]), 0.95)
@@ -79,7 +91,9 @@ def test_errors_of_measured_columns_are_those_of_their_noise():
     assert half is None or 0.5 * stddev < half[0] < 5 * stddev
 
 
-@pytest.mark.parametrize(("method", "options"), [("gaussian", {}), ("adaptive", {"intervals": "no"})])
+@pytest.mark.parametrize(
+    ("method", "options"), [("gaussian", {}), ("adaptive", {"intervals": "no"})]
+)
 def test_without_rows_or_wish_there_is_no_table(method, options):
     assert execute(planned(method, **options), source(), insecure_noise_seed=1).errors is None
 
@@ -87,12 +101,16 @@ def test_without_rows_or_wish_there_is_no_table(method, options):
 def predictions(excess, *, stddev=5.0, cells=4_000, size=200.0):
     rng = np.random.default_rng(1)
     expected = np.full(cells, size)
-    counts = np.rint(expected + np.hypot(excess, stddev) * rng.standard_normal(cells)).astype(np.int64)
+    counts = np.rint(expected + np.hypot(excess, stddev) * rng.standard_normal(cells)).astype(
+        np.int64
+    )
     return [Prediction(expected, Measurement(Marginal(("a",)), counts, stddev, 0.1))]
 
 
 def test_surprises_beyond_those_of_the_repetitions_widen_and_noise_does_not():
-    assert widening_by_octave(predictions(30.0), predictions(10.0))[7] == pytest.approx(3.0, rel=0.1)
+    assert widening_by_octave(predictions(30.0), predictions(10.0))[7] == pytest.approx(
+        3.0, rel=0.1
+    )
     assert widening_by_octave(predictions(10.0), predictions(30.0))[7] == 1.0
     assert widening_by_octave(predictions(0.0), predictions(0.0))[7] < 1.5
     assert (widening_by_octave([], []) == 1.0).all()
@@ -100,38 +118,56 @@ def test_surprises_beyond_those_of_the_repetitions_widen_and_noise_does_not():
 
 def test_a_part_of_the_workload_lacks_pairs_of_columns_and_triples_whose_pairs_it_has():
     domain = Domain.of(dict.fromkeys("abcdefgh", 2))
-    families = tuple(Marginal(columns) for columns in combinations("abcdefgh", 3) if "h" not in columns)
+    families = tuple(
+        Marginal(columns) for columns in combinations("abcdefgh", 3) if "h" not in columns
+    )
     workload = Workload(domain, families, tuple(range(1, len(families) + 1)))
     part = held_out(workload, np.random.default_rng(1))
     assert set(part.families) < set(families)
     assert all(
-        workload.weights[families.index(each)] == weight for each, weight in zip(part, part.weights, strict=True)
+        workload.weights[families.index(each)] == weight
+        for each, weight in zip(part, part.weights, strict=True)
     )
     grounds = Grounds.of([], part)
     lost = [pair for pair in combinations("abcdefg", 2) if grounds.basis_of(pair) is Basis.OUTSIDE]
     assert lost
-    whole = [f.columns for f in families if f not in part.families and not any(set(p) <= set(f.columns) for p in lost)]
+    whole = [
+        f.columns
+        for f in families
+        if f not in part.families and not any(set(p) <= set(f.columns) for p in lost)
+    ]
     assert whole  # all their pairs are in others
     assert len(part) >= len(workload) / 2
     assert held_out(Workload(domain, families[:3]), np.random.default_rng(1)) is None
 
 
 def test_relations_that_the_workload_lacks_are_less_sure_than_those_it_has():
-    # a to e are copies of each other but for noise; the workload has a chain of pairs, and lacks a with e
+    # a to e are copies of each other but for noise; the workload has a chain of pairs, and lacks a
+    # with e
     rng = np.random.default_rng(5)
     columns = {"a": rng.integers(0, 4, 4_000)}
     for before, name in pairwise("abcdef"):
-        columns[name] = np.where(rng.random(4_000) < 0.5, columns[before], rng.integers(0, 4, 4_000))
+        columns[name] = np.where(
+            rng.random(4_000) < 0.5, columns[before], rng.integers(0, 4, 4_000)
+        )
     schema = Schema.from_domain(dict.fromkeys(columns, 4))
-    pairs = [Marginal(pair) for pair in combinations(columns, 2) if pair not in (("a", "e"), ("b", "f"), ("a", "f"))]
+    pairs = [
+        Marginal(pair)
+        for pair in combinations(columns, 2)
+        if pair not in (("a", "e"), ("b", "f"), ("a", "f"))
+    ]
     given = RunOptions(
-        epsilon=10.0, delta=1e-6, workload=Workload(schema.domain, tuple(pairs)), settings=SETTINGS | {"picks": 12}
+        epsilon=10.0,
+        delta=1e-6,
+        workload=Workload(schema.domain, tuple(pairs)),
+        settings=SETTINGS | {"picks": 12},
     )
     source = MemorySource(Codes.of(schema.domain, columns))
     release = execute(make_plan(schema, given, records=4_000), source, insecure_noise_seed=1)
     size = np.array([300.0])
     known, unknown = (
-        release.errors.half_widths(Kind.CELL, 2, basis, size, 0.95) for basis in (Basis.MEASURED, Basis.OUTSIDE)
+        release.errors.half_widths(Kind.CELL, 2, basis, size, 0.95)
+        for basis in (Basis.MEASURED, Basis.OUTSIDE)
     )
     assert unknown > known
     assert release.grounds.basis_of(("a", "e")) is Basis.OUTSIDE
@@ -152,13 +188,16 @@ def test_tables_differ_by_the_noise_of_what_was_measured():
     release = execute(planned("independent"), source(), insecure_noise_seed=1)
     shares = [np.bincount(np.asarray(table["c"]), minlength=5) for table in release.tables(16)]
     stddev = release.measurements[-1].stddev_counts
-    # 80 cells with 15 degrees of freedom each: their mean variance is within a third of the true one
+    # 80 cells with 15 degrees of freedom each: their mean variance is within a third of the true
+    # one
     assert 0.6 * stddev < np.std(shares, axis=0, ddof=1).mean() < 1.5 * stddev
 
 
 def test_any_statistic_has_an_interval_as_wide_as_its_noise():
     release = execute(planned("independent", intervals="no"), source(), insecure_noise_seed=1)
-    found = release.statistic_interval(lambda each: 2_000 * float(each.shares(Marginal(("c",)))[0][0]), columns=["c"])
+    found = release.statistic_interval(
+        lambda each: 2_000 * float(each.shares(Marginal(("c",)))[0][0]), columns=["c"]
+    )
     assert found.basis is Basis.MEASURED
     # twenty draws: their standard deviation is within a factor of 2.2 but for one in a million
     assert (
@@ -173,4 +212,8 @@ def test_tables_are_refused_where_nothing_is_known_of_the_noise():
     with pytest.raises(SettingsError, match="gives answers, not rows"):
         next(release.tables(2))
     with pytest.raises(SettingsError, match="at least 2"):
-        next(execute(planned("independent", intervals="no"), source(), insecure_noise_seed=1).tables(1))
+        next(
+            execute(planned("independent", intervals="no"), source(), insecure_noise_seed=1).tables(
+                1
+            )
+        )

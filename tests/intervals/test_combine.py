@@ -12,7 +12,9 @@ from dprap.release.intervals.combine import student_quantile
 @pytest.mark.parametrize("freedom", [1.5, 3, 19, 240, 30_000])
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.99])
 def test_quantiles_of_students_t(freedom, level):
-    assert student_quantile(freedom, level) == pytest.approx(stats.t.ppf((1 + level) / 2, freedom), rel=2e-3)
+    assert student_quantile(freedom, level) == pytest.approx(
+        stats.t.ppf((1 + level) / 2, freedom), rel=2e-3
+    )
 
 
 def test_the_parts_of_the_variance_add_up():
@@ -40,7 +42,13 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
 
 @pytest.mark.parametrize(
     ("estimates", "variances"),
-    [([1.0], [1.0]), ([1.0, 2.0], [1.0]), ([1.0, np.nan], [1.0, 1.0]), ([1.0, 2.0], [1.0, -1.0]), (1.0, 1.0)],
+    [
+        ([1.0], [1.0]),
+        ([1.0, 2.0], [1.0]),
+        ([1.0, np.nan], [1.0, 1.0]),
+        ([1.0, 2.0], [1.0, -1.0]),
+        (1.0, 1.0),
+    ],
 )
 def test_what_cannot_be_combined_is_refused(estimates, variances):
     with pytest.raises(SettingsError):

@@ -49,7 +49,10 @@ def test_surprises_widen_the_sizes_they_were_seen_at():
 
 def test_few_sets_of_columns_widen_as_a_t_distribution_does():
     sizes = np.array([100.0])
-    many, few = (made(sets=sets).half_widths(Kind.CELL, 2, Basis.MEASURED, sizes, 0.95) for sets in (100_000, 3))
+    many, few = (
+        made(sets=sets).half_widths(Kind.CELL, 2, Basis.MEASURED, sizes, 0.95)
+        for sets in (100_000, 3)
+    )
     # two replicates of three sets each have five degrees of freedom
     assert few / many == pytest.approx(2.5706 / 1.9600, rel=1e-3)
 
@@ -57,10 +60,14 @@ def test_few_sets_of_columns_widen_as_a_t_distribution_does():
 def test_modelled_answers_over_more_columns_widen_by_the_relations_that_are_missing():
     def table(basis):
         name = ErrorClass(Kind.CELL, 3, basis)
-        return table_of_samples([{name: Samples(np.full(500, 9.0), np.linspace(0, 1, 500), 100_000)}], {})
+        return table_of_samples(
+            [{name: Samples(np.full(500, 9.0), np.linspace(0, 1, 500), 100_000)}], {}
+        )
 
     for basis, times in ((Basis.PAIRS, 2.0), (Basis.OUTSIDE, np.sqrt(2))):
-        three, four = (table(basis).half_widths(Kind.CELL, k, basis, np.array([9.0]), 0.95) for k in (3, 4))
+        three, four = (
+            table(basis).half_widths(Kind.CELL, k, basis, np.array([9.0]), 0.95) for k in (3, 4)
+        )
         assert four / three == pytest.approx(times)
 
 

@@ -18,7 +18,13 @@ Z = stats.norm.ppf((1 + np.array(LEVELS)) / 2)
 
 def release_with(stddev=10.0, *, kinds=tuple(Kind), bases=tuple(Basis)[:-1]):
     curves = [
-        Curve(kind=kind, columns=columns, basis=basis, sizes=[1.0, 1000.0], quantiles=[(stddev * Z).tolist()] * 2)
+        Curve(
+            kind=kind,
+            columns=columns,
+            basis=basis,
+            sizes=[1.0, 1000.0],
+            quantiles=[(stddev * Z).tolist()] * 2,
+        )
         for kind in kinds
         for columns in (1, 2, 3, 4)
         for basis in bases
@@ -49,14 +55,25 @@ def test_what_is_modelled_without_calibration_has_no_interval():
 
 
 def test_means_scale_with_the_spread():
-    found = mean_interval(release_with(0.1), ("age",), 4.0, group_count=100.0, spread=2.0, column_spread=2.0)
+    found = mean_interval(
+        release_with(0.1), ("age",), 4.0, group_count=100.0, spread=2.0, column_spread=2.0
+    )
     assert found.standard_error == pytest.approx(0.2, rel=1e-3)
     wide = mean_interval(
-        release_with(0.1), ("age",), 4.0, group_count=100.0, spread=2.0, column_spread=2.0, population=True
+        release_with(0.1),
+        ("age",),
+        4.0,
+        group_count=100.0,
+        spread=2.0,
+        column_spread=2.0,
+        population=True,
     )
     assert wide.standard_error == pytest.approx(np.hypot(0.2, 0.2), rel=1e-3)
-    # a group that seems to have one value alone is taken to have lost others: half of a hundred records are the column's
-    lost = mean_interval(release_with(0.1), ("age",), 4.0, group_count=100.0, spread=0.0, column_spread=2.0)
+    # a group that seems to have one value alone is taken to have lost others: half of a hundred
+    # records are the column's
+    lost = mean_interval(
+        release_with(0.1), ("age",), 4.0, group_count=100.0, spread=0.0, column_spread=2.0
+    )
     assert lost.standard_error == pytest.approx(0.2 / np.sqrt(2), rel=1e-3)
 
 
@@ -67,7 +84,9 @@ def interval(estimate, error):
 
 def test_differences_and_ratios():
     assert difference(interval(50, 3), interval(30, 4)).standard_error == pytest.approx(5.0)
-    assert ratio(interval(50, 3), interval(100, 4)).standard_error == pytest.approx(np.hypot(3, 2) / 100, rel=0.01)
+    assert ratio(interval(50, 3), interval(100, 4)).standard_error == pytest.approx(
+        np.hypot(3, 2) / 100, rel=0.01
+    )
     assert not ratio(interval(50, 3), interval(100, 60)).known  # the second may be 0
     assert not ratio(replace(interval(50, 3), standard_error=None), interval(100, 4)).known
     # of two groups that are everybody, one has too many what the other lacks
@@ -77,7 +96,9 @@ def test_differences_and_ratios():
     opposed = ratio(interval(400, 3), interval(600, 3), correlation=-1.0)
     assert opposed.standard_error == pytest.approx(3 / 600 + 400 * 3 / 600**2, rel=0.01)
     # a share f of N has the error ((1 − f)·error of the part − f·error of the rest)/N
-    assert share(interval(25, 4), interval(75, 8)).standard_error == pytest.approx(np.hypot(0.75 * 4, 0.25 * 8) / 100)
+    assert share(interval(25, 4), interval(75, 8)).standard_error == pytest.approx(
+        np.hypot(0.75 * 4, 0.25 * 8) / 100
+    )
     assert share(interval(99, 3), interval(1, 3)).high == 1.0
     none = replace(interval(1, 1), low=None, high=None, standard_error=None)
     assert not difference(none, interval(1, 1)).known
@@ -96,9 +117,13 @@ def test_questions_about_numbers_and_comparisons_have_intervals():
     release = release_with(0.1)
     median = release.ask("median age where sex = F")
     assert median.all.interval.low <= median.all.value <= median.all.interval.high
-    assert any(line.startswith("interval: ") and "sampling is not in it" in line for line in median.lines())
+    assert any(
+        line.startswith("interval: ") and "sampling is not in it" in line for line in median.lines()
+    )
     assert "std. error" in median.lines()[0]
-    mean_difference = release.ask("difference of mean age between sex = F versus sex = M where smoker = true")
+    mean_difference = release.ask(
+        "difference of mean age between sex = F versus sex = M where smoker = true"
+    )
     first, second, both = mean_difference.figures
     assert both.value == pytest.approx(first.value - second.value)
     assert both.interval.standard_error == pytest.approx(
@@ -110,7 +135,9 @@ def test_questions_about_numbers_and_comparisons_have_intervals():
     counts = [release.ask(text).count for text in ("smoker = true and sex = F", "sex = F")]
     assert among.value == pytest.approx(counts[0] / counts[1])
     assert among.interval.low < among.value < among.interval.high
-    shares = release.ask("difference of share of smoker = true between sex = F versus sex = M").figures
+    shares = release.ask(
+        "difference of share of smoker = true between sex = F versus sex = M"
+    ).figures
     assert shares[0].value == pytest.approx(among.value)
 
 
@@ -149,7 +176,9 @@ def test_an_answer_with_its_interval_in_words_and_as_data():
 
 
 def test_a_column_that_no_measurement_has_leaves_an_answer_without_interval():
-    """Nothing says how far off a column is that nobody measured; the intervals of pairs are far too narrow for it."""
+    """Nothing says how far off a column is that nobody measured; the intervals of pairs are far too
+    narrow for it.
+    """
     measured = frozenset({frozenset({"a"}), frozenset({"b"}), frozenset({"a", "b"})})
     grounds = Grounds(measured, measured, measured)
     assert grounds.basis_of(["a", "b"]) is Basis.MEASURED
@@ -160,11 +189,18 @@ def test_a_column_that_no_measurement_has_leaves_an_answer_without_interval():
         for basis in Basis
         if basis is not Basis.UNSEEN
     ]
-    assert ErrorTable(replicates=1, curves=curves).half_widths(Kind.CELL, 1, Basis.UNSEEN, np.ones(1), 0.95) is None
+    assert (
+        ErrorTable(replicates=1, curves=curves).half_widths(
+            Kind.CELL, 1, Basis.UNSEEN, np.ones(1), 0.95
+        )
+        is None
+    )
 
 
 def test_ratios_of_unsure_numbers_hold_the_truth_as_often_as_they_say():
-    """By the delta method 93.2% of 100,000 such intervals held it; a share of .95 has a standard error of .005 here."""
+    """By the delta method 93.2% of 100,000 such intervals held it; a share of .95 has a standard
+    error of .005 here.
+    """
     rng = np.random.default_rng(0)
     draws = rng.normal((100, 50), (10, 12), (2_000, 2))
     found = [

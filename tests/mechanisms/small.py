@@ -23,7 +23,11 @@ def small_codes(rows: int = 2000, seed: int = 0) -> Codes:
 
 
 def curator_on(
-    codes: Codes, *, epsilon: float = 1.0, relation: Relation = Relation.REPLACE, noise_seed: int = 1
+    codes: Codes,
+    *,
+    epsilon: float = 1.0,
+    relation: Relation = Relation.REPLACE,
+    noise_seed: int = 1,
 ) -> Curator:
     """A curator with seeded noise."""
     return Curator(
@@ -38,6 +42,7 @@ def curator_on(
 def exact_fractions(codes: Codes, columns: tuple[str, ...]) -> np.ndarray:
     """The true cell fractions over some columns, in C order."""
     cells = np.ravel_multi_index(
-        tuple(codes.column(name).astype(np.int64) for name in columns), codes.domain.shape_of(columns)
+        tuple(codes.column(name).astype(np.int64) for name in columns),
+        codes.domain.shape_of(columns),
     )
     return np.bincount(cells, minlength=codes.domain.size_of(columns)) / codes.rows

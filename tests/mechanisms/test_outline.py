@@ -48,9 +48,15 @@ def plan_of(method, relation=Relation.REPLACE, settings=None, schema=None, rows=
 def test_a_run_keeps_to_its_outline(method, relation):
     plan = plan_of(method, relation)
     generator = np.random.default_rng(0)
-    codes = Codes.of(Domain.of(SIZES), {name: generator.integers(0, size, ROWS) for name, size in SIZES.items()})
+    codes = Codes.of(
+        Domain.of(SIZES), {name: generator.integers(0, size, ROWS) for name, size in SIZES.items()}
+    )
     curator = Curator(
-        MemorySource(codes), budget=plan.budget, neighbors=plan.neighbors, ledger=None, insecure_noise_seed=1
+        MemorySource(codes),
+        budget=plan.budget,
+        neighbors=plan.neighbors,
+        ledger=None,
+        insecure_noise_seed=1,
     )
     curator.set_aside(curator.budget.rho * Fraction(plan.certificate_share))
     result = plan.method.run(curator, plan.workload, plan.settings, seed=0, progress=lambda _: None)
@@ -59,7 +65,8 @@ def test_a_run_keeps_to_its_outline(method, relation):
     assert steps.pop().label == "accuracy certificate"
     assert float(sum(step.rho for step in steps)) == pytest.approx(float(curator.spent))
     assert (steps[0].label == "number of records") == (relation is Relation.ADD_REMOVE)
-    # where the number of records is private, `adaptive` plans with the noisy one, here within a few percent of it
+    # where the number of records is private, `adaptive` plans with the noisy one, here within a few
+    # percent of it
     tolerance = 0.02 if method == "adaptive" and relation is Relation.ADD_REMOVE else 1e-9
     measured_rho = sum(item.rho for item in result.measurements)
     expected_rho = float(sum(step.rho for step in steps if step.stddev_counts is not None))
@@ -68,7 +75,11 @@ def test_a_run_keeps_to_its_outline(method, relation):
     worst = max(step.stddev_counts for step in steps if step.stddev_counts is not None)
     assert max(item.stddev_counts for item in result.measurements) <= worst * (1 + tolerance)
     if relation is Relation.ADD_REMOVE:
-        (total,) = (m for m in result.measurements if isinstance(m, Measurement) and m.marginal == Marginal(()))
+        (total,) = (
+            m
+            for m in result.measurements
+            if isinstance(m, Measurement) and m.marginal == Marginal(())
+        )
         assert total.stddev_counts == pytest.approx(steps[0].stddev_counts)
 
 
@@ -97,7 +108,8 @@ def test_the_plan_as_people_and_machines_read_it():
     (header,) = (number for number, line in enumerate(lines) if line.startswith("budget"))
     table = lines[header : header + 5]
     assert [line.split()[-1][-1] for line in table] == ["e", "%", "%", "%", "%"]
-    assert len({len(line) for line in (*table[:2], *table[3:])}) == 1  # aligned; a choice has no noise to show
+    # aligned; a choice has no noise to show
+    assert len({len(line) for line in (*table[:2], *table[3:])}) == 1
     assert lines[-1].startswith("cost        about ")
     data = plan_data(plan)
     assert sum(step["rho"] for step in data["steps"]) == pytest.approx(data["rho"])

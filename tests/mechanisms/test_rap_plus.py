@@ -1,4 +1,6 @@
-"""rap++: mixed rows follow halfspaces, at the cost that is planned, and never make the exact loss larger."""
+"""rap++: mixed rows follow halfspaces, at the cost that is planned, and never make the exact loss
+larger.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,12 @@ from dprap.workload import Workload
 DOMAIN = Domain.of({"x": 40, "y": 40, "label": 2})
 COLUMNS = ("x", "y", "label")
 HALFSPACES = Halfspace(COLUMNS, by=("label",), count=400)
-WORKLOAD = Workload(DOMAIN, (HALFSPACES, Halfspace(COLUMNS, by=("label",), count=200, shape="prefix")))
-QUICK = rap_plus.RapPlusSettings(rounds=4, queries_per_round=15, synthetic_rows=200, fit=AnnealingSettings(levels=8))
+WORKLOAD = Workload(
+    DOMAIN, (HALFSPACES, Halfspace(COLUMNS, by=("label",), count=200, shape="prefix"))
+)
+QUICK = rap_plus.RapPlusSettings(
+    rounds=4, queries_per_round=15, synthetic_rows=200, fit=AnnealingSettings(levels=8)
+)
 
 
 def diagonal(rows: int = 4000) -> Codes:
@@ -39,13 +45,17 @@ def mean_error(relaxed) -> float:
     columns = [codes.column(name) for name in COLUMNS]
     truth = [family.counts(DOMAIN, columns) / codes.rows for family in WORKLOAD.families]
     found = answers(relaxed, WORKLOAD.families)
-    return float(np.mean([np.abs(one - other).mean() for one, other in zip(truth, found, strict=True)]))
+    return float(
+        np.mean([np.abs(one - other).mean() for one, other in zip(truth, found, strict=True)])
+    )
 
 
 def test_relations_of_numbers_are_learnt():
     curator = curator_on(diagonal(), epsilon=5.0)
     result = rap_plus.run(curator, WORKLOAD, QUICK, seed=0)
-    alone = independent.run(curator_on(diagonal(), epsilon=5.0), WORKLOAD, independent.IndependentSettings(), seed=0)
+    alone = independent.run(
+        curator_on(diagonal(), epsilon=5.0), WORKLOAD, independent.IndependentSettings(), seed=0
+    )
     assert curator.remaining == 0
     assert mean_error(result.relaxed) < 0.4 * mean_error(alone.relaxed)
     x, y = (result.relaxed.block(name).argmax(axis=0) for name in ("x", "y"))
@@ -57,7 +67,9 @@ def test_relations_of_numbers_are_learnt():
 def test_costs_are_those_of_the_plan(relation):
     curator = curator_on(diagonal(), epsilon=1.0, relation=relation)
     rho = curator.rho
-    planned = rap_plus.outline(WORKLOAD, QUICK, budget_rho=rho, neighbors=Neighbors(relation), rows=None)
+    planned = rap_plus.outline(
+        WORKLOAD, QUICK, budget_rho=rho, neighbors=Neighbors(relation), rows=None
+    )
     assert sum(step.rho for step in planned) == rho
     settings = rap_plus.RapPlusSettings(
         rounds=4, queries_per_round=15, synthetic_rows=20, fit=AnnealingSettings(levels=1, steps=1)
@@ -66,12 +78,17 @@ def test_costs_are_those_of_the_plan(relation):
     assert curator.spent == rho
     single = [item for item in result.measurements if isinstance(item, QueryMeasurement)]
     assert len({item.query for item in single}) == 60
-    # half of what is left after the columns, in 60 equal parts; σ = 1/√(2ρ) for a sensitivity of one record
+    # half of what is left after the columns, in 60 equal parts; σ = 1/√(2ρ) for a sensitivity of
+    # one record
     rest = rho if relation is Relation.REPLACE else rho * Fraction(99, 100)
     each = float(rest * (1 - Fraction(QUICK.columns_share)) / 120)
     assert {item.rho for item in single} == {each}
     assert single[0].stddev_counts == pytest.approx((1 / (2 * each)) ** 0.5)
-    columns = [item for item in result.measurements if isinstance(item, Measurement) and item.marginal.columns]
+    columns = [
+        item
+        for item in result.measurements
+        if isinstance(item, Measurement) and item.marginal.columns
+    ]
     assert len(columns) == 3
 
 
@@ -79,13 +96,29 @@ def test_a_fit_keeps_the_best_by_the_exact_loss():
     space = MixedSpace(DOMAIN, rap_plus.places_of(WORKLOAD))
     codes = diagonal(200)
     rows = rap_plus._start(
-        space, {name: np.bincount(codes.column(name), minlength=DOMAIN.size(name)) / 200 for name in DOMAIN}, 200, 0
+        space,
+        {
+            name: np.bincount(codes.column(name), minlength=DOMAIN.size(name)) / 200
+            for name in DOMAIN
+        },
+        200,
+        0,
     )
     queries = [Query(HALFSPACES, index) for index in range(0, 800, 40)]
     queries += [Query(Marginal(("x", "label")), 9), Query(Range(("y",), {"y": "all"}), 77)]
-    wanted = np.array([next(iter(answers(space.relaxed(rows), [query.family])))[query.index] for query in queries])
-    same = fit_mixed(space, rows, space.compiled(queries), wanted, np.ones(len(queries)), AnnealingSettings(steps=3))
-    # answers of the compiled queries are those of the families: the start has no loss, and nothing else is kept
+    wanted = np.array(
+        [next(iter(answers(space.relaxed(rows), [query.family])))[query.index] for query in queries]
+    )
+    same = fit_mixed(
+        space,
+        rows,
+        space.compiled(queries),
+        wanted,
+        np.ones(len(queries)),
+        AnnealingSettings(steps=3),
+    )
+    # answers of the compiled queries are those of the families: the start has no loss, and nothing
+    # else is kept
     assert same.loss < 1e-9
     assert np.array_equal(same.rows.coordinates, rows.coordinates)
 
@@ -96,7 +129,10 @@ def test_what_it_cannot_do_is_refused():
         ((Marginal(("x",)),), "needs halfspaces"),
         ((HALFSPACES, Threshold(("x", "y"), 1)), "not 1-of-2"),
         ((HALFSPACES, Range(("label",), {"label": "all"})), "which no halfspaces speak of"),
-        ((HALFSPACES, Halfspace(("x",), points=(tuple(range(40)),))), "place the codes of 'x' differently"),
+        (
+            (HALFSPACES, Halfspace(("x",), points=(tuple(range(40)),))),
+            "place the codes of 'x' differently",
+        ),
         ((HALFSPACES, Halfspace(("x", "y"), by=("y",))), "in `by` of another"),
     ):
         with pytest.raises(WorkloadError, match=message):

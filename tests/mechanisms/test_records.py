@@ -1,4 +1,6 @@
-"""One estimate of the number of records where it is private, the same for answers, table and release."""
+"""One estimate of the number of records where it is private, the same for answers, table and
+release.
+"""
 
 import numpy as np
 import pytest
@@ -46,11 +48,16 @@ def test_sums_of_marginals_are_weighted_by_inverse_variance():
 
 @pytest.mark.parametrize(
     ("method", "settings"),
-    [("adaptive", {"synthetic_rows": 8, "steps": 2, "final_steps": 2}), ("gaussian", {}), ("independent", {})],
+    [
+        ("adaptive", {"synthetic_rows": 8, "steps": 2, "final_steps": 2}),
+        ("gaussian", {}),
+        ("independent", {}),
+    ],
 )
 def test_a_release_has_the_estimate_by_which_counts_were_made_shares(method, settings):
     release = release_of(method, settings)
-    # `adaptive` measures the total and the columns before anything is divided by n; the others the total alone.
+    # `adaptive` measures the total and the columns before anything is divided by n; the others the
+    # total alone.
     columns = 1 if method == "adaptive" else 0
     used = [item for item in release.measurements if len(item.marginal.columns) <= columns]
     assert len(used) == 1 + columns * len(SIZES)

@@ -13,14 +13,22 @@ from dprap.schema.columns.shape import draw_between, weight_between
 
 
 def made_up(rows: int, seed: int = 0):
-    """Zero-inflated lognormal incomes, heaped integers, bimodal days, y = 2x + 1, a rounded copy: the truth is known."""
+    """Zero-inflated lognormal incomes, heaped integers, bimodal days, y = 2x + 1, a rounded copy:
+    the truth is known.
+    """
     import pyarrow as pa
 
     rng = np.random.default_rng(seed)
-    income = np.where(rng.random(rows) < 0.35, 0, np.exp(rng.normal(9, 0.7, rows))).clip(0, 99_999).astype(int)
+    income = (
+        np.where(rng.random(rows) < 0.35, 0, np.exp(rng.normal(9, 0.7, rows)))
+        .clip(0, 99_999)
+        .astype(int)
+    )
     heaped = rng.integers(2000, 7000, rows)
     heaped = np.where(rng.random(rows) < 0.5, heaped // 100 * 100, heaped)
-    days = np.where(rng.random(rows) < 0.5, rng.normal(900, 60, rows), rng.normal(2500, 90, rows)).astype(int)
+    days = np.where(
+        rng.random(rows) < 0.5, rng.normal(900, 60, rows), rng.normal(2500, 90, rows)
+    ).astype(int)
     when = np.datetime64("2015-01-01") + days.astype("timedelta64[D]")
     x = rng.normal(2500, 800, rows).clip(0, 4999).astype(int)
     fine = np.round(rng.gamma(4, 5, rows).clip(0, 99.99), 2)
@@ -56,7 +64,9 @@ SCHEMA = Schema.of(
 
 @pytest.fixture(scope="module")
 def release():
-    return synthesize(made_up(30_000), SCHEMA, epsilon=2.0, kway=2, insecure_noise_seed=1, intervals="no")
+    return synthesize(
+        made_up(30_000), SCHEMA, epsilon=2.0, kway=2, insecure_noise_seed=1, intervals="no"
+    )
 
 
 def test_numbers_come_back_with_their_shape(release):
@@ -68,7 +78,9 @@ def test_numbers_come_back_with_their_shape(release):
             below = (truth[name] <= table[name].quantile(level)).mean()
             at_most = (truth[name] < table[name].quantile(level)).mean()
             assert at_most - 0.04 < level < below + 0.04, (name, level)
-    gap = (truth.when < np.datetime64("2018-12-01")).mean() - (table.when.astype("M8[ns]") < "2018-12-01").mean()
+    gap = (truth.when < np.datetime64("2018-12-01")).mean() - (
+        table.when.astype("M8[ns]") < "2018-12-01"
+    ).mean()
     assert abs(gap) < 0.03
     multiples = (table.heaped % 100 == 0).mean()
     assert 0.35 < multiples < 0.65  # half of them; without habits it would be one in a hundred
@@ -78,7 +90,8 @@ def test_numbers_come_back_with_their_shape(release):
 def test_a_spike_is_a_code_and_the_one_hot_cost_follows_the_intervals(release):
     income = release.schema.columns["income"]
     assert income.label(0) == "0"
-    assert release.schema.domain.onehot_size - release.schema.domain.size("rounded") < 200  # which has 101 values
+    # which has 101 values
+    assert release.schema.domain.onehot_size - release.schema.domain.size("rounded") < 200
 
 
 def test_every_value_keeps_its_code(release):
@@ -121,7 +134,9 @@ def test_a_constraint_on_a_fine_column_cuts_an_interval():
             "constraints": [{"type": "forbid", "where": {"income": {"min": 5_000}, "poor": [1]}}],
         }
     )
-    table = synthesize(made_up(2_000), schema, epsilon=1.0, kway=2, insecure_noise_seed=1, intervals="no").table()
+    table = synthesize(
+        made_up(2_000), schema, epsilon=1.0, kway=2, insecure_noise_seed=1, intervals="no"
+    ).table()
     assert not ((table.income >= 5_000) & (table.poor == 1)).any()
 
 
@@ -130,25 +145,31 @@ def test_multiples_are_drawn_as_their_weights_say():
     habits = ((10, 3.0), (100, 50.0))
     first, last = np.full(200_000, 95), np.full(200_000, 305)
     drawn = draw_between(first, last, habits, rng)
-    weights = np.array([50.0 if v % 100 == 0 else 3.0 if v % 10 == 0 else 1.0 for v in range(95, 306)])
+    weights = np.array(
+        [50.0 if v % 100 == 0 else 3.0 if v % 10 == 0 else 1.0 for v in range(95, 306)]
+    )
     assert weight_between(first[:1], last[:1], habits)[0] == weights.sum()
     seen = np.bincount(drawn - 95, minlength=211) / len(drawn)
     # a share p has a standard error of √(p/200,000); seven of them: a false alarm in 10^9 runs
-    assert (np.abs(seen - weights / weights.sum()) < 7 * np.sqrt(weights / weights.sum() / 200_000)).all()
+    assert (
+        np.abs(seen - weights / weights.sum()) < 7 * np.sqrt(weights / weights.sum() / 200_000)
+    ).all()
 
 
 @pytest.mark.parametrize("low", [-7, 0, 13])
 def test_grids_hold_every_value_at_its_precision(low):
-    column = Schema.of({"columns": {"x": {"type": "number", "min": low, "max": low + 99.5, "decimals": 1}}}).columns[
-        "x"
-    ]
+    column = Schema.of(
+        {"columns": {"x": {"type": "number", "min": low, "max": low + 99.5, "decimals": 1}}}
+    ).columns["x"]
     steps = np.arange(low * 10, low * 10 + 996)
     codes = [column.place(float(step) / 10) for step in steps]
     assert codes == list(range(996))
 
 
 def test_sharp_relations_of_numbers_are_kept(release):
-    """Correlations were .91 and .83, and a tenth of the records astray, while the fit alone decided about empty cells."""
+    """Correlations were .91 and .83, and a tenth of the records astray, while the fit alone decided
+    about empty cells.
+    """
     table = release.table()
     assert np.corrcoef(table.x, table.y)[0, 1] > 0.97
     assert np.corrcoef(table.fine, table.rounded)[0, 1] > 0.88

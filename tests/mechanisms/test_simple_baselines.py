@@ -20,25 +20,34 @@ from dprap.workload import Workload, all_kway
 RELATIONS = [Relation.REPLACE, Relation.ADD_REMOVE]
 
 
-@given(arrays(np.float64, st.integers(1, 8), elements=st.floats(-3, 3)), st.sampled_from([0.5, 1.0, 7.0]))
+@given(
+    arrays(np.float64, st.integers(1, 8), elements=st.floats(-3, 3)),
+    st.sampled_from([0.5, 1.0, 7.0]),
+)
 def test_projection_meets_the_conditions_of_optimality(values: np.ndarray, total: float) -> None:
     projected = project_simplex(values, total)
     assert projected.min() >= 0
     assert projected.sum() == pytest.approx(total)
     shift = (values - projected)[projected > 0]
-    assert np.ptp(shift) == pytest.approx(0, abs=1e-9)  # what stays positive moved by the same amount
-    assert (values[projected == 0] <= shift.max() + 1e-9).all()  # what became zero would not be positive
+    # what stays positive moved by the same amount
+    assert np.ptp(shift) == pytest.approx(0, abs=1e-9)
+    # what became zero would not be positive
+    assert (values[projected == 0] <= shift.max() + 1e-9).all()
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_independent_reproduces_one_way_marginals(relation: Relation) -> None:
     codes = small_codes()
     curator = curator_on(codes, epsilon=20.0, relation=relation)
-    result = independent.run(curator, all_kway(DOMAIN, 2), independent.IndependentSettings(), seed=0)
+    result = independent.run(
+        curator, all_kway(DOMAIN, 2), independent.IndependentSettings(), seed=0
+    )
     assert result.relaxed is not None
     assert result.relaxed.rows == 1
     for name in DOMAIN.names:
-        assert np.asarray(result.relaxed.block(name))[:, 0] == pytest.approx(exact_fractions(codes, (name,)), abs=0.02)
+        assert np.asarray(result.relaxed.block(name))[:, 0] == pytest.approx(
+            exact_fractions(codes, (name,)), abs=0.02
+        )
     (pair,) = answers(result.relaxed, [Marginal(("a", "b"))])
     product = np.outer(exact_fractions(codes, ("a",)), exact_fractions(codes, ("b",))).ravel()
     assert pair == pytest.approx(product, abs=0.02)
@@ -89,4 +98,6 @@ def test_gaussian_refuses_what_could_not_be_read_again_before_it_spends(
         gaussian.run(curator, workload, settings, seed=0)
     assert curator.spent == 0
     with pytest.raises(WorkloadError, match="holds at most"):
-        gaussian.outline(workload, settings, budget_rho=curator.rho, neighbors=curator.neighbors, rows=None)
+        gaussian.outline(
+            workload, settings, budget_rho=curator.rho, neighbors=curator.neighbors, rows=None
+        )

@@ -65,7 +65,9 @@ def test_a_single_column_leaves_nothing_to_a_tree_of_pairs():
 def plan_and_source(method, sizes, relation=Relation.REPLACE, kway=2, rows=300):
     schema = Schema.from_domain(sizes)
     generator = np.random.default_rng(0)
-    codes = Codes.of(schema.domain, {name: generator.integers(0, size, rows) for name, size in sizes.items()})
+    codes = Codes.of(
+        schema.domain, {name: generator.integers(0, size, rows) for name, size in sizes.items()}
+    )
     plan = make_plan(
         schema,
         RunOptions(
@@ -94,7 +96,9 @@ def test_every_release_has_spent_its_budget(method, relation):
 
 @pytest.mark.parametrize("relation", Relation)
 def test_columns_whose_pairs_are_too_large_get_the_whole_budget(relation):
-    """Two columns of 1,100 codes have more cells than adaptive measures: nothing but the columns is left to pay for."""
+    """Two columns of 1,100 codes have more cells than adaptive measures: nothing but the columns is
+    left to pay for.
+    """
     sizes = {"a": 1_100, "b": 1_100, "c": 1_100}
     assert Rules().most_cells < 1_100**2
     plan, source = plan_and_source("adaptive", sizes, relation)
@@ -103,7 +107,12 @@ def test_columns_whose_pairs_are_too_large_get_the_whole_budget(relation):
     assert [step.label for step in steps if "choose" in step.label] == []
     assert any("3 columns one by one" in line for line in plan_lines(plan))
     curator = Curator(
-        source, budget=plan.budget, neighbors=plan.neighbors, ledger=None, insecure_noise_seed=1, max_cells=10_000_000
+        source,
+        budget=plan.budget,
+        neighbors=plan.neighbors,
+        ledger=None,
+        insecure_noise_seed=1,
+        max_cells=10_000_000,
     )
     result = plan.method.run(curator, plan.workload, plan.settings, seed=0)
     assert curator.spent == curator.budget.rho
@@ -134,7 +143,9 @@ def test_a_release_says_what_was_not_spent():
 
 
 def spends_nothing(curator, workload, settings, *, seed, progress):
-    """A method that measures nothing, so nothing that it returns adds up to the number of records."""
+    """A method that measures nothing, so nothing that it returns adds up to the number of
+    records.
+    """
     return MechanismResult(None, [np.zeros(size) for size in workload.sizes], ())
 
 

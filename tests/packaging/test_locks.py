@@ -1,4 +1,6 @@
-"""The lock files: every package has a hash, every installation asks for it, and no registry is named."""
+"""The lock files: every package has a hash, every installation asks for it, and no registry is
+named.
+"""
 
 import re
 from pathlib import Path
@@ -18,7 +20,9 @@ def entries(lock):
 
 
 def test_there_is_a_lock_for_each_environment():
-    assert {lock.name for lock in LOCKS} == {f"requirements{kind}.lock" for kind in ("", "-dev", "-docs", "-engines")}
+    assert {lock.name for lock in LOCKS} == {
+        f"requirements{kind}.lock" for kind in ("", "-dev", "-docs", "-engines")
+    }
 
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
@@ -40,7 +44,9 @@ def test_what_environments_share_has_the_same_version():
     developed = pins["requirements-dev.lock"]
     names = {pin.partition("==")[0] for pin in developed}
     assert pins["requirements.lock"] <= developed
-    assert {pin for pin in pins["requirements-engines.lock"] if pin.partition("==")[0] in names} <= developed
+    assert {
+        pin for pin in pins["requirements-engines.lock"] if pin.partition("==")[0] in names
+    } <= developed
 
 
 def test_every_installation_from_a_lock_asks_for_hashes():
@@ -52,4 +58,6 @@ def test_every_installation_from_a_lock_asks_for_hashes():
     ]
     assert len(lines) == 4
     assert all("--require-hashes" in line or "$(INSTALL)" in line for line in lines)
-    assert re.search(r"^INSTALL := .*--require-hashes", (PROJECT / "Makefile").read_text(), re.MULTILINE)
+    assert re.search(
+        r"^INSTALL := .*--require-hashes", (PROJECT / "Makefile").read_text(), re.MULTILINE
+    )

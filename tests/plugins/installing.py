@@ -1,4 +1,6 @@
-"""Packages put on the path as an installer would leave them: modules beside a dist-info folder with entry points."""
+"""Packages put on the path as an installer would leave them: modules beside a dist-info folder with
+entry points.
+"""
 
 import shutil
 import sys
@@ -41,5 +43,7 @@ def install(tmp_path, monkeypatch):
     yield Installer(folder)
     plugins._entry_points.cache_clear()
     for name in set(sys.modules) - before:
-        if (origin := getattr(sys.modules[name], "__file__", None)) and Path(origin).is_relative_to(folder):
+        if (origin := getattr(sys.modules[name], "__file__", None)) and Path(origin).is_relative_to(
+            folder
+        ):
             del sys.modules[name]

@@ -25,7 +25,9 @@ def bye(name: str) -> None:
 
 
 def test_an_installed_command_is_listed_and_run(install):
-    install("dprap-greeting", "[dprap.commands]\ngreet = dprap_greeting:app\n", dprap_greeting=GREETING)
+    install(
+        "dprap-greeting", "[dprap.commands]\ngreet = dprap_greeting:app\n", dprap_greeting=GREETING
+    )
     listed = CliRunner().invoke(app, ["--help"])
     assert listed.exit_code == 0
     assert "greet" in listed.output
@@ -35,7 +37,11 @@ def test_an_installed_command_is_listed_and_run(install):
 
 
 def test_dpraps_own_commands_neither_wait_for_others_nor_give_way(install):
-    install("dprap-thief", "[dprap.commands]\nplan = dprap_thief:app\n", dprap_thief="raise SystemExit('stolen')")
+    install(
+        "dprap-thief",
+        "[dprap.commands]\nplan = dprap_thief:app\n",
+        dprap_thief="raise SystemExit('stolen')",
+    )
     assert CliRunner().invoke(app, ["plan", "--help"]).exit_code == 0
     assert CliRunner().invoke(app, ["--help"]).output.count("\n  plan ") == 1
     assert "dprap_thief" not in sys.modules
@@ -49,7 +55,9 @@ def test_dpraps_own_commands_neither_wait_for_others_nor_give_way(install):
     ],
 )
 def test_a_command_at_fault_says_so_and_leaves_help_alone(install, module, complaint):
-    install("broken-plug-in", "[dprap.commands]\nbroken = broken_plug_in:app\n", broken_plug_in=module)
+    install(
+        "broken-plug-in", "[dprap.commands]\nbroken = broken_plug_in:app\n", broken_plug_in=module
+    )
     listed = CliRunner().invoke(app, ["--help"])
     assert listed.exit_code == 0
     assert "synth" in listed.output
@@ -71,7 +79,9 @@ def test_without_the_benchmark_its_command_is_unknown_with_a_hint(install, monke
 
 
 def test_looking_for_commands_takes_little_time(install):
-    """A hundred packages more, on top of what is installed: CPU seconds, since the machine may be busy."""
+    """A hundred packages more, on top of what is installed: CPU seconds, since the machine may be
+    busy.
+    """
     for number in range(100):
         install(f"other-{number}", f"[console_scripts]\nother{number} = other:main\n")
     start = time.process_time()
@@ -87,7 +97,9 @@ def test_looking_for_commands_takes_little_time(install):
     ],
 )
 def test_help_imports_nothing_heavy(arguments, unwanted):
-    """What keeps `dprap --help` below .3 seconds: only a list of commands imports plug-ins, and theirs are light."""
+    """What keeps `dprap --help` below .3 seconds: only a list of commands imports plug-ins, and
+    theirs are light.
+    """
     script = (
         f"import sys; sys.argv = ['dprap', *{arguments}]\n"
         "from dprap.cli import main\n"

@@ -1,4 +1,6 @@
-"""Mechanisms of installed packages: really discovered, checked, and as good as dprap's own on the command line."""
+"""Mechanisms of installed packages: really discovered, checked, and as good as dprap's own on the
+command line.
+"""
 
 import json
 import shutil
@@ -20,7 +22,8 @@ from dprap.mechanisms.registry import method_named, method_names
 OWN = ["adaptive", "gaussian", "independent", "rap"]
 PROJECT = Path(__file__).parent / "dprap-pairs"
 PAIRS = PROJECT / "dprap_pairs.py"
-PAIRS_ENTRY = "[dprap.mechanisms]\npairs = dprap_pairs:MECHANISM\n"  # as pip writes the project's pyproject.toml down
+# as pip writes the project's pyproject.toml down
+PAIRS_ENTRY = "[dprap.mechanisms]\npairs = dprap_pairs:MECHANISM\n"
 GUIDE = Path(__file__).parents[2] / "docs" / "adding-a-mechanism.md"
 
 
@@ -51,7 +54,10 @@ def test_a_plug_in_is_found_planned_and_run(install):
     assert release.facts.settings == {"synthetic_rows": 20}
     assert len(release.measurements) == 4
     assert len(release.table(rows=7)) == 7
-    with pytest.raises(SettingsError, match=r"method pairs has no setting 'rounds'\. Its settings are: synthetic_rows"):
+    with pytest.raises(
+        SettingsError,
+        match=r"method pairs has no setting 'rounds'\. Its settings are: synthetic_rows",
+    ):
         method_named("pairs").settings({"rounds": 3})
 
 
@@ -60,7 +66,9 @@ def test_the_guide_shows_the_tested_plug_in():
     assert PAIRS.read_text() in guide
     project = (PROJECT / "pyproject.toml").read_text()
     assert project in guide
-    assert tomllib.loads(project)["project"]["entry-points"]["dprap.mechanisms"] == {"pairs": "dprap_pairs:MECHANISM"}
+    assert tomllib.loads(project)["project"]["entry-points"]["dprap.mechanisms"] == {
+        "pairs": "dprap_pairs:MECHANISM"
+    }
 
 
 @pytest.mark.parametrize(
@@ -79,14 +87,26 @@ def test_the_guide_shows_the_tested_plug_in():
             "{imports}\nMECHANISM = Mechanism(run, outline)",
             "missing 2 required positional arguments: 'settings' and 'summary'",
         ),
-        ("{imports}\nMECHANISM = Mechanism(run, None, Settings, '')", "`outline` must be a function"),
-        ("{imports}\nMECHANISM = Mechanism(outline, outline, Settings, '')", "`run` must be callable as run(curator, "),
+        (
+            "{imports}\nMECHANISM = Mechanism(run, None, Settings, '')",
+            "`outline` must be a function",
+        ),
+        (
+            "{imports}\nMECHANISM = Mechanism(outline, outline, Settings, '')",
+            "`run` must be callable as run(curator, ",
+        ),
         (
             "{imports}\nMECHANISM = Mechanism(run, run, Settings, '')",
             "`outline` must be callable as outline(workload, ",
         ),
-        ("{imports}\nMECHANISM = Mechanism(run, outline, Settings, '', takes_public=True)", "seed, progress, public)"),
-        ("{imports}\nMECHANISM = Mechanism(run, outline, dict, '')", "`settings` must be a frozen dataclass"),
+        (
+            "{imports}\nMECHANISM = Mechanism(run, outline, Settings, '', takes_public=True)",
+            "seed, progress, public)",
+        ),
+        (
+            "{imports}\nMECHANISM = Mechanism(run, outline, dict, '')",
+            "`settings` must be a frozen dataclass",
+        ),
         ("{imports}\nMECHANISM = Mechanism(run, outline, Bare, '')", "a default for every field"),
         ("{imports}\nMECHANISM = Mechanism(run, outline, Loose, '')", "must be a frozen dataclass"),
     ],
@@ -117,17 +137,22 @@ def test_a_name_declared_twice_is_refused_with_both_packages(install):
     for package in ("first-pairs", "second-pairs"):
         install(package, PAIRS_ENTRY)
     with pytest.raises(
-        SettingsError, match="packages first-pairs and second-pairs declare the method 'pairs' more than"
+        SettingsError,
+        match="packages first-pairs and second-pairs declare the method 'pairs' more than",
     ):
         method_named("pairs")
     install("third-adaptive", "[dprap.mechanisms]\nadaptive = dprap_pairs:MECHANISM\n")
-    with pytest.raises(SettingsError, match="packages dprap and third-adaptive declare the method 'adaptive'"):
+    with pytest.raises(
+        SettingsError, match="packages dprap and third-adaptive declare the method 'adaptive'"
+    ):
         method_named("adaptive")
 
 
 def test_a_package_that_declares_a_name_twice_is_refused(install):
     install("dprap-pairs", PAIRS_ENTRY + "pairs = dprap_pairs:OTHER\n")
-    with pytest.raises(SettingsError, match="package dprap-pairs declares the method 'pairs' more than once"):
+    with pytest.raises(
+        SettingsError, match="package dprap-pairs declares the method 'pairs' more than once"
+    ):
         method_named("pairs")
 
 
@@ -137,7 +162,9 @@ def test_unknown_methods_are_answered_with_the_installed_ones(install):
         method_named("pears")
 
 
-def test_the_command_line_takes_an_installed_method_and_resumes_it(install, tmp_path, monkeypatch, capsys):
+def test_the_command_line_takes_an_installed_method_and_resumes_it(
+    install, tmp_path, monkeypatch, capsys
+):
     def dprap_command(*arguments):
         return in_process(monkeypatch, capsys, *map(str, arguments))
 
@@ -145,7 +172,9 @@ def test_the_command_line_takes_an_installed_method_and_resumes_it(install, tmp_
     table, schema, out = tmp_path / "people.csv", tmp_path / "schema.json", tmp_path / "release"
     pd.DataFrame({"a": [0, 1, 2] * 50, "b": [0, 1] * 75}).to_csv(table, index=False)
     schema.write_text(json.dumps({"a": 3, "b": 2}))
-    planned = dprap_command("plan", schema, "--epsilon", 1, "--rows", 150, "--kway", 2, "--method", "pairs")
+    planned = dprap_command(
+        "plan", schema, "--epsilon", 1, "--rows", 150, "--kway", 2, "--method", "pairs"
+    )
     assert planned.code == 0, planned.err
     assert "pairs: every pair of columns once" in planned.out
     made = dprap_command(

@@ -1,7 +1,9 @@
-"""The computed part of the lemma on discrete Gaussian noise, in ball arithmetic (docs/exact-accounting.md, section 4).
+"""The computed part of the lemma on discrete Gaussian noise, in ball arithmetic
+(docs/exact-accounting.md, section 4).
 
-Every number is a ball that contains the true value, so an inequality between balls is a proof. Ends of intervals are exact
-fractions. Names follow the page: x = 1/σ², t is a place in the upper tail, c = t·x, w = 1/t, so x = w·c, and
+Every number is a ball that contains the true value, so an inequality between balls is a proof. Ends
+of intervals are exact fractions. Names follow the page: x = 1/σ², t is a place in the upper tail, c
+= t·x, w = 1/t, so x = w·c, and
 
     S(c) = Σ_k (c + kx)·exp(−ck − xk²/2),   λ = log S, with derivatives in c at fixed x.
 """
@@ -24,12 +26,16 @@ Sums = list[arb]  # S, S', S'', S‴
 _SMOOTH_C, _SMOOTH_X = 3, Fraction(1, 4)
 # Above this c, S is so near its first term that one box covers all of it.
 _FAR_C = 30
-# Euler–Maclaurin terms: enough to make what they leave out less than 10⁻³ there, third derivative included.
+# Euler–Maclaurin terms: enough to make what they leave out less than 10⁻³ there, third derivative
+# included.
 _TERMS = 24
 # Order of Taylor's formula on a box.
 _TAYLOR = 3
 # Edges in c of the first boxes; the remainder of the formula is computed once for each step.
-_C_EDGES = [Fraction(c) for c in ("0", "1/20", "1/8", *(f"{step}/4" for step in range(1, 13)), 4, 6, 9, 14, 20, 30)]
+_C_EDGES = [
+    Fraction(c)
+    for c in ("0", "1/20", "1/8", *(f"{step}/4" for step in range(1, 13)), 4, 6, 9, 14, 20, 30)
+]
 # A box that is still undecided at this width is reported as a failure.
 _LEAST_WIDTH = Fraction(1, 2**12)
 
@@ -49,7 +55,9 @@ def within(bound: arb) -> arb:
 
 
 def power(base: arb, exponent: int) -> arb:
-    """A whole power, also of a ball that contains 0, for which ** takes a logarithm and says nothing."""
+    """A whole power, also of a ball that contains 0, for which ** takes a logarithm and says
+    nothing.
+    """
     return math.prod([base] * exponent, start=arb(1))
 
 
@@ -57,7 +65,9 @@ def power(base: arb, exponent: int) -> arb:
 
 
 def conditions(w: arb, x: arb, sums: Sums, constant: Fraction) -> list[arb]:
-    """The three expressions that must be positive, from S, S', S'', S‴ or from the same multiple of all four."""
+    """The three expressions that must be positive, from S, S', S'', S‴ or from the same multiple of
+    all four.
+    """
     s0, s1, s2, s3 = sums
     first = s1 / s0
     second = s2 / s0 - first * first
@@ -81,37 +91,46 @@ def coefficient(j: int) -> fmpq:
 
 
 def smooth_sums(c: arb, x: arb) -> Sums:
-    """S = 1 + c/2 + Σ_j B_2j/(2j)!·He_2j(c; x), and derivatives by He_n' = n·He_{n−1}; without the remainder."""
+    """S = 1 + c/2 + Σ_j B_2j/(2j)!·He_2j(c; x), and derivatives by He_n' = n·He_{n−1}; without the
+    remainder.
+    """
     values = hermite(c, x, 2 * _TERMS)
     sums = [1 + c / 2, arb(1) / 2, arb(0), arb(0)]
     for j in range(1, _TERMS + 1):
         n = 2 * j
         for order in range(min(n, 3) + 1):
-            sums[order] = sums[order] + arb(coefficient(j) * math.perm(n, order)) * values[n - order]
+            sums[order] = (
+                sums[order] + arb(coefficient(j) * math.perm(n, order)) * values[n - order]
+            )
     return sums
 
 
 @lru_cache
 def remainders(c: Interval, largest_x: Fraction) -> list[arb]:
-    """Bounds of the remainder of S and its derivatives to the third for all c of an interval that starts above 0, and all x ≤ largest_x.
+    """Bounds of the remainder of S and its derivatives to the third for all c of an interval that
+    starts above 0, and all x ≤ largest_x.
 
     They are |B_2P|/(2P)! · ∫ |dⁿ/dkⁿ (kⁱ·E)| dk with n = 2P + 1 and E = exp(−ck − xk²/2).
     """
     if c[0] == 0:
-        # In terms of c and w = x/c ≤ 1 the bound is a sum of terms c^p·w^q with p ≥ 0 and q ≥ 0: largest at c = x, at the end.
+        # In terms of c and w = x/c ≤ 1 the bound is a sum of terms c^p·w^q with p ≥ 0 and q ≥ 0:
+        # largest at c = x, at the end.
         return remainders((c[1], c[1]), c[1])
     low, high, x = (arb(fraction(value)) for value in (*c, largest_x))
     n = 2 * _TERMS + 1
     # kⁱ ≤ i!·exp(θck)/(θc)ⁱ: a tenth of the decay pays for the powers of k.
     theta = arb(1) / 10
     slow = (1 - theta) * high
-    # moments[q] bounds ∫ (slow + xk)^q·exp(−slow·k − xk²/2) dk: integration by parts leads from q − 2 to q.
+    # moments[q] bounds ∫ (slow + xk)^q·exp(−slow·k − xk²/2) dk: integration by parts leads from q −
+    # 2 to q.
     moments = [1 / ((1 - theta) * low), arb(1)]
     for q in range(2, n + 1):
         moments.append(slow ** (q - 1) + (q - 1) * x * moments[q - 2])
 
     def integral(degree: int, power: int) -> arb:
-        """A bound of ∫ k^power·|E^(degree)| dk, from |He_n(u; x)| ≤ Σ_j n!/(j!(n−2j)!2ʲ)·xʲ·u^(n−2j)."""
+        """A bound of ∫ k^power·|E^(degree)| dk, from |He_n(u; x)| ≤ Σ_j
+        n!/(j!(n−2j)!2ʲ)·xʲ·u^(n−2j).
+        """
         total = arb(0)
         for j in range(degree // 2 + 1):
             rest = degree - 2 * j
@@ -121,13 +140,19 @@ def remainders(c: Interval, largest_x: Fraction) -> list[arb]:
 
     factor = abs(arb(coefficient(_TERMS)))
     return [
-        factor * sum((math.comb(n, m) * math.perm(i, m) * integral(n - m, i - m) for m in range(i + 1)), arb(0))
+        factor
+        * sum(
+            (math.comb(n, m) * math.perm(i, m) * integral(n - m, i - m) for m in range(i + 1)),
+            arb(0),
+        )
         for i in range(4)
     ]
 
 
 def derivatives(c: arb, x: arb, *, orders: int, terms: int, left_out: arb) -> list[arb]:
-    """S, S', S'', …: the n-th derivative has the terms ((−k)ⁿ·(c + kx) + n·(−k)^(n−1))·exp(−ck − xk²/2)."""
+    """S, S', S'', …: the n-th derivative has the terms ((−k)ⁿ·(c + kx) + n·(−k)^(n−1))·exp(−ck −
+    xk²/2).
+    """
     sums = [c, arb(1), *(arb(0) for _ in range(2, orders))]
     for k in range(1, terms):
         weight = (-(c * k) - x * (arb(k * k) / 2)).exp()
@@ -138,16 +163,25 @@ def derivatives(c: arb, x: arb, *, orders: int, terms: int, left_out: arb) -> li
 
 
 def tail(c: Interval, largest_x: Fraction, orders: int, terms: int) -> arb:
-    """A bound of what the first terms leave out: each later one is at most n·(1 + c + x)·(k + 1)^(n + 1)·exp(−ck)."""
+    """A bound of what the first terms leave out: each later one is at most n·(1 + c + x)·(k + 1)^(n
+    + 1)·exp(−ck).
+    """
     low, high = arb(fraction(c[0])), arb(fraction(c[1]))
     ratio = (-low).exp() * (arb(terms + 2) / (terms + 1)) ** orders
     assert ratio < 1
-    first = orders * (1 + high + arb(fraction(largest_x))) * arb(terms + 1) ** orders * (-low * terms).exp()
+    first = (
+        orders
+        * (1 + high + arb(fraction(largest_x)))
+        * arb(terms + 1) ** orders
+        * (-low * terms).exp()
+    )
     return first / (1 - ratio)
 
 
 def direct_sums(box: Box) -> Sums:
-    """S to S‴ on a box, by Taylor's formula around its middle; slopes in x are those in c, as ∂S/∂x = −S''/2."""
+    """S to S‴ on a box, by Taylor's formula around its middle; slopes in x are those in c, as ∂S/∂x
+    = −S''/2.
+    """
     x = tuple(map(operator.mul, box.c, box.w))
     orders = 4 + 2 * _TAYLOR
     terms = math.ceil(80 / box.c[0]) + 8
@@ -162,7 +196,12 @@ def direct_sums(box: Box) -> Sums:
         for i, j in itertools.product(range(_TAYLOR + 1), repeat=2):
             if i + j <= _TAYLOR:
                 derivative = (whole if i + j == _TAYLOR else middle)[order + i + 2 * j]
-                total += derivative * power(half_c, i) * power(-half_x / 2, j) / (math.factorial(i) * math.factorial(j))
+                total += (
+                    derivative
+                    * power(half_c, i)
+                    * power(-half_x / 2, j)
+                    / (math.factorial(i) * math.factorial(j))
+                )
         sums.append(total)
     return sums
 
@@ -174,12 +213,16 @@ def box_conditions(box: Box, constant: Fraction) -> list[arb]:
         return conditions(w, w * c, direct_sums(box), constant)
     step = next(step for step in itertools.pairwise(_C_EDGES) if box.c[1] <= step[1])
     errors = remainders(step, min(step[1], _SMOOTH_X))
-    sums = [value + within(error) for value, error in zip(smooth_sums(c, w * c), errors, strict=True)]
+    sums = [
+        value + within(error) for value, error in zip(smooth_sums(c, w * c), errors, strict=True)
+    ]
     return conditions(w, w * c, sums, constant)
 
 
 def far_conditions(constant: Fraction) -> list[arb]:
-    """For all c ≥ 30 and x ≤ 1: S/c and S' are 1, S'' and S‴ are 0, up to 10⁻⁸, since c·exp(−c) falls there."""
+    """For all c ≥ 30 and x ≤ 1: S/c and S' are 1, S'' and S‴ are 0, up to 10⁻⁸, since c·exp(−c)
+    falls there.
+    """
     tiny = arb(0, "1e-8")
     inverse = ball((Fraction(0), Fraction(1, _FAR_C)))  # 1/c, and w = x/c as well
     sums = [1 + tiny, inverse * (1 + tiny), inverse * tiny, inverse * tiny]  # divided by c
@@ -201,7 +244,8 @@ class Box:
     def proven(self, constant: Fraction) -> bool:
         try:
             return all(value > 0 for value in box_conditions(self, constant))
-        except (ValueError, ZeroDivisionError):  # the ball of S is so wide that it contains 0: nothing is decided
+        # the ball of S is so wide that it contains 0: nothing is decided
+        except (ValueError, ZeroDivisionError):
             return False
 
     def halves(self) -> list[Box]:
@@ -214,7 +258,10 @@ class Box:
 
 
 def prove_tail(constant: Fraction) -> int:
-    """Prove (C) on the whole region; the number of boxes it took. Raises ArithmeticError where it cannot."""
+    """Prove (C) on the whole region; the number of boxes it took.
+
+    Raises ArithmeticError where it cannot.
+    """
     if not all(value > 0 for value in far_conditions(constant)):
         raise ArithmeticError(f"not proven for c ≥ {_FAR_C}.")
     # The line w = 1/3 is an edge, since the region changes there.
@@ -234,24 +281,29 @@ def prove_tail(constant: Fraction) -> int:
     return boxes
 
 
-# (B): z(t) > h(t)/μ where the chain of the argument starts, t = 1 for x ≤ 1/4 and t = 3 for x in [1/4, 1].
+# (B): z(t) > h(t)/μ where the chain of the argument starts, t = 1 for x ≤ 1/4 and t = 3 for x in
+# [1/4, 1].
 
 
 def prove_small_start(constant: Fraction, boxes: int = 50) -> None:
-    """Prove (B) at t = 1 for all x in (0, 1/4], with a factor √x and the constant terms divided out.
+    """Prove (B) at t = 1 for all x in (0, 1/4], with a factor √x and the constant terms divided
+    out.
 
-    At c = x, w = 1 let 1 − λ' = (1 + xG)/2 and A = (1 − λ')²/(1 + κx), so that (h/μ)² = xA. Φ(ζ) − 1/2 is less than the first
-    three terms of its series and p₀ is √(x/2π)/(1 + 2e^(−2π²/x) + …), so (B) follows from
+    At c = x, w = 1 let 1 − λ' = (1 + xG)/2 and A = (1 − λ')²/(1 + κx), so that (h/μ)² = xA. Φ(ζ) −
+    1/2 is less than the first three terms of its series and p₀ is √(x/2π)/(1 + 2e^(−2π²/x) + …), so
+    (B) follows from
 
         G − A/6 + x(A²/40 − GA/6) + x²GA²/40 < κ/2 − xκ²/8 − 10⁻³⁰.
     """
     smooth_value, smooth_slope = _sums_where_c_is_x()
-    # S − 2S' vanishes at x = 0, so that G = (S − 2S')/(xS) is found without dividing by a ball that contains 0.
+    # S − 2S' vanishes at x = 0, so that G = (S − 2S')/(xS) is found without dividing by a ball that
+    # contains 0.
     difference = smooth_value - 2 * smooth_slope
     assert difference[0] == 0
     quotient = fmpq_poly(difference.coeffs()[1:])
     end = Fraction(1, 4)
-    # The bound of the remainder is a sum of powers of x of at least 1, so that divided by x it is largest at the end.
+    # The bound of the remainder is a sum of powers of x of at least 1, so that divided by x it is
+    # largest at the end.
     value_error, slope_error, *_ = remainders((end, end), end)
     kappa = arb(fraction(constant))
     for low, high in itertools.pairwise(end * step / boxes for step in range(boxes + 1)):
@@ -286,7 +338,9 @@ def evaluate(polynomial: fmpq_poly, x: arb) -> arb:
 
 
 def prove_large_start(constant: Fraction) -> int:
-    """Prove, for all x in [1/4, 1], the steps z₂ − z₁ and z₃ − z₂ to be less than μ, and (B) at t = 3."""
+    """Prove, for all x in [1/4, 1], the steps z₂ − z₁ and z₃ − z₂ to be less than μ, and (B) at t =
+    3.
+    """
     waiting = list(itertools.pairwise(Fraction(step, 64) for step in range(16, 65)))
     intervals = 0
     while waiting:
@@ -302,7 +356,9 @@ def prove_large_start(constant: Fraction) -> int:
 
 
 def _large_start(interval: Interval, constant: Fraction) -> bool:
-    """By the mean value theorem: the value in the middle, plus the slope on the whole interval times half its width."""
+    """By the mean value theorem: the value in the middle, plus the slope on the whole interval
+    times half its width.
+    """
     low, high = interval
     middle = large_start_gaps(arb_series([arb(fraction((low + high) / 2)), 1], prec=2), constant)
     whole = large_start_gaps(arb_series([ball(interval), 1], prec=2), constant)
@@ -311,7 +367,10 @@ def _large_start(interval: Interval, constant: Fraction) -> bool:
 
 
 def large_start_gaps(x: arb_series, constant: Fraction) -> list[arb_series]:
-    """What must be positive, as value and slope in x. What is left out of sums is a fixed number at each x, hence without slope."""
+    """What must be positive, as value and slope in x.
+
+    What is left out of sums is a fixed number at each x, hence without slope.
+    """
     weights = [(-x * (arb(k * k) / 2)).exp() for k in range(40)]
     # Beyond the 40th, e^(−k²/8) is less than e^(−5k): all of it is less than e^(−199).
     beyond = [sum(weights[m:], within(arb(-199).exp())) for m in (1, 2, 3)]

@@ -1,4 +1,6 @@
-"""Values that have broken readers of tables, by kind: at least a hundred, for every test of encoding."""
+"""Values that have broken readers of tables, by kind: at least a hundred, for every test of
+encoding.
+"""
 
 from __future__ import annotations
 
@@ -91,10 +93,17 @@ DECIMALS = [
     )
 ]  # fmt: skip
 WIDE_DECIMALS = [
-    Decimal(text) for text in ("1E+400", "-1E+400", "1E-400", "1E+999999", "1E-999999", "Infinity", "-Infinity")
+    Decimal(text)
+    for text in ("1E+400", "-1E+400", "1E-400", "1E+999999", "1E-999999", "Infinity", "-Infinity")
 ]
 NO_DECIMALS = [Decimal("NaN"), Decimal("sNaN"), Decimal("-NaN123")]
-DAYS = [dt.date(1, 1, 1), dt.date(9999, 12, 31), dt.date(2024, 2, 29), dt.date(1970, 1, 1), dt.date(2024, 12, 31)]
+DAYS = [
+    dt.date(1, 1, 1),
+    dt.date(9999, 12, 31),
+    dt.date(2024, 2, 29),
+    dt.date(1970, 1, 1),
+    dt.date(2024, 12, 31),
+]
 WALL_TIMES = [
     dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59, 59, 999_999), dt.datetime(2024, 2, 29, 23, 59, 59, 999_999), dt.datetime(1969, 12, 31, 23, 59),  # noqa: DTZ001
     dt.datetime(2024, 10, 27, 2, 30, fold=1),  # noqa: DTZ001

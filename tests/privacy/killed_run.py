@@ -1,7 +1,8 @@
 """A run that kills itself at a chosen point; at point 0 it runs to its end.
 
-Every private step passes through a few functions; each call of one of them is a point, before and after it. What
-was drawn goes, unbuffered, to LEDGER.drawn before anybody else sees it, so that the test knows of draws that died.
+Every private step passes through a few functions; each call of one of them is a point, before and
+after it. What was drawn goes, unbuffered, to LEDGER.drawn before anybody else sees it, so that the
+test knows of draws that died.
 """
 
 import json
@@ -53,7 +54,11 @@ def install(points: Points, drawn: Path) -> None:
     chain.os = _Os(points)
     for verb in ("charge", "store", "adopt"):
         setattr(Ledger, verb, points.around(getattr(Ledger, verb)))
-    samplers = ((measure, "add_discrete_gaussian"), (certify, "add_discrete_gaussian"), (select, "pick_top"))
+    samplers = (
+        (measure, "add_discrete_gaussian"),
+        (certify, "add_discrete_gaussian"),
+        (select, "pick_top"),
+    )
     for module, sampler in samplers:
         honest = getattr(module, sampler)
 
@@ -97,7 +102,11 @@ def main(path: Path, fatal: int) -> None:
     source = MemorySource(Codes.of(DOMAIN, {"a": rows // 3, "b": rows % 3}))
     with Ledger(path, neighbors=Neighbors()) as ledger:
         curator = Curator(
-            source, budget=Budget.of_rho(0.5, delta=1e-6), neighbors=Neighbors(), ledger=ledger, run="run"
+            source,
+            budget=Budget.of_rho(0.5, delta=1e-6),
+            neighbors=Neighbors(),
+            ledger=ledger,
+            run="run",
         )
         points.armed = True
         results = steps(curator)
@@ -107,7 +116,9 @@ def main(path: Path, fatal: int) -> None:
 
 
 def serve() -> None:
-    """Run one job a line of standard input, each in a forked child, so that the imports are paid for once."""
+    """Run one job a line of standard input, each in a forked child, so that the imports are paid
+    for once.
+    """
     for line in sys.stdin:
         path, fatal = json.loads(line)
         child = os.fork()

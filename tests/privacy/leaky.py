@@ -1,4 +1,6 @@
-"""Mechanisms that go round the curator, each in another way: the negative control of record and replay."""
+"""Mechanisms that go round the curator, each in another way: the negative control of record and
+replay.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ class Settings:
     leak: str
 
 
-def run(curator: Any, workload: Any, settings: Settings, *, seed: int, progress: Any) -> MechanismResult:
+def run(
+    curator: Any, workload: Any, settings: Settings, *, seed: int, progress: Any
+) -> MechanismResult:
     leak = settings.leak
     name = workload.domain.names[-1]
     exact = curator._exact.marginal(Marginal((name,)))  # the back door

@@ -1,4 +1,6 @@
-"""What is recorded and replayed: methods with tiny settings, query families, and hostile neighbours."""
+"""What is recorded and replayed: methods with tiny settings, query families, and hostile
+neighbours.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ FULLEST = (0, 0, 0)
 
 
 def usual_table() -> np.ndarray:
-    """64 records, a power of two: half of them alike, one with a code of its own, and a code that nobody has."""
+    """64 records, a power of two: half of them alike, one with a code of its own, and a code that
+    nobody has.
+    """
     generator = np.random.default_rng(1)
     rows = np.stack([generator.integers(0, size, 64) for size in (2, 3, UNIQUE)], axis=1)
     rows[:32] = FULLEST
@@ -81,9 +85,14 @@ ADDED_OR_REMOVED: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
 
 
 def neighbours(neighbors: Neighbors) -> dict[str, np.ndarray]:
-    """Hostile neighbours of the usual table by name; one person's records change, all that a person may have."""
+    """Hostile neighbours of the usual table by name; one person's records change, all that a person
+    may have.
+    """
     changes = REPLACED if neighbors.relation is Relation.REPLACE else ADDED_OR_REMOVED
-    return {name: change(usual_table(), neighbors.max_rows_per_person) for name, change in changes.items()}
+    return {
+        name: change(usual_table(), neighbors.max_rows_per_person)
+        for name, change in changes.items()
+    }
 
 
 def table_of(rows: np.ndarray) -> WatchedSource:
@@ -100,9 +109,15 @@ FAMILIES = {
     "threshold": Workload(DOMAIN, (Threshold(("a", "b", "c"), 2), Threshold(("b", "c"), 1))),
     "range": Workload(
         DOMAIN,
-        (Range.prefixes(("a", "c"), ("a", "c")), Range(("b", "c"), {"c": "all"}), Range(("c",), {"c": [(3, ABSENT)]})),
+        (
+            Range.prefixes(("a", "c"), ("a", "c")),
+            Range(("b", "c"), {"c": "all"}),
+            Range(("c",), {"c": [(3, ABSENT)]}),
+        ),
     ),
-    "halfspace": Workload(DOMAIN, (Halfspace(("a", "b", "c"), by=("a",), count=40), Marginal(("a", "b")))),
+    "halfspace": Workload(
+        DOMAIN, (Halfspace(("a", "b", "c"), by=("a",), count=40), Marginal(("a", "b")))
+    ),
     "custom": Workload(DOMAIN, (Custom("later c", ("a", "c"), _later_c), Marginal(("a", "b")))),
 }
 
@@ -130,9 +145,16 @@ class Case:
     families: tuple[str, ...]
 
     def plan(self, family: str, neighbors: Neighbors) -> Plan:
-        """The plan of a run on the usual table or on its neighbour. At ε = 10 selections follow the table closely."""
+        """The plan of a run on the usual table or on its neighbour.
+
+        At ε = 10 selections follow the table closely.
+        """
         options = RunOptions(
-            epsilon=10.0, delta=1e-5, neighbors=neighbors, workload=FAMILIES[family], method="independent"
+            epsilon=10.0,
+            delta=1e-5,
+            neighbors=neighbors,
+            workload=FAMILIES[family],
+            method="independent",
         )
         plan = make_plan(SCHEMA, options, records=64)
         module = importlib.import_module(self.module)
@@ -143,15 +165,24 @@ class Case:
 CELLS = ("marginal", "threshold", "range")
 ALL = (*CELLS, "custom")
 _SHORT = {"synthetic_rows": 8, "projection": ProjectionSettings(max_steps=20)}
-_PLUS = {"rounds": 2, "queries_per_round": 3, "synthetic_rows": 8, "fit": AnnealingSettings(levels=2, steps=3)}
+_PLUS = {
+    "rounds": 2,
+    "queries_per_round": 3,
+    "synthetic_rows": 8,
+    "fit": AnnealingSettings(levels=2, steps=3),
+}
 _ADAPTIVE = {"rounds": 3, "synthetic_rows": 16, "steps": 5, "final_steps": 5}
 
 METHODS = {
     "adaptive": Case("dprap.mechanisms.adaptive", "AdaptiveSettings", _ADAPTIVE, CELLS),
-    "rap": Case("dprap.mechanisms.rap", "RapSettings", {"rounds": 2, "queries_per_round": 2, **_SHORT}, ALL),
+    "rap": Case(
+        "dprap.mechanisms.rap", "RapSettings", {"rounds": 2, "queries_per_round": 2, **_SHORT}, ALL
+    ),
     "rap once": Case("dprap.mechanisms.rap", "RapSettings", {"rounds": 1, **_SHORT}, ALL),
     "gaussian": Case("dprap.mechanisms.gaussian", "GaussianSettings", {}, CELLS),
-    "gaussian by query": Case("dprap.mechanisms.gaussian", "GaussianSettings", {"per": "query"}, CELLS),
+    "gaussian by query": Case(
+        "dprap.mechanisms.gaussian", "GaussianSettings", {"per": "query"}, CELLS
+    ),
     "rap++": Case("dprap.mechanisms.rap_plus", "RapPlusSettings", _PLUS, ("halfspace",)),
     "independent": Case("dprap.mechanisms.independent", "IndependentSettings", {}, ALL),
     "every verb": Case("tests.privacy.every_verb", "Settings", {}, (*ALL, "halfspace")),
@@ -162,9 +193,13 @@ _ONE = ("marginal",)
 BASELINES = {
     "mwem": Case(f"{_BENCH}.mwem", "MwemSettings", {"rounds": 2, "passes": 2}, _ONE),
     "fem": Case(f"{_BENCH}.fem", "FemSettings", {"rounds": 2, "samples": 2}, _ONE),
-    "dualquery": Case(f"{_BENCH}.dualquery", "DualQuerySettings", {"rounds": 3, "samples": 2}, _ONE),
+    "dualquery": Case(
+        f"{_BENCH}.dualquery", "DualQuerySettings", {"rounds": 3, "samples": 2}, _ONE
+    ),
     "hdmm": Case(f"{_BENCH}.hdmm", "HdmmSettings", {}, CELLS),
-    "hdmm, graphical": Case(f"{_BENCH}.hdmm", "HdmmSettings", {"inference": "graphical", "iterations": 10}, _ONE),
+    "hdmm, graphical": Case(
+        f"{_BENCH}.hdmm", "HdmmSettings", {"inference": "graphical", "iterations": 10}, _ONE
+    ),
     "aim": Case(f"{_BENCH}.aim", "AimSettings", {"iterations": 5, "last_iterations": 5}, CELLS),
     "mst": Case(f"{_BENCH}.mst", "MstSettings", {"iterations": 5}, CELLS),
 }

@@ -1,9 +1,10 @@
-"""Record and replay: two neighbouring tables, one set of noisy results, and everything that leaves a run.
+"""Record and replay: two neighbouring tables, one set of noisy results, and everything that leaves
+a run.
 
-The noise boundary is `Ledger.store`: there a noisy result leaves the private side. The first run is recorded.
-The second runs on a neighbouring table: its exact side counts, is charged and draws as ever, but what it drew is
-replaced by what the first run drew. Differential privacy speaks of the noisy results alone, so whatever else
-differs between the two runs was never paid for.
+The noise boundary is `Ledger.store`: there a noisy result leaves the private side. The first run is
+recorded. The second runs on a neighbouring table: its exact side counts, is charged and draws as
+ever, but what it drew is replaced by what the first run drew. Differential privacy speaks of the
+noisy results alone, so whatever else differs between the two runs was never paid for.
 """
 
 from __future__ import annotations
@@ -28,10 +29,12 @@ from dprap.runs.plan import Plan
 from dprap.sources import MemorySource
 
 RUN_FACTS = re.compile(r'("(?:seconds|created|peak_memory_mb)": )(?:"[^"]*"|[\d.]+|null)')
-# What a release says of its making, which may differ between any two runs; `test_run_facts.py` bounds what it tells.
+# What a release says of its making, which may differ between any two runs; `test_run_facts.py`
+# bounds what it tells.
 
 LEDGER_FACTS = ("created", "started", "ended", "name", "data")
-# Times, the random name of a ledger, and the keyed digest of the table. The table's digest also enters each line's hash, and so the file names.
+# Times, the random name of a ledger, and the keyed digest of the table. The table's digest also
+# enters each line's hash, and so the file names.
 
 SEAL = re.compile(r"-[0-9a-f]{16}(?=\.npz)")
 HASH = re.compile(rb"[0-9a-f]{64}")
@@ -68,9 +71,11 @@ Capture = pytest.CaptureFixture[str]
 
 @contextmanager
 def on(tape: Tape, *, forced: Tape | None, folder: Path, capture: Capture) -> Iterator[None]:
-    """Record on a tape whatever the run in this block does; `forced` is the tape whose noisy results it is given.
+    """Record on a tape whatever the run in this block does; `forced` is the tape whose noisy
+    results it is given.
 
-    Whenever a noisy result is about to leave, what was shown and the sizes of the files so far are noted.
+    Whenever a noisy result is about to leave, what was shown and the sizes of the files so far are
+    noted.
     """
     charge, store = Ledger.charge, Ledger.store
     capture.readouterr()
@@ -95,7 +100,9 @@ def on(tape: Tape, *, forced: Tape | None, folder: Path, capture: Capture) -> It
         store(self, run, step, arrays)
 
     handler = logging.Handler(level=logging.DEBUG)
-    handler.emit = lambda record: tape.logs.append((record.name, record.levelname, record.getMessage()))  # type: ignore[method-assign]
+    handler.emit = lambda record: tape.logs.append(
+        (record.name, record.levelname, record.getMessage())
+    )  # type: ignore[method-assign]
     root, of_jax = logging.getLogger(), logging.getLogger("jax")
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
@@ -136,8 +143,14 @@ def _where(one: Any, other: Any) -> str:
         return f"{names}: {_where(str(one.get(names[0])), str(other.get(names[0])))}"
     if isinstance(one, str):
         one, other = one.splitlines(), other.splitlines()
-    at = next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None)
-    return f"{len(one)} against {len(other)} entries" if at is None else f"entry {at}: {one[at]} against {other[at]}"
+    at = next(
+        (at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None
+    )
+    return (
+        f"{len(one)} against {len(other)} entries"
+        if at is None
+        else f"entry {at}: {one[at]} against {other[at]}"
+    )
 
 
 class WatchedSource(MemorySource):
@@ -155,23 +168,36 @@ class WatchedSource(MemorySource):
         return WatchedSource(super().recoded(recoding).codes).watch(self._tape)  # type: ignore[attr-defined]
 
 
-def taped_run(plan: Plan, source: WatchedSource, folder: Path, capture: Capture, *, forced: Tape | None = None) -> Tape:
+def taped_run(
+    plan: Plan, source: WatchedSource, folder: Path, capture: Capture, *, forced: Tape | None = None
+) -> Tape:
     """Carry out a plan, save its release, and return all that left the run."""
     folder.mkdir()
     tape = Tape()
-    # Progress is told every few seconds. A clock that stands still tells the same on a busy machine.
+    # Progress is told every few seconds. A clock that stands still tells the same on a busy
+    # machine.
     standing_still = mock.patch("dprap.mechanisms.result.monotonic", return_value=0.0)
     with standing_still, on(tape, forced=forced, folder=folder, capture=capture):
         with Ledger(folder / "ledger.jsonl", neighbors=plan.neighbors) as ledger:
-            release = execute(plan, source.watch(tape), ledger=ledger, run="audited", progress=tape.progress.append)
+            release = execute(
+                plan,
+                source.watch(tape),
+                ledger=ledger,
+                run="audited",
+                progress=tape.progress.append,
+            )
         release.save(folder / "release")
         release.save(folder / "release-csv", format="csv")
-        tape.events.append(("answers", [answer.tolist() for answer in release.shares(plan.workload)]))
+        tape.events.append(
+            ("answers", [answer.tolist() for answer in release.shares(plan.workload)])
+        )
     return tape
 
 
 def ledger_lines(path: Path) -> list[Any]:
-    """The lines of a ledger without times, the table's digest and the hashes that follow from them."""
+    """The lines of a ledger without times, the table's digest and the hashes that follow from
+    them.
+    """
     lines = []
     for line in path.read_text().splitlines():
         record = json.loads(line)
@@ -183,7 +209,9 @@ def ledger_lines(path: Path) -> list[Any]:
 
 
 def files_in(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder: byte for byte, but for run facts and for the ledger, of which the size is kept."""
+    """Every file below a folder: byte for byte, but for run facts and for the ledger, of which the
+    size is kept.
+    """
     return {
         SEAL.sub("", str(path.relative_to(folder))): _public_content(path, folder)
         for path in sorted(folder.rglob("*"))

@@ -24,7 +24,9 @@ def random_rows(generator: np.random.Generator, domain: Domain, rows: int) -> np
     return np.stack([generator.integers(0, size, rows) for size in domain.sizes], axis=1)
 
 
-def neighbor_of(generator: np.random.Generator, domain: Domain, rows: np.ndarray, neighbors: Neighbors) -> np.ndarray:
+def neighbor_of(
+    generator: np.random.Generator, domain: Domain, rows: np.ndarray, neighbors: Neighbors
+) -> np.ndarray:
     """A random neighbour: some of one person's records replaced by others, added or removed."""
     moved = int(generator.integers(1, neighbors.max_rows_per_person + 1))
     # Half of the time all new records are alike, which is the worst case.

@@ -37,18 +37,23 @@ def test_table_of_the_paper(epsilon, paper, tight):
 def test_there_and_back(epsilon, delta, accounting):
     rho = rho_from_epsilon(epsilon, delta, accounting)
     back = epsilon_from_rho(rho, delta, accounting)
-    # Where δ alone nearly covers ρ the two parts of ε cancel; an error of 1e-11 in ε is what the slack may cost.
+    # Where δ alone nearly covers ρ the two parts of ε cancel; an error of 1e-11 in ε is what the
+    # slack may cost.
     assert back == pytest.approx(epsilon, rel=1e-9, abs=1e-11)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), GRID)
 def test_tight_is_never_worse_than_the_paper(epsilon, delta):
-    assert rho_from_epsilon(epsilon, delta, Accounting.TIGHT) >= rho_from_epsilon(epsilon, delta, Accounting.PAPER)
+    assert rho_from_epsilon(epsilon, delta, Accounting.TIGHT) >= rho_from_epsilon(
+        epsilon, delta, Accounting.PAPER
+    )
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), GRID)
 def test_rho_is_proven_in_high_precision(epsilon, delta):
-    """Some order proves that the returned ρ keeps (ε, δ), without any tolerance: rounding went the safe way."""
+    """Some order proves that the returned ρ keeps (ε, δ), without any tolerance: rounding went the
+    safe way.
+    """
     with localcontext() as context:
         context.prec = 60
         rho = Decimal(rho_from_epsilon(epsilon, delta, Accounting.TIGHT))
@@ -76,7 +81,9 @@ def test_against_dp_accounting(rho, delta):
     theirs = accountant.get_epsilon(delta)
     ours = epsilon_from_rho(rho, delta, Accounting.TIGHT)
     assert ours == pytest.approx(theirs, rel=1e-4)
-    assert ours <= theirs * (1 + 1e-9), "the best of all orders is at least as good as the best of 601"
+    assert ours <= theirs * (1 + 1e-9), (
+        "the best of all orders is at least as good as the best of 601"
+    )
 
 
 @pytest.mark.parametrize("delta", [1e-5, DELTA, 1e-12])
@@ -85,14 +92,20 @@ def test_against_opendp(rho, delta):
     dp.enable_features("contrib")
     space = dp.atom_domain(T="i64"), dp.absolute_distance(T=float)
     scale = 1 / math.sqrt(2 * rho)
-    approximate = dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*space, scale=scale)), delta)
-    assert epsilon_from_rho(rho, delta, Accounting.TIGHT) == pytest.approx(approximate.map(1.0)[0], rel=1e-5)
+    approximate = dp.c.make_fix_delta(
+        dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*space, scale=scale)), delta
+    )
+    assert epsilon_from_rho(rho, delta, Accounting.TIGHT) == pytest.approx(
+        approximate.map(1.0)[0], rel=1e-5
+    )
 
 
 def test_small_epsilon_does_not_cancel():
     """A known trap: (√(L + ε) − √L)² computed as written turns ε = 1e-7 into a large ρ."""
     log_inverse = -math.log(DELTA)
-    assert rho_from_epsilon(1e-7, DELTA, Accounting.PAPER) == pytest.approx(1e-14 / (4 * log_inverse), rel=1e-6)
+    assert rho_from_epsilon(1e-7, DELTA, Accounting.PAPER) == pytest.approx(
+        1e-14 / (4 * log_inverse), rel=1e-6
+    )
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf])

@@ -1,4 +1,6 @@
-"""Every kind of bad input through the command line: a line or two, no traceback, a code that is not 0, nothing spent."""
+"""Every kind of bad input through the command line: a line or two, no traceback, a code that is not
+0, nothing spent.
+"""
 
 import json
 import os
@@ -18,7 +20,9 @@ COLUMNS = {
     "price": {"type": "number", "min": 0, "max": 10, "bins": 10},
     "city": {"type": "categorical", "values": ["Rome", "Oslo"]},
 }
-GOOD = pa.table({"age": [30, 40, 50] * 10, "price": [1.5, 2.5, 9.0] * 10, "city": ["Rome", "Oslo", "Rome"] * 10})
+GOOD = pa.table(
+    {"age": [30, 40, 50] * 10, "price": [1.5, 2.5, 9.0] * 10, "city": ["Rome", "Oslo", "Rome"] * 10}
+)
 
 
 @pytest.fixture
@@ -36,17 +40,31 @@ def cli(tmp_path, monkeypatch, capsys):
 
 
 def synth(table="good.parquet", **options):
-    given = {"epsilon": "1", "schema": "schema.yaml", "method": "independent", "kway": "1", "out": "out", **options}
+    given = {
+        "epsilon": "1",
+        "schema": "schema.yaml",
+        "method": "independent",
+        "kway": "1",
+        "out": "out",
+        **options,
+    }
     return (
         "synth",
         table,
         "--quiet",
-        *(part for name, value in given.items() if value for part in (f"--{name.replace('_', '-')}", value)),
+        *(
+            part
+            for name, value in given.items()
+            if value
+            for part in (f"--{name.replace('_', '-')}", value)
+        ),
     )
 
 
 def snapshot(folder):
-    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
 
 
 def assert_refused(cli, folder, arguments, code, message):
@@ -67,8 +85,14 @@ def changed(name, values):
 
 TABLES = {
     "empty": (GOOD.slice(0, 0), "no records"),
-    "missing column": (GOOD.drop_columns(["city"]), "column 'city': is in the schema and not in the table"),
-    "extra column": (GOOD.append_column("ssn", GOOD["age"]), "column 'ssn': is in the table and not in the schema"),
+    "missing column": (
+        GOOD.drop_columns(["city"]),
+        "column 'city': is in the schema and not in the table",
+    ),
+    "extra column": (
+        GOOD.append_column("ssn", GOOD["age"]),
+        "column 'ssn': is in the table and not in the schema",
+    ),
     "wrong dtype": (changed("age", ["x" + PRIVATE] * 30), "column 'age'"),
     "wrong nested dtype": (changed("age", [[1]] * 30), "column 'age'"),
     "nan": (changed("price", [float("nan")] * 30), "column 'price': has missing values"),
@@ -177,7 +201,9 @@ def test_over_the_cap(cli, tmp_path, ledger):
     assert_refused(cli, tmp_path, synth(epsilon="9", ledger="books.jsonl"), 4, "left of its cap")
 
 
-@pytest.mark.parametrize("damage", ["edited", "cut line", "cut lines", "no head", "garbage", "emptied"])
+@pytest.mark.parametrize(
+    "damage", ["edited", "cut line", "cut lines", "no head", "garbage", "emptied"]
+)
 def test_a_damaged_ledger(cli, tmp_path, ledger, damage):
     content = ledger.read_bytes()
     if damage == "no head":

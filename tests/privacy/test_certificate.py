@@ -28,11 +28,16 @@ DIGEST = "ab" * 32
 
 
 def test_upper_bound_covers_as_often_as_promised():
-    """600 certificates of one release. Covered are 95% of them but for rounding up, so fewer than 535 (89.2%) happens by
-    chance with probability below 1e-8; a bound at z = 1.0 instead of 1.645 would cover 505 and fail."""
+    """600 certificates of one release.
+
+    Covered are 95% of them but for rounding up, so fewer than 535 (89.2%) happens by chance with
+    probability below 1e-8; a bound at z = 1.0 instead of 1.645 would cover 505 and fail.
+    """
     domain = Domain.of({"a": 3, "b": 2})
     generator = np.random.default_rng(0)
-    codes = Codes.of(domain, {"a": generator.integers(0, 3, 500), "b": generator.integers(0, 2, 500)})
+    codes = Codes.of(
+        domain, {"a": generator.integers(0, 3, 500), "b": generator.integers(0, 2, 500)}
+    )
     source = MemorySource(codes)
     marginal = Marginal(("a", "b"))
     exact = source.count([marginal])[0].dense()
@@ -41,7 +46,9 @@ def test_upper_bound_covers_as_often_as_promised():
     covered = 0
     for seed in range(600):
         budget = Budget.of(epsilon=1.0, delta=1e-6)
-        curator = Curator(source, budget=budget, neighbors=Neighbors(), ledger=None, insecure_noise_seed=seed)
+        curator = Curator(
+            source, budget=budget, neighbors=Neighbors(), ledger=None, insecure_noise_seed=seed
+        )
         certificate = curator.certify([marginal], [estimate], rho=budget.rho / 50)
         covered += certificate.upper_bound_counts >= true_error
     assert covered >= 535
@@ -50,7 +57,9 @@ def test_upper_bound_covers_as_often_as_promised():
 
 @pytest.fixture
 def scales(monkeypatch):
-    """The noise scales that were asked for; the noise itself is left out, so that a certificate shows its exact statistic."""
+    """The noise scales that were asked for; the noise itself is left out, so that a certificate
+    shows its exact statistic.
+    """
     asked = []
 
     def without_noise(counts, stddev_counts, entropy):
@@ -64,7 +73,9 @@ def scales(monkeypatch):
 def certified(rows, neighbors, fitted, drawn, families=FAMILIES):
     """A certificate of a fit and a table on some records, at 2% of the budget."""
     source = MemorySource(codes_of(DOMAIN, rows))
-    curator = Curator(source, budget=BUDGET, neighbors=neighbors, ledger=None, insecure_noise_seed=0)
+    curator = Curator(
+        source, budget=BUDGET, neighbors=neighbors, ledger=None, insecure_noise_seed=0
+    )
     table = None if drawn is None else DrawnTable(10, DIGEST, drawn)
     return curator.certify(families, fitted, rho=BUDGET.rho / 50, table=table)
 
@@ -92,7 +103,9 @@ def test_neighbours_move_the_certified_maximum_by_no_more_than_the_noise_is_for(
         sizes = [family.size(DOMAIN) for family in FAMILIES]
         fitted, drawn = ([generator.normal(3, 6, size) for size in sizes] for _ in range(2))
         before, after = (certified(each, neighbors, fitted, drawn) for each in (rows, other))
-        assert before.noisy_max_error_counts == pytest.approx(plainly(rows, [fitted, drawn]), abs=2 / 16)
+        assert before.noisy_max_error_counts == pytest.approx(
+            plainly(rows, [fitted, drawn]), abs=2 / 16
+        )
         assert (before.table_rows, before.table_digest) == (10, DIGEST)
         moved = abs(before.noisy_max_error_counts - after.noisy_max_error_counts)
         assert moved <= neighbors.query
@@ -103,7 +116,9 @@ def test_neighbours_move_the_certified_maximum_by_no_more_than_the_noise_is_for(
 @pytest.mark.parametrize("worse", ["fit", "table"])
 @pytest.mark.parametrize("neighbors", RELATIONS, ids=str)
 def test_the_sensitivity_is_reached(neighbors, worse, scales):
-    """All records of a person are those of one cell that is worst answered already: the maximum moves by r, not less."""
+    """All records of a person are those of one cell that is worst answered already: the maximum
+    moves by r, not less.
+    """
     marginal = Marginal(("a", "b", "c"))
     rows = np.zeros((30, 3), dtype=int)
     other = rows[: 30 - neighbors.query]
@@ -116,7 +131,9 @@ def test_the_sensitivity_is_reached(neighbors, worse, scales):
     assert before.noisy_max_error_counts - after.noisy_max_error_counts == neighbors.query
 
 
-@pytest.mark.parametrize(("fitted", "drawn", "larger"), [(3.0, 0.0, 3.0), (0.0, 7.5, 7.5), (3.0, -4.0, 4.0)])
+@pytest.mark.parametrize(
+    ("fitted", "drawn", "larger"), [(3.0, 0.0, 3.0), (0.0, 7.5, 7.5), (3.0, -4.0, 4.0)]
+)
 def test_the_larger_of_both_errors_is_certified(fitted, drawn, larger, scales):
     marginal = Marginal(("a", "b"))
     rows = random_rows(np.random.default_rng(1), DOMAIN, 50)
@@ -124,18 +141,27 @@ def test_the_larger_of_both_errors_is_certified(fitted, drawn, larger, scales):
     certificate = certified(rows, Neighbors(), [exact + fitted], [exact + drawn], [marginal])
     assert certificate.noisy_max_error_counts == larger
     alone = certified(rows, Neighbors(), [exact + fitted], None, [marginal])
-    assert (alone.noisy_max_error_counts, alone.table_rows, alone.table_digest) == (abs(fitted), None, None)
+    assert (alone.noisy_max_error_counts, alone.table_rows, alone.table_digest) == (
+        abs(fitted),
+        None,
+        None,
+    )
 
 
 def fitted_release(relation):
-    """A release of 200 records whose columns follow each other, by a method that takes them as unrelated; and its source."""
+    """A release of 200 records whose columns follow each other, by a method that takes them as
+    unrelated; and its source.
+    """
     generator = np.random.default_rng(5)
     sizes = {f"c{position}": 2 + position % 3 for position in range(5)}
     schema = Schema.from_domain(sizes)
     first = generator.integers(0, 2, 200)
     codes = Codes.of(
         schema.domain,
-        {n: first % size if size == 2 else (first + generator.integers(0, 2, 200)) % size for n, size in sizes.items()},
+        {
+            n: first % size if size == 2 else (first + generator.integers(0, 2, 200)) % size
+            for n, size in sizes.items()
+        },
     )
     source = MemorySource(codes)
     plan = make_plan(
@@ -154,7 +180,9 @@ def fitted_release(relation):
 
 
 def rough_table(release):
-    """A table whose counts are far from the fitted ones, because its records are drawn independently."""
+    """A table whose counts are far from the fitted ones, because its records are drawn
+    independently.
+    """
     rounded = round_rows(release.relaxed, 0, rows=release.rows, method="independent")
     return Codes(release.schema.domain, rounded)
 
@@ -165,7 +193,9 @@ def largest_errors_counts(release, source, table):
     exact = [shares * source.rows for shares in exact_answers(source, families)]
 
     def largest(published):
-        found = (shares * np.float64(release.rows) for shares in published_answers(published, families))
+        found = (
+            shares * np.float64(release.rows) for shares in published_answers(published, families)
+        )
         return max(float(np.abs(a - b).max()) for a, b in zip(exact, found, strict=True))
 
     return largest(release.relaxed), largest(table)
@@ -176,8 +206,9 @@ def largest_errors_counts(release, source, table):
 def test_the_bound_covers_fit_and_table_together_as_often_as_promised(relation):
     """2,000 certificates of one fit and its table, with a standard deviation of 2.3 records.
 
-    95% cover the larger error, but for rounding up by 0.012 records: fewer than 1,846 or more than 1,950 do so with
-    probability below 2e-7. The table's error is larger by more than 3 records: were it left out, about half would cover it.
+    95% cover the larger error, but for rounding up by 0.012 records: fewer than 1,846 or more than
+    1,950 do so with probability below 2e-7. The table's error is larger by more than 3 records:
+    were it left out, about half would cover it.
     """
     release, source = fitted_release(relation)
     families = release.workload.families
@@ -190,7 +221,13 @@ def test_the_bound_covers_fit_and_table_together_as_often_as_promised(relation):
     budget = Budget.of(epsilon=2.0, delta=1e-6)
     larger, fit = 0, 0
     for seed in range(2000):
-        curator = Curator(source, budget=budget, neighbors=Neighbors(relation), ledger=None, insecure_noise_seed=seed)
+        curator = Curator(
+            source,
+            budget=budget,
+            neighbors=Neighbors(relation),
+            ledger=None,
+            insecure_noise_seed=seed,
+        )
         bound = curator.certify(families, fitted, rho=budget.rho, table=table).upper_bound_counts
         larger += bound >= of_table
         fit += bound >= of_fit

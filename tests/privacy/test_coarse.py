@@ -1,4 +1,6 @@
-"""Measuring and choosing marginals over groups: as dear, as noisy and as strictly kept as those without."""
+"""Measuring and choosing marginals over groups: as dear, as noisy and as strictly kept as those
+without.
+"""
 
 import numpy as np
 import pytest
@@ -24,7 +26,14 @@ def source() -> MemorySource:
 def curator(ledger: Ledger | None = None, run: str | None = None) -> Curator:
     seed = 0 if ledger is None else None
     budget = Budget.of(epsilon=1.0, delta=1e-9)
-    return Curator(source(), budget=budget, neighbors=Neighbors(), ledger=ledger, run=run, insecure_noise_seed=seed)
+    return Curator(
+        source(),
+        budget=budget,
+        neighbors=Neighbors(),
+        ledger=ledger,
+        run=run,
+        insecure_noise_seed=seed,
+    )
 
 
 def test_counts_of_groups_with_the_noise_of_a_marginal():
@@ -50,8 +59,11 @@ def test_groups_need_not_be_neighbours():
 def test_choosing_compares_groups_with_their_estimates():
     keeper = curator()
     estimates = [np.array([4000.0, 1000, 0, 5000]), np.zeros(6)]
-    chosen = keeper.select([BY_HALF, BY_THIRD], estimates, k=1, rho=keeper.remaining, score=Score(cell=0.0, l1=1.0))
-    assert chosen == [1]  # 10,000 counts of error against none: a wrong pick has a chance below e^-100
+    chosen = keeper.select(
+        [BY_HALF, BY_THIRD], estimates, k=1, rho=keeper.remaining, score=Score(cell=0.0, l1=1.0)
+    )
+    # 10,000 counts of error against none: a wrong pick has a chance below e^-100
+    assert chosen == [1]
 
 
 def test_what_it_says_of_codes_sums_the_groups_out():

@@ -134,7 +134,9 @@ def test_a_failing_step_costs_nothing():
 
 
 class Lying(Marginal):
-    """A family that weighs records a thousandfold: its sensitivity is not what the curator proves."""
+    """A family that weighs records a thousandfold: its sensitivity is not what the curator
+    proves.
+    """
 
     def answers(self, table):
         return 1000 * table
@@ -150,7 +152,11 @@ def test_unknown_kinds_of_queries_are_refused():
 def test_huge_marginals_are_refused_before_anything_is_allocated():
     domain = Domain.of({"x": 1000, "y": 1000, "z": 1000})
     curator = curator_of(random_rows(np.random.default_rng(0), domain, 5), domain=domain)
-    for family in (Marginal(domain.names), Threshold(domain.names, 1), Range.prefixes(domain.names, ("x",))):
+    for family in (
+        Marginal(domain.names),
+        Threshold(domain.names, 1),
+        Range.prefixes(domain.names, ("x",)),
+    ):
         with pytest.raises(WorkloadError, match="1,000,000,000 cells"):
             curator.prepare([family])
         with pytest.raises(WorkloadError, match="1,000,000,000 cells"):
@@ -162,7 +168,8 @@ def test_empty_table_and_large_delta():
         curator_of(ROWS[:0])
     with pytest.raises(BudgetError, match="below 1/n"):
         curator_of(ROWS, delta=1 / len(ROWS))
-    curator_of(ROWS, delta=1 / len(ROWS), neighbors=ADD_REMOVE)  # there n is private and cannot be compared with
+    # there n is private and cannot be compared with
+    curator_of(ROWS, delta=1 / len(ROWS), neighbors=ADD_REMOVE)
 
 
 def test_the_number_of_records():
@@ -173,7 +180,9 @@ def test_the_number_of_records():
 
 @pytest.mark.parametrize("neighbors", [Neighbors(), ADD_REMOVE])
 def test_verbs_find_what_is_there(neighbors):
-    """With plenty of budget the answers are the exact ones; false alarms below 1e-9 (noise of σ < 0.01 on integers)."""
+    """With plenty of budget the answers are the exact ones; false alarms below 1e-9 (noise of σ <
+    0.01 on integers).
+    """
     curator = curator_of(ROWS, neighbors=neighbors, rho=1e6)
     exact = np.bincount(ROWS[:, 1] * 4 + ROWS[:, 2], minlength=12)
     (measured,) = curator.measure([BC], 1e5)
@@ -194,7 +203,10 @@ def test_verbs_find_what_is_there(neighbors):
     assert 50 <= certificate.upper_bound_counts < 50.2
     assert certificate.queries == 12
     parts = list(curator.measure_all([A, BC], 2e5))
-    assert [counts.tolist() for _, counts, _ in parts] == [np.bincount(ROWS[:, 0]).tolist(), exact.tolist()]
+    assert [counts.tolist() for _, counts, _ in parts] == [
+        np.bincount(ROWS[:, 0]).tolist(),
+        exact.tolist(),
+    ]
 
 
 def test_shares_and_stated_noise():
@@ -214,9 +226,9 @@ def test_custom_queries():
     (measured,) = curator.measure_queries([Query(family, 0)], 1e5)
     exact = int(((ROWS[:, 0] == 1) & (ROWS[:, 1] == 0)).sum())
     assert measured.count == pytest.approx(exact, abs=0.1)
-    assert curator.certify([family], [np.array([exact + 3.0])], rho=1e5).noisy_max_error_counts == pytest.approx(
-        3, abs=0.1
-    )
+    assert curator.certify(
+        [family], [np.array([exact + 3.0])], rho=1e5
+    ).noisy_max_error_counts == pytest.approx(3, abs=0.1)
 
 
 class CountsOnly:
@@ -238,7 +250,12 @@ def test_custom_queries_on_a_source_that_only_counts():
     for domain, columns, works in ((DOMAIN, ("a",), True), (wide, ("x", "y"), False)):
         rows = random_rows(np.random.default_rng(0), domain, 10)
         inner = curator_of(rows, domain=domain)._source
-        curator = Curator(CountsOnly(inner), budget=Budget.of_rho(0.5, delta=1e-6), neighbors=Neighbors(), ledger=None)
+        curator = Curator(
+            CountsOnly(inner),
+            budget=Budget.of_rho(0.5, delta=1e-6),
+            neighbors=Neighbors(),
+            ledger=None,
+        )
         family = Custom("first", columns, lambda row, column=columns[0]: row[column][0])
         if works:
             curator.measure_queries([Query(family, 0)], 0.1)
@@ -266,7 +283,9 @@ def test_seeded_noise_is_marked():
     first, second = (curator_of(ROWS, seed=3) for _ in range(2))
     assert not first.private
     assert curator_of(ROWS).private
-    assert first.measure([BC], 0.1)[0].counts.tolist() == second.measure([BC], 0.1)[0].counts.tolist()
+    assert (
+        first.measure([BC], 0.1)[0].counts.tolist() == second.measure([BC], 0.1)[0].counts.tolist()
+    )
 
 
 def test_neighbouring_tables_fail_alike():
@@ -288,10 +307,14 @@ def test_neighbouring_tables_fail_alike():
 
 
 def test_candidates_in_rows_are_scored_as_one_by_one_and_again_in_the_next_step():
-    """Rows, single estimates, groups and sizes mixed: the same picks by the same noise, whichever way they come."""
+    """Rows, single estimates, groups and sizes mixed: the same picks by the same noise, whichever
+    way they come.
+    """
     domain = Domain.of({"a": 3, "b": 3, "c": 3, "d": 2})
     generator = np.random.default_rng(0)
-    source = MemorySource(Codes.of(domain, {name: generator.integers(0, domain.size(name), 500) for name in domain}))
+    source = MemorySource(
+        Codes.of(domain, {name: generator.integers(0, domain.size(name), 500) for name in domain})
+    )
     pairs = (Marginal(tuple(columns)) for columns in ("ab", "ac", "bc", "ad"))
     candidates = (*pairs, Marginal(("a", "d"), ((0, 1), None)))
     answers = [generator.random(each.size(domain)) * 100 for each in candidates]
@@ -300,13 +323,26 @@ def test_candidates_in_rows_are_scored_as_one_by_one_and_again_in_the_next_step(
 
     def picks(estimates):
         keeper = Curator(
-            source, budget=Budget.of(epsilon=5.0, delta=1e-6), neighbors=Neighbors(), ledger=None, insecure_noise_seed=3
+            source,
+            budget=Budget.of(epsilon=5.0, delta=1e-6),
+            neighbors=Neighbors(),
+            ledger=None,
+            insecure_noise_seed=3,
         )
-        return [keeper.select(candidates, estimates, k=2, rho=keeper.rho / 8, score=score) for _ in range(3)]
+        return [
+            keeper.select(candidates, estimates, k=2, rho=keeper.rho / 8, score=score)
+            for _ in range(3)
+        ]
 
     assert picks(in_rows) == picks(answers)
     too_wide = [Rows(np.zeros((3, 10))), *in_rows[1:]]
-    for wrong in (in_rows[:2], [*in_rows, answers[4]], [Rows(np.zeros((5, 9)))], [Rows(np.zeros((0, 9)))], too_wide):
+    for wrong in (
+        in_rows[:2],
+        [*in_rows, answers[4]],
+        [Rows(np.zeros((5, 9)))],
+        [Rows(np.zeros((0, 9)))],
+        too_wide,
+    ):
         with pytest.raises((SettingsError, WorkloadError)):
             picks(wrong)
 

@@ -56,19 +56,27 @@ def test_thresholds_are_the_smallest_that_the_argument_allows(neighbors, stddev,
 
 
 def curator_of(source, *, rho_share, threshold_delta, delta, neighbors, ledger=None, run=None):
-    budget, _ = Budget.of(epsilon=1.0, delta=delta).split(rho_share, threshold_delta=threshold_delta)
+    budget, _ = Budget.of(epsilon=1.0, delta=delta).split(
+        rho_share, threshold_delta=threshold_delta
+    )
     return Curator(source, budget=budget, neighbors=neighbors, ledger=ledger, run=run)
 
 
 @pytest.mark.parametrize("neighbors", RELATIONS, ids=str)
 def test_values_that_one_person_has_are_published_as_rarely_as_delta_says(neighbors):
-    """Many values stand for many tables with one such value. False alarms below 1e-8: 6 standard deviations each way."""
+    """Many values stand for many tables with one such value.
+
+    False alarms below 1e-8: 6 standard deviations each way.
+    """
     rows, many, delta = neighbors.max_rows_per_person, 20_000, 0.09
     frame = pd.DataFrame({"zip": np.repeat([f"v{number}" for number in range(many)], rows)})
     source = open_discovery(frame, ZIP)
     budget = Budget.of(epsilon=0.3, delta=0.2).split(0.9, threshold_delta=delta)[0]
-    # the number of records is public under replace, where so large a δ is refused; the sensitivity is what counts here
-    curator = Curator(source, budget=budget, neighbors=Neighbors(Relation.ADD_REMOVE, rows), ledger=None)
+    # the number of records is public under replace, where so large a δ is refused; the sensitivity
+    # is what counts here
+    curator = Curator(
+        source, budget=budget, neighbors=Neighbors(Relation.ADD_REMOVE, rows), ledger=None
+    )
     curator._neighbors = neighbors
     found = curator.discover_values(["zip"], curator.remaining, delta=delta)[0]
     allowed = delta / rows
@@ -76,7 +84,9 @@ def test_values_that_one_person_has_are_published_as_rarely_as_delta_says(neighb
     expected = many * tail(found.stddev_counts, found.threshold_counts - rows)
     assert abs(len(found.values) - expected) <= 6 * math.sqrt(expected)
     assert expected > 0.3 * many * allowed
-    assert found.stddev_counts == pytest.approx(math.sqrt(neighbors.marginal_l2_squared / (2 * found.rho)))
+    assert found.stddev_counts == pytest.approx(
+        math.sqrt(neighbors.marginal_l2_squared / (2 * found.rho))
+    )
 
 
 @pytest.mark.parametrize("neighbors", RELATIONS, ids=str)
@@ -126,7 +136,9 @@ HOSTILE = [
 
 
 def test_hostile_values_end_in_a_schema_that_reads_them():
-    frame = pd.DataFrame({"zip": pd.Series(HOSTILE * 400, dtype=object), "n": pd.Series(HOSTILE * 400, dtype=object)})
+    frame = pd.DataFrame(
+        {"zip": pd.Series(HOSTILE * 400, dtype=object), "n": pd.Series(HOSTILE * 400, dtype=object)}
+    )
     schema = Schema.of(
         {
             "columns": {
@@ -135,7 +147,9 @@ def test_hostile_values_end_in_a_schema_that_reads_them():
             }
         }
     )
-    wanted = open_for_discovery(frame, schema, RunOptions(epsilon=2.0, discover_share=0.9), lambda *_: None)
+    wanted = open_for_discovery(
+        frame, schema, RunOptions(epsilon=2.0, discover_share=0.9), lambda *_: None
+    )
     found = discover(wanted, ledger=None, run=None)
     values = found.columns["zip"].values
     assert {"nul\0", "other", "(other)", "7", "'; DROP TABLE"} <= set(values)
@@ -152,7 +166,9 @@ def test_hostile_values_end_in_a_schema_that_reads_them():
 
 
 def test_texts_that_are_no_utf8_go_to_the_rest():
-    """As Parquet files may hold them; both discovery and the check before a run once ended in a traceback."""
+    """As Parquet files may hold them; both discovery and the check before a run once ended in a
+    traceback.
+    """
     data, ends = b"Rome" * 600 + b"Ro\xff", np.append(np.arange(0, 2401, 4), 2403).astype(np.int32)
     texts = pa.Array.from_buffers(pa.string(), 601, [None, pa.py_buffer(ends), pa.py_buffer(data)])
     number = {"type": "integer", "min": 0, "max": 9, "nullable": True, "out_of_domain": "null"}
@@ -164,14 +180,18 @@ def test_texts_that_are_no_utf8_go_to_the_rest():
     assert found.columns["zip"].values == ("Rome",)
     assert encode(table.select(["zip"]), found).columns[0].tolist() == [0] * 600 + [1]
     for kind in (pa.string(), pa.string_view()):
-        touched = touched_in(table.set_column(1, "n", texts.cast(kind)), Schema.of({"columns": {"n": number}}))
+        touched = touched_in(
+            table.set_column(1, "n", texts.cast(kind)), Schema.of({"columns": {"n": number}})
+        )
         assert "100.0%" in touched.findings(0.01, quoting=True)[0]
 
 
 def test_typed_integers_are_integers_and_texts_are_texts(tmp_path):
     numbers = pa.table({"zip": pa.array([10115, 2**63 + 5, 5] * 300, pa.uint64())})
     options = RunOptions(epsilon=2.0, discover_share=0.9)
-    found = discover(open_for_discovery(numbers, ZIP, options, lambda *_: None), ledger=None, run=None)
+    found = discover(
+        open_for_discovery(numbers, ZIP, options, lambda *_: None), ledger=None, run=None
+    )
     assert found.columns["zip"].values == (5, 10115)
     assert found.columns["zip"].other == -1
     assert encode(numbers, found).rows == 900
@@ -182,7 +202,9 @@ def test_typed_integers_are_integers_and_texts_are_texts(tmp_path):
 
 
 def test_only_what_reaches_the_threshold_leaves():
-    frame = pd.DataFrame({"zip": [*["common"] * 5000, *(f"person {number}" for number in range(300))]})
+    frame = pd.DataFrame(
+        {"zip": [*["common"] * 5000, *(f"person {number}" for number in range(300))]}
+    )
     wanted = open_for_discovery(frame, ZIP, RunOptions(epsilon=1.0), lambda *_: None)
     found = discover(wanted, ledger=None, run=None)
     assert found.columns["zip"].values == ("common",)
@@ -190,7 +212,9 @@ def test_only_what_reaches_the_threshold_leaves():
     assert paid.rho == pytest.approx(float(wanted.budget.rho))
     assert paid.delta <= wanted.budget.threshold_delta
     nothing = discover(
-        open_for_discovery(frame[5000:], ZIP, RunOptions(epsilon=1.0), lambda *_: None), ledger=None, run=None
+        open_for_discovery(frame[5000:], ZIP, RunOptions(epsilon=1.0), lambda *_: None),
+        ledger=None,
+        run=None,
     )
     assert nothing.columns["zip"].values == ("(none)",)
     assert encode(frame, nothing).column("zip").tolist() == [1] * len(frame)
@@ -199,9 +223,14 @@ def test_only_what_reaches_the_threshold_leaves():
 def test_bounds_hold_nearly_all_records():
     generator = np.random.default_rng(2)
     frame = pd.DataFrame(
-        {"pay": np.round(generator.lognormal(10, 0.8, 20_000), 2), "delta": generator.normal(0, 30, 20_000)}
+        {
+            "pay": np.round(generator.lognormal(10, 0.8, 20_000), 2),
+            "delta": generator.normal(0, 30, 20_000),
+        }
     )
-    schema = Schema.of({"columns": {name: {"type": "number", "domain": "discover"} for name in frame}})
+    schema = Schema.of(
+        {"columns": {name: {"type": "number", "domain": "discover"} for name in frame}}
+    )
     wanted = open_for_discovery(frame, schema, RunOptions(epsilon=1.0), lambda *_: None)
     assert wanted.budget.threshold_delta == 0
     found = discover(wanted, ledger=None, run=None)
@@ -216,7 +245,8 @@ def test_one_promise_covers_discovery_and_the_run():
     first, rest = whole.split(0.2, threshold_delta=1e-10)
     assert first.rho + rest.rho == first.whole_rho == rest.whole_rho < whole.rho
     assert (rest.epsilon, rest.delta) == (1.0, 1e-9)
-    # the rest alone is small enough for zCDP's conversion, the whole is not: picks must be priced by the whole
+    # the rest alone is small enough for zCDP's conversion, the whole is not: picks must be priced
+    # by the whole
     assert rest.rho < Budget.of(epsilon=1.0, delta=9e-10, accounting=Accounting.TIGHT).rho
     assert rest.proof is Accounting.EXACT
     charge = rest.rho / 10
@@ -224,14 +254,18 @@ def test_one_promise_covers_discovery_and_the_run():
     with pytest.raises(BudgetError):
         Budget(1.0, 1e-9, whole.rho, Accounting.EXACT, threshold_delta=1e-10)
     with pytest.raises(BudgetError):
-        Budget(1.0, 1e-9, rest.rho, Accounting.EXACT, other_rho=first.rho * 2, threshold_delta=1e-10)
+        Budget(
+            1.0, 1e-9, rest.rho, Accounting.EXACT, other_rho=first.rho * 2, threshold_delta=1e-10
+        )
     with pytest.raises(BudgetError):
         whole.split(0.2, threshold_delta=1e-9)
 
 
 def test_thresholds_take_no_more_of_delta_than_was_set_apart():
     source = open_discovery(pd.DataFrame({"zip": ["a"] * 9}), ZIP)
-    curator = curator_of(source, rho_share=0.5, threshold_delta=1e-10, delta=1e-9, neighbors=Neighbors())
+    curator = curator_of(
+        source, rho_share=0.5, threshold_delta=1e-10, delta=1e-9, neighbors=Neighbors()
+    )
     with pytest.raises(BudgetError, match="more of delta"):
         curator.discover_values(["zip"], curator.remaining / 2, delta=2e-10)
     curator.discover_values(["zip"], curator.remaining / 2, delta=1e-10)
@@ -249,14 +283,18 @@ def test_what_cannot_be_discovered_is_refused_before_anything_is_spent(tmp_path)
         Schema.of({"columns": {"b": {"type": "boolean"}}}).asking_for(["b"])
     ledger = tmp_path / "ledger.jsonl"
     known = {
-        "columns": {"zip": {"type": "categorical", "domain": "discover"}, "b": {"type": "integer", "min": 2, "max": 3}}
+        "columns": {
+            "zip": {"type": "categorical", "domain": "discover"},
+            "b": {"type": "integer", "min": 2, "max": 3},
+        }
     }
     for given in ({}, {"discover_share": 1.5}, {"method": "nonsense"}):
         with pytest.raises((DataError, SettingsError, BudgetError)):
             dprap.synthesize(frame, known, epsilon=1.0, ledger=ledger, **given)
     assert not ledger.exists()
     with pytest.raises(BudgetError, match="left of its cap"):
-        synthesize(small_table(), tmp_path, ledger_cap_rho=0.05)  # enough for discovery, not for the run after it
+        # enough for discovery, not for the run after it
+        synthesize(small_table(), tmp_path, ledger_cap_rho=0.05)
     assert not read_ledger(ledger).runs
 
 
@@ -293,7 +331,12 @@ def test_a_workload_too_large_for_what_was_found_gives_way(tmp_path):
     """Discovery is paid for, so that it must lead to a release."""
     table = pd.DataFrame({name: np.arange(60_000) % 300 for name in "ab"}).astype(str)
     schema = {"columns": {name: {"type": "categorical", "domain": "discover"} for name in "ab"}}
-    options = {"kway": 2, "discover_share": 0.5, "method": "independent", "ledger": tmp_path / "ledger.jsonl"}
+    options = {
+        "kway": 2,
+        "discover_share": 0.5,
+        "method": "independent",
+        "ledger": tmp_path / "ledger.jsonl",
+    }
     release = dprap.synthesize(table, schema, epsilon=3.0, max_cells=50, intervals="no", **options)
     assert release.schema.domain.sizes > (200, 200)
     assert {len(family.columns) for family in release.workload.families} == {1}
@@ -348,7 +391,9 @@ class Stopped(BaseException):
 @pytest.mark.parametrize("verb", ["charge", "store", "finish"])
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("nth", [0, 1])
-def test_a_run_that_stops_in_discovery_spends_and_draws_nothing_twice(tmp_path, monkeypatch, verb, after, nth):
+def test_a_run_that_stops_in_discovery_spends_and_draws_nothing_twice(
+    tmp_path, monkeypatch, verb, after, nth
+):
     table, honest, calls = small_table(), getattr(Ledger, verb), []
 
     def stopping(self, *arguments):
@@ -377,7 +422,10 @@ def test_a_run_that_stops_in_discovery_spends_and_draws_nothing_twice(tmp_path, 
     assert state.spent_rho <= sum((run.planned_rho for run in state.runs.values()), Fraction(0))
     assert all(run.done for run in state.runs.values())
     first = next(name for name in state.runs if name.endswith(".discovery"))
-    assert [charge["verb"] for charge in state.runs[first].charges.values()] == ["discover_values", "measure"]
+    assert [charge["verb"] for charge in state.runs[first].charges.values()] == [
+        "discover_values",
+        "measure",
+    ]
     assert set(release.schema.discovered) == {"zip", "pay"}
     assert release.privacy.discovery_rho == pytest.approx(release.privacy.rho_planned / 2)
     assert state.threshold_delta == pytest.approx(release.privacy.delta / 10)
@@ -400,7 +448,9 @@ def test_a_run_is_not_resumed_on_other_values(tmp_path, monkeypatch):
 
 
 def test_neighbours_with_equal_noisy_results_look_alike(tmp_path, monkeypatch, capfd):
-    """Recorded on a table, replayed on one with a value that only one person has and a wage beyond all others."""
+    """Recorded on a table, replayed on one with a value that only one person has and a wage beyond
+    all others.
+    """
     table, honest, tape = small_table(), Ledger.store, []
     other = table.copy()
     other.loc[7, ["zip", "pay"]] = ["only Eve's", 10**9]
@@ -419,8 +469,18 @@ def test_neighbours_with_equal_noisy_results_look_alike(tmp_path, monkeypatch, c
         state = read_ledger(tmp_path / name / "ledger.jsonl")
         events = [charge["event"] for run in state.runs.values() for charge in run.charges.values()]
         published = pd.read_parquet(tmp_path / name / "out" / "synthetic.parquet")
-        shown.append((release.schema.as_mapping(), release.privacy, events, published.to_csv(), capfd.readouterr().out))
-        assert b"only Eve" not in b"".join(file.read_bytes() for file in (tmp_path / name).rglob("*") if file.is_file())
+        shown.append(
+            (
+                release.schema.as_mapping(),
+                release.privacy,
+                events,
+                published.to_csv(),
+                capfd.readouterr().out,
+            )
+        )
+        assert b"only Eve" not in b"".join(
+            file.read_bytes() for file in (tmp_path / name).rglob("*") if file.is_file()
+        )
     assert shown[0] == shown[1]
 
 
@@ -433,17 +493,24 @@ def test_labels_for_the_rest_are_never_values():
 
 
 def test_no_mechanism_could_find_values_of_half_as_many_records():
-    """docs/privacy.md: group privacy of zCDP bounds how rare a found value may be; the threshold is below twice that."""
+    """docs/privacy.md: group privacy of zCDP bounds how rare a found value may be; the threshold is
+    below twice that.
+    """
     rho, delta = 0.05 * 0.01536, 0.1 / 48_842**2
     log_delta = math.log(1 / delta)
-    least = 1 + max(math.sqrt((log_delta - math.log(2) * a / (a - 1)) / (a * rho)) for a in np.linspace(1.05, 3, 400))
+    least = 1 + max(
+        math.sqrt((log_delta - math.log(2) * a / (a - 1)) / (a * rho))
+        for a in np.linspace(1.05, 3, 400)
+    )
     threshold = threshold_for(1 / math.sqrt(rho), delta, Neighbors())
     assert 147 < least < 149
     assert least < threshold < 1.65 * least
 
 
 def test_a_plan_says_which_values_will_be_found_and_the_share_that_rarer_ones_need():
-    schema = Schema.of({"columns": {"sex": {"type": "categorical", "values": ["f", "m"]}}, "ignore_columns": []})
+    schema = Schema.of(
+        {"columns": {"sex": {"type": "categorical", "values": ["f", "m"]}}, "ignore_columns": []}
+    )
     plan = dprap.plan(schema.asking_for(["zip"]), epsilon=1.0, records=48_842)
     discovery = plan.discovery
     assert plan.budget.other_rho == discovery.split()[0].rho
@@ -457,7 +524,9 @@ def test_a_plan_says_which_values_will_be_found_and_the_share_that_rarer_ones_ne
 
 
 def test_values_are_found_as_often_as_the_plan_says():
-    """The two counts of the plan, in 200 runs; each share is off by more than 5 standard deviations once in a million."""
+    """The two counts of the plan, in 200 runs; each share is off by more than 5 standard deviations
+    once in a million.
+    """
     discovery = dprap.plan(ZIP, epsilon=1.0, records=20_000).discovery
     counts = discovery.found_from()
     rest = 20_000 - sum(counts)
@@ -465,7 +534,8 @@ def test_values_are_found_as_often_as_the_plan_says():
     wanted = open_for_discovery(table, ZIP, RunOptions(epsilon=1.0), lambda *_: None)
     assert wanted.plan == discovery
     runs = [
-        discover(wanted, ledger=None, run=None, insecure_noise_seed=seed).columns["zip"].values for seed in range(200)
+        discover(wanted, ledger=None, run=None, insecure_noise_seed=seed).columns["zip"].values
+        for seed in range(200)
     ]
     assert abs(sum("half" in found for found in runs) - 100) < 36
     assert abs(sum("nearly" in found for found in runs) - 190) < 16
@@ -483,11 +553,19 @@ def test_the_second_look_goes_to_columns_that_lack_records():
 
 
 def test_two_looks_find_what_one_does_not_and_stay_within_the_budget(tmp_path):
-    """With equal shares the threshold would be 420 records, and no value of `rare` but the first would be found."""
+    """With equal shares the threshold would be 420 records, and no value of `rare` but the first
+    would be found.
+    """
     generator = np.random.default_rng(4)
-    rare = generator.permutation(np.repeat([f"v{number}" for number in range(9)], [17_200, *[350] * 8]))
-    table = pd.DataFrame({"rare": rare, **{name: generator.choice(["x", "y"], 20_000) for name in "abc"}})
-    schema = Schema.of({"columns": {name: {"type": "categorical", "domain": "discover"} for name in table}})
+    rare = generator.permutation(
+        np.repeat([f"v{number}" for number in range(9)], [17_200, *[350] * 8])
+    )
+    table = pd.DataFrame(
+        {"rare": rare, **{name: generator.choice(["x", "y"], 20_000) for name in "abc"}}
+    )
+    schema = Schema.of(
+        {"columns": {name: {"type": "categorical", "domain": "discover"} for name in table}}
+    )
     wanted = open_for_discovery(table, schema, RunOptions(epsilon=1.0), lambda *_: None)
     with Ledger(tmp_path / "ledger.jsonl", neighbors=Neighbors()) as ledger:
         columns = discover(wanted, ledger=ledger, run="r").columns
@@ -496,4 +574,6 @@ def test_two_looks_find_what_one_does_not_and_stay_within_the_budget(tmp_path):
     state = read_ledger(tmp_path / "ledger.jsonl")
     assert state.spent_rho <= wanted.budget.rho
     assert state.threshold_delta <= wanted.budget.threshold_delta
-    assert [charge["verb"] for charge in state.runs["r.discovery"].charges.values()].count("discover_values") >= 2
+    assert [charge["verb"] for charge in state.runs["r.discovery"].charges.values()].count(
+        "discover_values"
+    ) >= 2

@@ -1,7 +1,8 @@
 """The noise has the distribution that the privacy argument is about.
 
-Draws come from the operating system, so each statistical assertion has a false-alarm rate; it stands next to it and is
-ALARM unless said otherwise. With fewer than 40 of them this file raises a false alarm in less than one of 10^7 runs.
+Draws come from the operating system, so each statistical assertion has a false-alarm rate; it
+stands next to it and is ALARM unless said otherwise. With fewer than 40 of them this file raises a
+false alarm in less than one of 10^7 runs.
 """
 
 import math
@@ -36,7 +37,10 @@ def draw_by_opendp(count, stddev):
     """Vectors that are short enough to go through OpenDP."""
     zeros = np.zeros(OPENDP_CELLS, np.int64)
     return np.concatenate(
-        [add_discrete_gaussian(zeros, stddev, OsEntropy()) for _ in range(math.ceil(count / OPENDP_CELLS))]
+        [
+            add_discrete_gaussian(zeros, stddev, OsEntropy())
+            for _ in range(math.ceil(count / OPENDP_CELLS))
+        ]
     )
 
 
@@ -46,7 +50,9 @@ SAMPLERS = [(draw_by_table, 200_000), (draw_by_opendp, 4 * OPENDP_CELLS)]
 @pytest.mark.parametrize(("draw", "count"), SAMPLERS)
 @pytest.mark.parametrize("stddev", [0.3, 1.0, 2.7, 40.0])
 def test_shape(draw, count, stddev):
-    """Chi-square against the exact probabilities, cells with fewer than 50 expected draws merged."""
+    """Chi-square against the exact probabilities, cells with fewer than 50 expected draws
+    merged.
+    """
     draws = draw(count, stddev)
     support, probabilities = pmf(stddev, math.ceil(12 * stddev))
     observed = np.bincount(draws + support[-1], minlength=len(support))
@@ -65,16 +71,21 @@ def test_shape(draw, count, stddev):
 @pytest.mark.parametrize(("draw", "count"), SAMPLERS)
 @pytest.mark.parametrize("stddev", [1.0, 25.0])
 def test_mean_and_variance(draw, count, stddev):
-    """Mean and variance within their normal limits; from σ = 1 the variance of the discrete Gaussian is σ² to 1e-7."""
+    """Mean and variance within their normal limits; from σ = 1 the variance of the discrete
+    Gaussian is σ² to 1e-7.
+    """
     draws = draw(count, stddev)
     limit = stats.norm.isf(ALARM / 2)
     assert abs(draws.mean()) < limit * stddev / math.sqrt(len(draws))
-    # Var of the sample variance is about 2σ⁴/n; the normal limit is widened by a quarter for its skewness.
+    # Var of the sample variance is about 2σ⁴/n; the normal limit is widened by a quarter for its
+    # skewness.
     assert abs(draws.var() / stddev**2 - 1) < 1.25 * limit * math.sqrt(2 / len(draws))
 
 
 def test_table_agrees_with_opendp():
-    """Two-sample Kolmogorov–Smirnov; conservative for discrete draws, so its false-alarm rate is below ALARM."""
+    """Two-sample Kolmogorov–Smirnov; conservative for discrete draws, so its false-alarm rate is
+    below ALARM.
+    """
     ours, theirs = draw_by_table(100_000, 30.0), draw_by_opendp(OPENDP_CELLS, 30.0)
     assert stats.ks_2samp(ours, theirs).pvalue > ALARM
 
@@ -98,11 +109,15 @@ def test_table_holds_the_exact_probabilities(stddev):
         total, running = sum(weights), 0
         for x in range(reach):
             running += weights[x]
-            assert abs((running << 256) // total - cumulative[x]) <= 2**20, "off by less than 2^-236"
+            assert abs((running << 256) // total - cumulative[x]) <= 2**20, (
+                "off by less than 2^-236"
+            )
 
 
 def _exp_fixed_point(exponent, bits):
-    """e^exponent · 2^bits for an exponent ≤ 0, by halving the argument until the series converges fast."""
+    """e^exponent · 2^bits for an exponent ≤ 0, by halving the argument until the series converges
+    fast.
+    """
     halvings = max(0, (int(-exponent) + 1).bit_length() + 8)
     small = exponent / 2**halvings
     term = total = Fraction(1)
@@ -138,7 +153,9 @@ class ScriptedEntropy:
 
 @pytest.mark.parametrize("stddev", [0.02, 0.3, 2.0, 50.0])
 def test_ties_in_the_leading_words(stddev):
-    """Words that equal a table entry's leading bits are settled by the remaining 192, exactly as the full U would."""
+    """Words that equal a table entry's leading bits are settled by the remaining 192, exactly as
+    the full U would.
+    """
     cumulative, leading = discrete_gaussian._cumulative_table(stddev)
     words, rest, uniforms = [], [], []
     for entry, lead in zip(cumulative, leading.tolist(), strict=True):
@@ -168,7 +185,9 @@ def test_signs_are_independent_of_magnitudes():
 def test_draws_are_independent_across_chunks(monkeypatch):
     monkeypatch.setattr(discrete_gaussian, "_CHUNK", 64)
     draws = draw_by_table(64 * 100, 50.0).reshape(100, 64)
-    assert len({row.tobytes() for row in draws}) == 100, "a repeated chunk would mean reused entropy"
+    assert len({row.tobytes() for row in draws}) == 100, (
+        "a repeated chunk would mean reused entropy"
+    )
 
 
 @pytest.mark.parametrize("l2_squared", [1, 2, 50])
@@ -193,7 +212,10 @@ def test_noise_needs_a_positive_scale(stddev):
 
 
 def test_huge_scale_and_tiny_scale():
-    """σ of 10^9 goes through OpenDP whatever the length; a σ of 0.01 leaves counts as they are. False alarm < 2^-100."""
+    """σ of 10^9 goes through OpenDP whatever the length; a σ of 0.01 leaves counts as they are.
+
+    False alarm < 2^-100.
+    """
     noisy = add_discrete_gaussian(np.zeros(OPENDP_CELLS + 1, np.int64), 1e9, OsEntropy())
     assert noisy.std() == pytest.approx(1e9, rel=0.2)
     counts = np.arange(10_000)
@@ -209,7 +231,8 @@ def test_counts_are_not_changed_in_place():
 
 def test_seeded_noise_repeats_and_is_marked():
     first, second = (
-        add_discrete_gaussian(np.zeros(100, np.int64), 5.0, InsecureSeededEntropy(1)).tolist() for _ in range(2)
+        add_discrete_gaussian(np.zeros(100, np.int64), 5.0, InsecureSeededEntropy(1)).tolist()
+        for _ in range(2)
     )
     assert first == second
     assert not InsecureSeededEntropy(1).secure

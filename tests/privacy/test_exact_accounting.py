@@ -1,4 +1,6 @@
-"""Exact accounting: its constants against the lemmas they come from, and whole runs against an independent accountant."""
+"""Exact accounting: its constants against the lemmas they come from, and whole runs against an
+independent accountant.
+"""
 
 import itertools
 import math
@@ -30,17 +32,24 @@ GRID = list(itertools.product(EPSILONS, DELTAS))
 def precise_delta(variance, epsilon):
     with mpmath.workdps(120):
         root = mpmath.sqrt(mpmath.mpf(variance))
-        return mpmath.ncdf(root / 2 - epsilon / root) - mpmath.exp(epsilon) * mpmath.ncdf(-root / 2 - epsilon / root)
+        return mpmath.ncdf(root / 2 - epsilon / root) - mpmath.exp(epsilon) * mpmath.ncdf(
+            -root / 2 - epsilon / root
+        )
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), GRID)
 def test_rho_is_proven_in_high_precision(epsilon, delta):
-    """The variance of the argument: charges, what discreteness adds to them, and a fiftieth in reserve."""
+    """The variance of the argument: charges, what discreteness adds to them, and a fiftieth in
+    reserve.
+    """
     found = exact_rho(epsilon, delta)
     assert found > 0
     with mpmath.workdps(120):
         rho = mpmath.mpf(found)
-        assert precise_delta(2 * rho * (1 + rho / 5) / mpmath.mpf("0.98"), mpmath.mpf(epsilon)) <= delta
+        assert (
+            precise_delta(2 * rho * (1 + rho / 5) / mpmath.mpf("0.98"), mpmath.mpf(epsilon))
+            <= delta
+        )
 
 
 @pytest.mark.parametrize("delta", DELTAS)
@@ -82,12 +91,17 @@ def test_large_budgets_are_those_of_zcdp(delta):
 
 
 @pytest.mark.parametrize("delta", DELTAS)
-@pytest.mark.parametrize("beyond", [Fraction(1, 10**20), Fraction(1, 10**10), Fraction(1, 1000), Fraction(1)])
+@pytest.mark.parametrize(
+    "beyond", [Fraction(1, 10**20), Fraction(1, 10**10), Fraction(1, 1000), Fraction(1)]
+)
 def test_whatever_prices_its_picks_by_zcdp_promises_what_zcdp_proves(beyond, delta):
     budget = Budget.of_rho(Fraction(1, 2) + beyond, delta=delta)
     assert budget.proof is Accounting.TIGHT
     assert budget.pick_rho(Fraction(1, 100)) == Fraction(1, 100)
-    assert budget.epsilon == Budget.of_rho(budget.rho, delta=delta, accounting=Accounting.TIGHT).epsilon
+    assert (
+        budget.epsilon
+        == Budget.of_rho(budget.rho, delta=delta, accounting=Accounting.TIGHT).epsilon
+    )
     within = Budget.of_rho(Fraction(1, 100), delta=delta)
     assert within.proof is Accounting.EXACT
     assert within.pick_rho(Fraction(1, 1000)) < Fraction(1, 1000)
@@ -102,7 +116,9 @@ def test_every_rho_can_be_stated(rho, delta):
 
 
 def test_a_promise_beyond_the_proven_is_refused():
-    """At δ = 10⁻³, `exact` is ahead of `tight` up to its end at ρ = 1/2, so beyond it nothing keeps its promise."""
+    """At δ = 10⁻³, `exact` is ahead of `tight` up to its end at ρ = 1/2, so beyond it nothing keeps
+    its promise.
+    """
     epsilon = exact_epsilon(LARGEST_RHO, 1e-3)
     assert Budget(epsilon, 1e-3, Fraction(1, 2), Accounting.EXACT).proof is Accounting.EXACT
     with pytest.raises(BudgetError, match="does not belong"):
@@ -128,7 +144,10 @@ def test_fractions_between_floats_can_be_stated(numerator):
 
 def log_delta(variance, epsilon):
     root = np.sqrt(variance)
-    above, below = log_ndtr(root / 2 - epsilon / root), epsilon + log_ndtr(-root / 2 - epsilon / root)
+    above, below = (
+        log_ndtr(root / 2 - epsilon / root),
+        epsilon + log_ndtr(-root / 2 - epsilon / root),
+    )
     return above + np.log1p(-np.exp(np.minimum(below - above, -1e-300)))
 
 
@@ -146,7 +165,9 @@ CHORDS = [
 
 @pytest.mark.parametrize(("half", "center"), CHORDS)
 def test_chords_lie_below_the_wider_curve(half, center):
-    """Lemma 4 at points, in 60 digits: height at 0 of the chord over center ± half, against (1 + half²/2)·I(slope)."""
+    """Lemma 4 at points, in 60 digits: height at 0 of the chord over center ± half, against (1 +
+    half²/2)·I(slope).
+    """
     with mpmath.workdps(60):
         half, low, high = mpmath.mpf(half), mpmath.mpf(center) - half, mpmath.mpf(center) + half
         slope = (smoothed(high) - smoothed(low)) / (2 * half)
@@ -163,8 +184,8 @@ def test_chords_lie_below_the_wider_curve(half, center):
 def test_a_pick_is_worth_its_cost(reserve, ratio):
     """E δ(v₀, x − ℓ) ≤ δ(v₀ + w, x) for all losses ℓ in {t, t − 2a}.
 
-    The whole chain of lemmas 2 to 5 at points. With ρ ≤ 1/2, v₀ is at most .0225 and a²/v₀ at most 49. Negative x follow from
-    δ(v, −x) = 1 − e^−x + e^−x δ(v, x).
+    The whole chain of lemmas 2 to 5 at points. With ρ ≤ 1/2, v₀ is at most .0225 and a²/v₀ at most
+    49. Negative x follow from δ(v, −x) = 1 − e^−x + e^−x δ(v, x).
     """
     half_range = math.sqrt(ratio * reserve)
     cost = half_range**2 * min(1 + ratio / 4, math.pi / 2)
@@ -173,7 +194,8 @@ def test_a_pick_is_worth_its_cost(reserve, ratio):
     at = np.linspace(0, 12, 241)[None, :] * math.sqrt(reserve + cost)
     weight = -np.expm1(lower) / (np.exp(upper) - np.exp(lower)) * np.exp(upper)
     after = np.logaddexp(
-        np.log(weight) + log_delta(reserve, at - upper), np.log1p(-weight) + log_delta(reserve, at - lower)
+        np.log(weight) + log_delta(reserve, at - upper),
+        np.log1p(-weight) + log_delta(reserve, at - lower),
     )
     assert (after <= log_delta(reserve + cost, at) + 1e-12).all()
     if ratio <= 1:  # nor is the cost much too high: in the middle the inequality is nearly tight
@@ -185,7 +207,10 @@ def test_a_pick_is_worth_its_cost(reserve, ratio):
 def test_discrete_noise_is_nearly_gaussian(sigma):
     """Steps of Φ̄⁻¹(P(X ≥ m)): in the middle the largest, and never above √(1 + 1/10σ²)/σ."""
     with mpmath.workdps(60):
-        weights = [mpmath.exp(-(mpmath.mpf(m) ** 2) / (2 * mpmath.mpf(sigma) ** 2)) for m in range(int(45 * sigma))]
+        weights = [
+            mpmath.exp(-(mpmath.mpf(m) ** 2) / (2 * mpmath.mpf(sigma) ** 2))
+            for m in range(int(45 * sigma))
+        ]
         total = 2 * mpmath.fsum(weights) - 1
         tails = [weight / total for weight in itertools.accumulate(reversed(weights))][::-1]
         points = [_upper_quantile(tail) for tail in tails[: int(30 * sigma)]]
@@ -195,30 +220,43 @@ def test_discrete_noise_is_nearly_gaussian(sigma):
 
 
 def _upper_quantile(tail):
-    guess = mpmath.sqrt(-2 * mpmath.log(tail)) if tail < 1e-9 else mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * tail)
+    guess = (
+        mpmath.sqrt(-2 * mpmath.log(tail))
+        if tail < 1e-9
+        else mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * tail)
+    )
     return mpmath.findroot(lambda z: mpmath.log(mpmath.erfc(z / mpmath.sqrt(2)) / 2 / tail), guess)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 2.5, 4.0])
 @pytest.mark.parametrize(("picks", "share"), [(0, 0.0), (4, 0.1), (20, 0.2), (100, 0.5)])
 def test_whole_runs_against_dp_accounting(epsilon, picks, share):
-    """Ten discrete Gaussian measurements and the worst picks, which answer one question at random, composed by dp-accounting."""
+    """Ten discrete Gaussian measurements and the worst picks, which answer one question at random,
+    composed by dp-accounting.
+    """
     rho = Fraction(exact_rho(epsilon, DELTA))
     grid = epsilon / 2e4
     stddev = stddev_for(1, rho * (1 - Fraction(share)) / 10)
-    run = pld.from_discrete_gaussian_mechanism(stddev, value_discretization_interval=grid).self_compose(10)
+    run = pld.from_discrete_gaussian_mechanism(
+        stddev, value_discretization_interval=grid
+    ).self_compose(10)
     if picks:
         half_range = math.sqrt(2 * pick_rho(rho * Fraction(share) / picks, rho))
-        coin = pld.from_randomized_response(2 / (1 + math.exp(half_range)), 2, value_discretization_interval=grid)
+        coin = pld.from_randomized_response(
+            2 / (1 + math.exp(half_range)), 2, value_discretization_interval=grid
+        )
         run = run.compose(coin.self_compose(picks))
     theirs = run.get_epsilon_for_delta(DELTA)
-    # At ε = 4 the ρ is so large that what discreteness might cost at worst, in a single measurement, takes more of it.
+    # At ε = 4 the ρ is so large that what discreteness might cost at worst, in a single
+    # measurement, takes more of it.
     assert (0.96 if epsilon < 4 else 0.94) * epsilon < theirs < epsilon
 
 
 @pytest.mark.parametrize("picks", [1, 2, 3, 5, 10])
 def test_few_large_picks_against_dp_accounting(picks):
-    """At δ = .05 a run of nothing but few picks would break its promise if they were priced by zCDP, by up to 60% of ε."""
+    """At δ = .05 a run of nothing but few picks would break its promise if they were priced by
+    zCDP, by up to 60% of ε.
+    """
     budget = Budget.of_rho(0.0154, delta=0.05)
     broken, kept = (
         _epsilon_of_coins(picks, math.sqrt(2 * each), 0.05, grid=budget.epsilon / 2e4)
@@ -229,7 +267,9 @@ def test_few_large_picks_against_dp_accounting(picks):
 
 
 def _epsilon_of_coins(picks, half_range, delta, *, grid):
-    coin = pld.from_randomized_response(2 / (1 + math.exp(half_range)), 2, value_discretization_interval=grid)
+    coin = pld.from_randomized_response(
+        2 / (1 + math.exp(half_range)), 2, value_discretization_interval=grid
+    )
     return coin.self_compose(picks).get_epsilon_for_delta(delta)
 
 
@@ -242,7 +282,10 @@ def test_a_pick_of_any_size_is_charged_more_than_its_zcdp_cost():
         cost = strength * min(1 + strength / reserve / 4, math.pi / 2)
         assert cost == pytest.approx(float(charge), rel=1e-9)
         assert cost < charge
-        assert Budget.of(epsilon=1.0, delta=DELTA, accounting=Accounting.TIGHT).pick_rho(charge) == charge
+        assert (
+            Budget.of(epsilon=1.0, delta=DELTA, accounting=Accounting.TIGHT).pick_rho(charge)
+            == charge
+        )
 
 
 @pytest.mark.parametrize("accounting", Accounting)
@@ -251,7 +294,9 @@ def test_the_curator_picks_with_what_the_budget_grants(accounting, monkeypatch):
     asked = []
     honest = select.inverse_temperature
     monkeypatch.setattr(
-        select, "inverse_temperature", lambda *arguments: asked.append(arguments[1]) or honest(*arguments)
+        select,
+        "inverse_temperature",
+        lambda *arguments: asked.append(arguments[1]) or honest(*arguments),
     )
     source = MemorySource(Codes.of(Domain.of({"coin": 2}), {"coin": np.array([0, 1, 1])}))
     curator = Curator(source, budget=budget, neighbors=Neighbors(), ledger=None)
@@ -264,5 +309,6 @@ def test_the_curator_picks_with_what_the_budget_grants(accounting, monkeypatch):
 
 
 def test_delta_of_a_gaussian():
-    assert gaussian_delta(1.0, 0.0) == pytest.approx(math.erf(0.5 / math.sqrt(2)))  # total variation distance
+    # total variation distance
+    assert gaussian_delta(1.0, 0.0) == pytest.approx(math.erf(0.5 / math.sqrt(2)))
     assert gaussian_delta(1.0, 1.0) == pytest.approx(0.12693674, rel=1e-6)

@@ -1,4 +1,6 @@
-"""How often the private table is read: once, where one count serves everything that comes after it."""
+"""How often the private table is read: once, where one count serves everything that comes after
+it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Who may reach the exact counts. The contracts in pyproject.toml say who may import what; here is what they cannot see."""
+"""Who may reach the exact counts.
+
+The contracts in pyproject.toml say who may import what; here is what they cannot see.
+"""
 
 import ast
 import os
@@ -14,7 +17,9 @@ import dprap
 
 ROOT = Path(dprap.__file__).parent
 PROJECT = Path(__file__).parents[2]
-CONTRACTS = tomllib.loads((PROJECT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+CONTRACTS = tomllib.loads((PROJECT / "pyproject.toml").read_text())["tool"]["importlinter"][
+    "contracts"
+]
 PUBLIC = next(
     contract["source_modules"]
     for contract in CONTRACTS
@@ -86,8 +91,18 @@ def test_the_public_side_names_nothing_private():
     """Nor does it go round the Curator by its private attributes."""
     for file, tree in public_trees():
         for node in ast.walk(tree):
-            name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else None
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+            name = (
+                node.attr
+                if isinstance(node, ast.Attribute)
+                else node.id
+                if isinstance(node, ast.Name)
+                else None
+            )
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == "self"
+            ):
                 continue  # a private attribute of its own
             assert name not in PRIVATE_NAMES, (file, name)
 

@@ -72,7 +72,9 @@ def test_killed_anywhere(server, tmp_path, every):
         assert state.spent_rho == PLAN, "the same sum as without the crash, to the last digit"
         assert len(state.runs["run"].charges) == len(state.runs["run"].results) == 4
         for name, content in stored.items():
-            assert (folder / name).read_bytes() == content, "what was stored is replayed, byte by byte"
+            assert (folder / name).read_bytes() == content, (
+                "what was stored is replayed, byte by byte"
+            )
         # A draw is repeated only if it died with its process before its file was complete.
         assert len(draws_of(ledger)) == drawn + 4 - len(stored)
         assert 4 <= len(draws_of(ledger)) <= 5

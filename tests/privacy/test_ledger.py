@@ -63,7 +63,10 @@ def test_an_unfinished_run_holds_its_plan_and_a_finished_one_its_charges(path):
     two_steps(path, "one", finish=True)
     assert read_ledger(path).held_rho == Fraction(3, 8)
     two_steps(path, "two", finish=True)
-    with Ledger(path, neighbors=REPLACE) as ledger, pytest.raises(BudgetError, match="left of its cap"):
+    with (
+        Ledger(path, neighbors=REPLACE) as ledger,
+        pytest.raises(BudgetError, match="left of its cap"),
+    ):
         curator_of(ROWS, ledger=ledger, rho=0.3)
     assert read_ledger(path).spent_rho == Fraction(3, 4)
 
@@ -94,7 +97,9 @@ def test_finished_runs_take_no_more(path):
         with pytest.raises(LedgerError, match="closed"):
             curator.measure([FIRST], 0.1)
         again = curator_of(ROWS, ledger=ledger, run="one")
-        assert again.measure([FIRST], 0.1)[0].counts.tolist() == first.counts.tolist(), "it may be replayed"
+        assert again.measure([FIRST], 0.1)[0].counts.tolist() == first.counts.tolist(), (
+            "it may be replayed"
+        )
         with pytest.raises(LedgerError, match="closed"):
             again.measure([SECOND], 0.1)
     assert read_ledger(path).spent_rho == Fraction(0.1)
@@ -113,7 +118,10 @@ def test_resuming_with_other_data_or_parameters_is_refused(path, change):
         rows[0, 0] = 1 - rows[0, 0]
     else:
         domain = type(DOMAIN).of({"a": 2, "b": 3, "c": 5})
-    with Ledger(path, neighbors=REPLACE) as ledger, pytest.raises(LedgerError, match="other data or parameters"):
+    with (
+        Ledger(path, neighbors=REPLACE) as ledger,
+        pytest.raises(LedgerError, match="other data or parameters"),
+    ):
         curator_of(rows, ledger=ledger, run="one", rho=rho, delta=delta, domain=domain)
 
 
@@ -125,7 +133,10 @@ def test_replaying_other_steps_is_refused(path):
         lambda curator: curator.measure([FIRST, FIRST], 0.125),
         lambda curator: curator.select([FIRST], [np.zeros(2)], k=1, rho=0.125),
     ):
-        with Ledger(path, neighbors=REPLACE) as ledger, pytest.raises(LedgerError, match="something else"):
+        with (
+            Ledger(path, neighbors=REPLACE) as ledger,
+            pytest.raises(LedgerError, match="something else"),
+        ):
             step(curator_of(ROWS, ledger=ledger, run="one"))
     assert read_ledger(path).spent_rho == Fraction(3, 8)
 
@@ -168,7 +179,9 @@ def test_damage_is_refused(path, case):
     assert path.read_bytes() == damaged, "a refused ledger is left as it is"
 
 
-@pytest.mark.parametrize("head", [None, b"", b"nonsense", b"\xff\xfe", b"3 abc", b"6 " + b"0" * 64, b"99 " + b"0" * 64])
+@pytest.mark.parametrize(
+    "head", [None, b"", b"nonsense", b"\xff\xfe", b"3 abc", b"6 " + b"0" * 64, b"99 " + b"0" * 64]
+)
 def test_head_file_missing_or_wrong(path, head):
     two_steps(path)
     head_file = path.with_name("data.ledger.head")
@@ -178,7 +191,9 @@ def test_head_file_missing_or_wrong(path, head):
 
 
 def test_rollback_with_matching_head_is_noticed_by_its_results(path):
-    """An older copy of ledger and head put back in place: the results of later charges give it away."""
+    """An older copy of ledger and head put back in place: the results of later charges give it
+    away.
+    """
     with Ledger(path, neighbors=REPLACE) as ledger:
         curator_of(ROWS, ledger=ledger, run="zero").measure([FIRST], 0.1)
     old = {file: file.read_bytes() for file in (path, path.with_name("data.ledger.head"))}
@@ -208,11 +223,18 @@ def test_changed_or_missing_result_is_refused(path):
         with pytest.raises(LedgerError, match=r"changed|cannot be read"):
             read_ledger(path)
         for use in ("resume the run", "start another"):
-            with pytest.raises(LedgerError, match=r"changed|cannot be read"), Ledger(path, neighbors=REPLACE) as ledger:
-                curator_of(ROWS, ledger=ledger, run="one" if use == "resume the run" else "two").measure([FIRST], 0.125)
+            with (
+                pytest.raises(LedgerError, match=r"changed|cannot be read"),
+                Ledger(path, neighbors=REPLACE) as ledger,
+            ):
+                curator_of(
+                    ROWS, ledger=ledger, run="one" if use == "resume the run" else "two"
+                ).measure([FIRST], 0.125)
 
 
-@pytest.mark.parametrize("content", [b"my notes", b"{}", b"a,b\n1,2\n", b'{"body": 1}', b'{"kind": "open"}\n'])
+@pytest.mark.parametrize(
+    "content", [b"my notes", b"{}", b"a,b\n1,2\n", b'{"body": 1}', b'{"kind": "open"}\n']
+)
 def test_other_files_are_neither_taken_nor_destroyed(path, content):
     path.parent.mkdir()
     path.write_bytes(content)
@@ -232,7 +254,9 @@ def test_torn_last_line_never_took_effect(path):
 
 def test_newer_version_is_refused(path):
     with contextlib.closing(ChainedFile.open(path)) as opened:
-        opened.append("open", {"version": 3, "cap_rho": None, "relation": "replace", "max_rows_per_person": 1})
+        opened.append(
+            "open", {"version": 3, "cap_rho": None, "relation": "replace", "max_rows_per_person": 1}
+        )
     with pytest.raises(LedgerError, match="version 3"):
         read_ledger(path)
 
@@ -244,11 +268,31 @@ def test_newer_version_is_refused(path):
         [("open", {"version": 1}), ("open", {"version": 1})],
         [("open", {"version": 1}), ("charge", {"run": "x", "step": 0, "rho": "1"})],
         [("open", {"version": 1}), ("run", {"run": "x", "rho": "abc"})],
-        [("open", {"version": 1}), ("run", {"run": "x", "rho": "1"}), ("run", {"run": "x", "rho": "1"})],
-        [("open", {"version": 1}), ("run", {"run": "x", "rho": "1"}), ("charge", {"run": "x", "step": 0, "rho": "2"})],
-        [("open", {"version": 1}), ("run", {"run": "x", "rho": "1"}), ("charge", {"run": "x", "step": 0, "rho": "-1"})],
-        [("open", {"version": 1}), ("run", {"run": "x", "rho": "1"}), ("charge", {"run": "x", "step": 1, "rho": "1"})],
-        [("open", {"version": 1}), ("run", {"run": "x", "rho": "1"}), ("result", {"run": "x", "step": 0})],
+        [
+            ("open", {"version": 1}),
+            ("run", {"run": "x", "rho": "1"}),
+            ("run", {"run": "x", "rho": "1"}),
+        ],
+        [
+            ("open", {"version": 1}),
+            ("run", {"run": "x", "rho": "1"}),
+            ("charge", {"run": "x", "step": 0, "rho": "2"}),
+        ],
+        [
+            ("open", {"version": 1}),
+            ("run", {"run": "x", "rho": "1"}),
+            ("charge", {"run": "x", "step": 0, "rho": "-1"}),
+        ],
+        [
+            ("open", {"version": 1}),
+            ("run", {"run": "x", "rho": "1"}),
+            ("charge", {"run": "x", "step": 1, "rho": "1"}),
+        ],
+        [
+            ("open", {"version": 1}),
+            ("run", {"run": "x", "rho": "1"}),
+            ("result", {"run": "x", "step": 0}),
+        ],
         [("open", {"version": 1, "cap_rho": "1/2"}), ("run", {"run": "x", "rho": "1"})],
         [("open", {})],
         [("open", {"version": 1}), ("party", {"run": "x"})],
@@ -288,11 +332,15 @@ def test_bad_cap(path, cap):
 
 def test_held_by_another_process(path):
     program = (
-        "import sys; from dprap.accounting import Neighbors; from dprap.privacy import Ledger; "
-        "ledger = Ledger(sys.argv[1], neighbors=Neighbors()); print('open', flush=True); sys.stdin.read()"
+        "import sys; from dprap.accounting import Neighbors; from dprap.privacy import Ledger;"
+        " ledger = Ledger(sys.argv[1], neighbors=Neighbors()); print('open', flush=True);"
+        " sys.stdin.read()"
     )
     child = subprocess.Popen(
-        [sys.executable, "-c", program, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", program, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     with child:
         assert child.stdout.readline() == "open\n"
@@ -318,7 +366,9 @@ def test_unusable_places(tmp_path):
 
 @pytest.mark.parametrize("failing", ["write", "fsync", "head"])
 def test_a_disk_that_fails_stops_everything(path, monkeypatch, failing):
-    """No noise is drawn when the charge could not be written, and the ledger is usable again when the disk is."""
+    """No noise is drawn when the charge could not be written, and the ledger is usable again when
+    the disk is.
+    """
     ledger = Ledger(path, neighbors=REPLACE)
     curator = curator_of(ROWS, ledger=ledger, run="one")
 
@@ -372,12 +422,17 @@ def test_closed_ledger_refuses(path):
 
 
 def test_seeded_noise_is_refused(path):
-    with Ledger(path, neighbors=REPLACE) as ledger, pytest.raises(LedgerError, match="protects nobody"):
+    with (
+        Ledger(path, neighbors=REPLACE) as ledger,
+        pytest.raises(LedgerError, match="protects nobody"),
+    ):
         curator_of(ROWS, ledger=ledger, seed=1)
 
 
 def test_the_ledger_tells_nothing_about_the_data(path, tmp_path):
-    """Same steps on neighbouring tables: lines before the first result differ in times and keyed digests alone."""
+    """Same steps on neighbouring tables: lines before the first result differ in times and keyed
+    digests alone.
+    """
     other = ROWS.copy()
     other[0] = (other[0] + 1) % DOMAIN.sizes
     texts = []
@@ -387,7 +442,9 @@ def test_the_ledger_tells_nothing_about_the_data(path, tmp_path):
             curator = curator_of(rows, ledger=ledger, run="run")
             curator.measure([FIRST, SECOND], 0.25)
         texts.append(lines_of(file))
-        results = [entry.stat().st_size for entry in file.with_name("data.ledger.results").iterdir()]
+        results = [
+            entry.stat().st_size for entry in file.with_name("data.ledger.results").iterdir()
+        ]
         texts[-1].append(b"%d" % results[0])
     assert [len(line) for line in texts[0]] == [len(line) for line in texts[1]]
     public = [
@@ -405,7 +462,9 @@ def test_the_ledger_tells_nothing_about_the_data(path, tmp_path):
     digests = {json.loads(lines[1])["body"]["data"] for lines in texts}
     with Ledger(tmp_path / "third" / "data.ledger", neighbors=REPLACE) as ledger:
         digests.add(curator_of(ROWS, ledger=ledger, run="run")._steps._state.facts["data"])
-    assert len(digests) == 3, "the same table has another digest under another key: guesses cannot be tested"
+    assert len(digests) == 3, (
+        "the same table has another digest under another key: guesses cannot be tested"
+    )
 
 
 def test_losing_the_key_only_stops_resuming(path):
@@ -419,13 +478,14 @@ def test_losing_the_key_only_stops_resuming(path):
 
 def test_reading_while_a_run_writes(path):
     program = (
-        "import sys; from fractions import Fraction; from dprap.accounting import Neighbors; from dprap.privacy import Ledger\n"
-        "with Ledger(sys.argv[1], neighbors=Neighbors()) as ledger:\n"
-        "    ledger.begin('r', Fraction(1), '', {})\n"
-        "    print('open', flush=True)\n"
-        "    for step in range(100): ledger.charge('r', step, 'verb', 'd', Fraction(1, 100), {})\n"
+        "import sys; from fractions import Fraction; from dprap.accounting import Neighbors; from"
+        " dprap.privacy import Ledger\nwith Ledger(sys.argv[1], neighbors=Neighbors()) as ledger:\n"
+        "    ledger.begin('r', Fraction(1), '', {})\n    print('open', flush=True)\n    for step in"
+        " range(100): ledger.charge('r', step, 'verb', 'd', Fraction(1, 100), {})\n"
     )
-    with subprocess.Popen([sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE, text=True) as child:
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE, text=True
+    ) as child:
         assert child.stdout.readline() == "open\n"
         while child.poll() is None:
             assert 0 <= read_ledger(path).spent_rho <= 1

@@ -1,4 +1,6 @@
-"""Ledgers that somebody removed, replaced, rolled back or forged, and the anchor that notices what files cannot."""
+"""Ledgers that somebody removed, replaced, rolled back or forged, and the anchor that notices what
+files cannot.
+"""
 
 import contextlib
 import hashlib
@@ -113,7 +115,10 @@ def test_whoever_objects_before_a_charge_stops_it(path, monkeypatch):
         raise KeyboardInterrupt
 
     no_noise(monkeypatch)
-    with pytest.raises(KeyboardInterrupt), Ledger(path, neighbors=REPLACE, before_charge=object_to) as ledger:
+    with (
+        pytest.raises(KeyboardInterrupt),
+        Ledger(path, neighbors=REPLACE, before_charge=object_to) as ledger,
+    ):
         curator_of(ROWS, ledger=ledger).measure([FIRST], 0.125)
     assert not path.parent.exists(), "a ledger that says nothing is not left behind"
 
@@ -137,7 +142,10 @@ def test_abandoning_gives_back_what_was_not_charged(path):
     assert state.held_rho == state.spent_rho == spent
     assert state.runs["one"].abandoned
     spend(path, "two", rho=0.1)
-    with Ledger(path, neighbors=REPLACE) as ledger, pytest.raises(LedgerError, match="was abandoned"):
+    with (
+        Ledger(path, neighbors=REPLACE) as ledger,
+        pytest.raises(LedgerError, match="was abandoned"),
+    ):
         curator_of(ROWS, ledger=ledger, run="one")
 
 
@@ -156,7 +164,10 @@ def test_a_ledger_that_is_absent_is_not_created_by_looking(path):
 
 
 def test_a_ledger_opened_in_the_same_second_is_another(path, tmp_path):
-    with Ledger(path, neighbors=REPLACE) as one, Ledger(tmp_path / "other.ledger", neighbors=REPLACE) as other:
+    with (
+        Ledger(path, neighbors=REPLACE) as one,
+        Ledger(tmp_path / "other.ledger", neighbors=REPLACE) as other,
+    ):
         other.require(other.head)
         with pytest.raises(LedgerError, match="is not the one"):
             other.require(one.head)
@@ -203,7 +214,11 @@ def test_an_anchor_follows_every_charge(path, anchor, place):
     heads = [anchor.read_text()]
     spend(path, "two", anchor=later)
     heads.append(anchor.read_text())
-    charges = [json.loads(line) for line in path.read_text().splitlines() if json.loads(line)["kind"] == "charge"]
+    charges = [
+        json.loads(line)
+        for line in path.read_text().splitlines()
+        if json.loads(line)["kind"] == "charge"
+    ]
     assert heads == [f"{charge['index'] + 1} {charge['hash']}\n" for charge in charges]
 
 
@@ -248,7 +263,9 @@ def test_a_command_is_never_run_because_a_file_says_so(path, tmp_path):
     assert not list(trap.parent.iterdir())
 
 
-@pytest.mark.parametrize("content", [b"my notes", b"1 2 3\n", b"99999999999999 " + b"0" * 64, b"\xff" * 50])
+@pytest.mark.parametrize(
+    "content", [b"my notes", b"1 2 3\n", b"99999999999999 " + b"0" * 64, b"\xff" * 50]
+)
 def test_a_file_that_is_no_anchor_is_not_overwritten(path, anchor, content):
     anchor.write_bytes(content)
     with pytest.raises(LedgerError, match="something else"):
@@ -284,7 +301,8 @@ def test_an_anchor_beside_its_ledger_is_refused(path):
 
 
 @pytest.mark.parametrize(
-    "command", ["command:", "command: ", "command:'", "command:/nonexistent/program", "command:false"]
+    "command",
+    ["command:", "command: ", "command:'", "command:/nonexistent/program", "command:false"],
 )
 def test_commands_that_fail_stop_before_anything_is_spent(path, command):
     with pytest.raises(LedgerError, match="anchor"):
@@ -314,11 +332,14 @@ def test_an_anchor_that_cannot_be_written_stops_before_the_draw(path, anchor, mo
         with pytest.raises(LedgerError, match="changed while"):
             curator.measure([FIRST], 0.125)
         ledger._anchor.write(ledger.head)
-        monkeypatch.setattr(type(ledger._anchor), "write", lambda *_: (_ for _ in ()).throw(LedgerError("no")))
+        monkeypatch.setattr(
+            type(ledger._anchor), "write", lambda *_: (_ for _ in ()).throw(LedgerError("no"))
+        )
         with pytest.raises(LedgerError, match="no"):
             curator.measure([FIRST], 0.125)
     monkeypatch.undo()
-    spend(path, "one")  # the charge stands without its draw, which is made now; the anchor lagged by one charge
+    # the charge stands without its draw, which is made now; the anchor lagged by one charge
+    spend(path, "one")
     assert read_ledger(path).spent_rho == Fraction(1, 8)
 
 
@@ -339,11 +360,38 @@ def test_an_anchor_turned_back_by_two_charges_is_refused(path, anchor):
 def good_records():
     """A run as the ledger writes it."""
     return [
-        ("open", {"version": 2, "created": "x", "cap_rho": "1", "relation": "replace", "max_rows_per_person": 1}),
-        ("run", {"run": "r", "rho": "1/2", "started": "x", "epsilon": 1.0, "delta": 1e-6, "data": "d", "domain": "e"}),
+        (
+            "open",
+            {
+                "version": 2,
+                "created": "x",
+                "cap_rho": "1",
+                "relation": "replace",
+                "max_rows_per_person": 1,
+            },
+        ),
+        (
+            "run",
+            {
+                "run": "r",
+                "rho": "1/2",
+                "started": "x",
+                "epsilon": 1.0,
+                "delta": 1e-6,
+                "data": "d",
+                "domain": "e",
+            },
+        ),
         (
             "charge",
-            {"run": "r", "step": 0, "verb": "measure", "digest": "d", "rho": "1/4", "event": {"of": [], "count": 0}},
+            {
+                "run": "r",
+                "step": 0,
+                "verb": "measure",
+                "digest": "d",
+                "rho": "1/4",
+                "event": {"of": [], "count": 0},
+            },
         ),
         ("done", {"run": "r", "ended": "x"}),
     ]
@@ -398,18 +446,27 @@ def test_forged_lines_are_refused(path, case):
     records = good_records()
     records[at] = (records[at][0], records[at][1] | change)
     write(path, records)
-    for use in (read_ledger, lambda path: Ledger(path, neighbors=REPLACE), lambda path: Ledger(path, neighbors=None)):
+    for use in (
+        read_ledger,
+        lambda path: Ledger(path, neighbors=REPLACE),
+        lambda path: Ledger(path, neighbors=None),
+    ):
         with pytest.raises(LedgerError):
             use(path)
 
 
-LINE = '{"body": {"event": EVENT}, "hash": "HASH", "index": 3, "kind": "done", "previous": "PREVIOUS"}'
+LINE = (
+    '{"body": {"event": EVENT}, "hash": "HASH", "index": 3, "kind": "done", "previous": "PREVIOUS"}'
+)
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        *(LINE.replace("EVENT", event) for event in ("NaN", "1e999", "[" * 5000 + "]" * 5000, "1" * 5000)),
+        *(
+            LINE.replace("EVENT", event)
+            for event in ("NaN", "1e999", "[" * 5000 + "]" * 5000, "1" * 5000)
+        ),
         LINE.replace('{"event": EVENT}', "[]"),
         LINE.replace("EVENT", "1").replace('"done"', '["done"]'),
         LINE.replace("EVENT", "1").replace('"kind": "done", ', ""),
@@ -423,14 +480,18 @@ def test_lines_that_json_takes_and_we_do_not_write(path, text):
     text = text.replace("PREVIOUS", previous)
     with contextlib.suppress(ValueError, RecursionError):
         sealed = {name: value for name, value in json.loads(text).items() if name != "hash"}
-        text = text.replace("HASH", hashlib.sha256(json.dumps(sealed, sort_keys=True).encode()).hexdigest())
+        text = text.replace(
+            "HASH", hashlib.sha256(json.dumps(sealed, sort_keys=True).encode()).hexdigest()
+        )
     path.write_text(path.read_text() + text + "\n")
     for use in (read_ledger, lambda path: Ledger(path, neighbors=None)):
         with pytest.raises(LedgerError):
             use(path)
 
 
-@pytest.mark.parametrize("file", ["../../secret.npz", "/etc/passwd", "r-00000-0000000000000000.npz", "", "a\0b"])
+@pytest.mark.parametrize(
+    "file", ["../../secret.npz", "/etc/passwd", "r-00000-0000000000000000.npz", "", "a\0b"]
+)
 def test_a_result_cannot_name_another_file(path, file):
     records = good_records()[:3]
     write(path, [*records, ("result", {"run": "r", "step": 0, "file": file, "sha256": "0" * 64})])
@@ -439,15 +500,25 @@ def test_a_result_cannot_name_another_file(path, file):
 
 
 plain = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4)
+    ),
     max_leaves=8,
 )
 FIELDS = sorted({(at, name) for at, (_, body) in enumerate(good_records()) for name in body})
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(changes=st.lists(st.tuples(st.sampled_from(FIELDS), plain), min_size=1, max_size=3), event=plain)
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    changes=st.lists(st.tuples(st.sampled_from(FIELDS), plain), min_size=1, max_size=3), event=plain
+)
 def test_whatever_a_line_holds_is_read_or_refused(path, changes, event):
     records = good_records()
     records[2][1]["event"] = {"of": event, "count": event, "stddev_counts": event}
@@ -478,7 +549,11 @@ def test_what_is_no_file(path, tmp_path, kind):
     else:
         path.write_text("")
         path = path / "ledger"
-    for use in (read_ledger, lambda path: Ledger(path, neighbors=REPLACE), lambda path: Ledger(path, neighbors=None)):
+    for use in (
+        read_ledger,
+        lambda path: Ledger(path, neighbors=REPLACE),
+        lambda path: Ledger(path, neighbors=None),
+    ):
         with pytest.raises(LedgerError, match=r"cannot (open|read)"):
             use(path)
 
@@ -490,11 +565,17 @@ def test_lines_say_what_was_released(path):
     with Ledger(path, neighbors=REPLACE) as ledger:
         curator = curator_of(ROWS, ledger=ledger, run="one")
         curator.measure([FIRST, SECOND], 0.125)
-        curator.select([FIRST, SECOND], [np.zeros(2), np.zeros(DOMAIN.size_of(("b", "c")))], k=1, rho=0.1)
-    measured, selected = (_event(charge) for charge in read_ledger(path).runs["one"].charges.values())
+        curator.select(
+            [FIRST, SECOND], [np.zeros(2), np.zeros(DOMAIN.size_of(("b", "c")))], k=1, rho=0.1
+        )
+    measured, selected = (
+        _event(charge) for charge in read_ledger(path).runs["one"].charges.values()
+    )
     assert measured["of"] == [[["Marginal", ["a"]], "1/16"], [["Marginal", ["b", "c"]], "1/16"]]
     assert measured["stddev_counts"] == pytest.approx([4.0, 4.0])  # √2 / √(2 · 1/16)
-    assert event_line(measured) == 'measure, ρ = 0.125, σ = 4.0000: marginal "a", marginal "b" × "c"'
+    assert (
+        event_line(measured) == 'measure, ρ = 0.125, σ = 4.0000: marginal "a", marginal "b" × "c"'
+    )
     assert (selected["verb"], selected["picks"], selected["count"]) == ("select", 1, 2)
 
 

@@ -1,4 +1,6 @@
-"""Where a ledger is kept when nobody says: with the data set, found again whatever the container, schema or order."""
+"""Where a ledger is kept when nobody says: with the data set, found again whatever the container,
+schema or order.
+"""
 
 from dataclasses import replace
 
@@ -48,7 +50,10 @@ def test_a_table_in_files_keeps_its_ledger_beside_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "data")
     assert default_ledger("people.csv") == beside
     folder = tmp_path / "data.dprap" / "ledger.jsonl"
-    assert {default_ledger(name) for name in (tmp_path / "data", ".", "*.csv", f"{tmp_path}/data/*/x.csv")} == {folder}
+    assert {
+        default_ledger(name)
+        for name in (tmp_path / "data", ".", "*.csv", f"{tmp_path}/data/*/x.csv")
+    } == {folder}
     with pytest.raises(LedgerError, match="is a table without a ledger"):
         named_ledger(file)
     beside.parent.mkdir()
@@ -56,7 +61,9 @@ def test_a_table_in_files_keeps_its_ledger_beside_it(tmp_path, monkeypatch):
     assert named_ledger(file) == beside
 
 
-@pytest.mark.parametrize("table", ["postgresql://u@h/d", "postgres://h/d", "s3://bucket/people.parquet"])
+@pytest.mark.parametrize(
+    "table", ["postgresql://u@h/d", "postgres://h/d", "s3://bucket/people.parquet"]
+)
 def test_a_database_is_asked_for_a_place(table):
     with pytest.raises(LedgerError, match="--ledger FILE"):
         default_ledger(table)
@@ -64,10 +71,16 @@ def test_a_database_is_asked_for_a_place(table):
 
 def test_spark_is_asked_for_a_place(tmp_path):
     frame = type("DataFrame", (), {"__module__": "pyspark.sql.dataframe"})()
-    for table, engine in ((frame, None), ("/hdfs/only/people.parquet", "spark"), (str(tmp_path), "postgres")):
+    for table, engine in (
+        (frame, None),
+        ("/hdfs/only/people.parquet", "spark"),
+        (str(tmp_path), "postgres"),
+    ):
         with pytest.raises(LedgerError, match="--ledger FILE"):
             default_ledger(table, engine=engine)
-    assert default_ledger(tmp_path, engine="spark") == default_ledger(tmp_path), "one table, one ledger"
+    assert default_ledger(tmp_path, engine="spark") == default_ledger(tmp_path), (
+        "one table, one ledger"
+    )
 
 
 def test_the_root_has_no_place_beside_it():
@@ -148,12 +161,16 @@ def test_no_value_keeps_a_table_from_having_a_digest():
         ),
     ]
     assert len({content_digest(table) for table in tables}) == len(tables)
-    assert content_digest(pa.table({"a": no_utf8})) == content_digest(pa.table({"a": no_utf8.dictionary_encode()}))
+    assert content_digest(pa.table({"a": no_utf8})) == content_digest(
+        pa.table({"a": no_utf8.dictionary_encode()})
+    )
 
 
 def test_an_object_has_the_same_digest_in_the_next_process():
     # what `object()` says of itself is its address, which changes from process to process
-    first, second = (pd.DataFrame({"a": pd.Series(["x", object()], dtype=object)}) for _ in range(2))
+    first, second = (
+        pd.DataFrame({"a": pd.Series(["x", object()], dtype=object)}) for _ in range(2)
+    )
     assert str(first["a"][1]) != str(second["a"][1])
     assert content_digest(first) == content_digest(second)
 
@@ -198,7 +215,9 @@ def test_a_lost_key_is_not_replaced_silently(state):
 def test_other_users_keys_give_other_names(state, tmp_path, monkeypatch):
     one = default_ledger(FRAME)
     monkeypatch.setenv("DPRAP_STATE", str(tmp_path / "other"))
-    assert default_ledger(FRAME).parent.name != one.parent.name, "guesses of the content cannot be tested by its name"
+    assert default_ledger(FRAME).parent.name != one.parent.name, (
+        "guesses of the content cannot be tested by its name"
+    )
 
 
 def test_the_state_folder_follows_the_environment(tmp_path, monkeypatch):
@@ -240,7 +259,9 @@ def test_a_named_run_resumes_in_python(tmp_path):
 
 
 def test_a_large_epsilon_and_a_second_fit_say_what_they_mean(caplog):
-    model = dprap.Synthesizer(example_schema(), epsilon=12.0, kway=1, method="independent", ledger=False)
+    model = dprap.Synthesizer(
+        example_schema(), epsilon=12.0, kway=1, method="independent", ledger=False
+    )
     model.fit(example(200, seed=1))
     assert "ε = 12 protects hardly anybody" in caplog.messages[0]
     caplog.clear()

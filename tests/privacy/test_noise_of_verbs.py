@@ -1,7 +1,8 @@
 """The noise that each verb really draws is what its charge asks for: never less, and hardly more.
 
-What is asked for is written here once more, by the formulas of docs/privacy.md: σ = Δ₂/√(2ρ) for measurements and
-η = √(2ρ)/Δ for picks, with the sensitivities of each relation, times the rows that a person may have.
+What is asked for is written here once more, by the formulas of docs/privacy.md: σ = Δ₂/√(2ρ) for
+measurements and η = √(2ρ)/Δ for picks, with the sensitivities of each relation, times the rows that
+a person may have.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
 
 
 def _curator(neighbors: Neighbors, budget: Budget = TIGHT) -> Curator:
-    return Curator(MemorySource(codes_of(DOMAIN, ROWS)), budget=budget, neighbors=neighbors, ledger=None)
+    return Curator(
+        MemorySource(codes_of(DOMAIN, ROWS)), budget=budget, neighbors=neighbors, ledger=None
+    )
 
 
 def _is_noise_for(scale: float, l2_squared: int, rho: Fraction, units: int = 1) -> bool:
@@ -130,7 +133,9 @@ def test_picks_cost_more_under_exact_accounting(drawn: Drawn) -> None:
 @pytest.mark.parametrize("neighbors", RELATIONS, ids=str)
 def test_discovery(neighbors: Neighbors, drawn: Drawn) -> None:
     columns = {name: {"type": "categorical", "domain": "discover"} for name in ("x", "y")}
-    source = open_discovery(pd.DataFrame({"x": ["a"] * 50, "y": ["b"] * 50}), Schema.of({"columns": columns}))
+    source = open_discovery(
+        pd.DataFrame({"x": ["a"] * 50, "y": ["b"] * 50}), Schema.of({"columns": columns})
+    )
     budget = TIGHT.split(0.5, threshold_delta=1e-7)[0]
     curator = Curator(source, budget=budget, neighbors=neighbors, ledger=None)
     found = curator.discover_values(["x", "y"], budget.rho, delta=1e-7)

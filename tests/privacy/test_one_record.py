@@ -1,6 +1,8 @@
-"""One record never changes how another is encoded: the code of a record is a function of the schema and the record.
+"""One record never changes how another is encoded: the code of a record is a function of the schema
+and the record.
 
-Two tables that differ in one record must have codes that differ in that record alone; every sensitivity rests on it.
+Two tables that differ in one record must have codes that differ in that record alone; every
+sensitivity rests on it.
 """
 
 from __future__ import annotations
@@ -68,7 +70,9 @@ def test_there_are_enough_kinds() -> None:
 @pytest.mark.parametrize(("name", "column"), COLUMNS, ids=[name for name, _ in COLUMNS])
 def test_every_hostile_value_has_a_code_under_a_total_policy(name: str, column: Column) -> None:
     assert column.is_total
-    codes = encode(pd.DataFrame({name: pd.Series(HOSTILE, dtype=object)}), alone(name, column)).columns[0]
+    codes = encode(
+        pd.DataFrame({name: pd.Series(HOSTILE, dtype=object)}), alone(name, column)
+    ).columns[0]
     assert codes.tolist() == [code_alone(name, column, value) for value in HOSTILE]
     seen = set(codes.tolist())
     assert len(seen) > 2  # the values tell the codes apart, or the tests below would prove nothing
@@ -86,7 +90,9 @@ ANY_OBJECT = st.integers(0, len(HOSTILE) - 1)
     st.integers(1, 7),
     st.booleans(),
 )
-def test_objects(numbers: list[int], other: int, column: tuple[str, Column], rows: int, in_polars: bool) -> None:
+def test_objects(
+    numbers: list[int], other: int, column: tuple[str, Column], rows: int, in_polars: bool
+) -> None:
     values = [HOSTILE[number] for number in numbers]
     changed = other % len(values)
     name, schema = column[0], alone(*column)
@@ -100,7 +106,10 @@ def test_objects(numbers: list[int], other: int, column: tuple[str, Column], row
         parts = encode_batches(series.to_frame(), schema, batch_rows=rows)
         return [code for part in parts for code in part[0].tolist()]
 
-    before, after = codes(values), codes([*values[:changed], HOSTILE[other], *values[changed + 1 :]])
+    before, after = (
+        codes(values),
+        codes([*values[:changed], HOSTILE[other], *values[changed + 1 :]]),
+    )
     assert before == [code_alone(*column, value) for value in values]
     assert [*before[:changed], *before[changed + 1 :]] == [*after[:changed], *after[changed + 1 :]]
 
@@ -135,7 +144,9 @@ TYPES: list[tuple[pa.DataType, list[Any]]] = [
 
 
 def carried(kind: pa.DataType, values: list[Any]) -> pa.Array:
-    """An array of those values that a type can carry, and null; numbers of the type's own ends for times."""
+    """An array of those values that a type can carry, and null; numbers of the type's own ends for
+    times.
+    """
     found = []
     for value in [*values, None]:
         try:
@@ -159,7 +170,11 @@ def test_fast_paths_equal_the_definition(kind: str, array: pa.Array) -> None:
     taken = 0
     for name, column in COLUMNS:
         expected = [column.place(each) for each in array]
-        if pa.types.is_null(array.type) or pa.types.is_dictionary(array.type) or column.takes(array.type):
+        if (
+            pa.types.is_null(array.type)
+            or pa.types.is_dictionary(array.type)
+            or column.takes(array.type)
+        ):
             taken += 1
             assert positions_of(name, column, array).tolist() == expected, name
             sliced = pa.concat_arrays([array.slice(1), array.slice(0, 1)]).slice(1)
@@ -172,17 +187,23 @@ def test_fast_paths_equal_the_definition(kind: str, array: pa.Array) -> None:
 def arrays_of_any_type() -> st.SearchStrategy[tuple[pa.Array, list[int]]]:
     def drawn(array: pa.Array) -> st.SearchStrategy[tuple[pa.Array, list[int]]]:
         indices = st.lists(st.integers(0, len(array) - 1), min_size=2, max_size=25)
-        return indices.map(lambda chosen: (pa.concat_arrays([array.slice(each, 1) for each in chosen]), chosen))
+        return indices.map(
+            lambda chosen: (pa.concat_arrays([array.slice(each, 1) for each in chosen]), chosen)
+        )
 
     return st.sampled_from([array for _, array in ARRAYS]).flatmap(drawn)
 
 
 @settings(QUICK, max_examples=200)
 @given(arrays_of_any_type(), st.sampled_from(COLUMNS), st.data())
-def test_typed_arrays(drawn: tuple[pa.Array, list[int]], column: tuple[str, Column], data: st.DataObject) -> None:
+def test_typed_arrays(
+    drawn: tuple[pa.Array, list[int]], column: tuple[str, Column], data: st.DataObject
+) -> None:
     array, _ = drawn
     name, declared = column
-    if not declared.takes(array.type.value_type if pa.types.is_dictionary(array.type) else array.type):
+    if not declared.takes(
+        array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    ):
         return
     changed = data.draw(st.integers(0, len(array) - 1))
     rows = data.draw(st.integers(1, 9))
@@ -198,23 +219,32 @@ def test_typed_arrays(drawn: tuple[pa.Array, list[int]], column: tuple[str, Colu
 
 
 class OwnFrame(pd.DataFrame):
-    """A class made from pandas' own, as GeoDataFrame is. Streamed by Arrow, its objects would be given a type together."""
+    """A class made from pandas' own, as GeoDataFrame is.
+
+    Streamed by Arrow, its objects would be given a type together.
+    """
 
 
 CONTAINERS: dict[str, Callable[[pa.Array, Path], Any]] = {
-    "frames of another class": lambda array, _: OwnFrame({"x": pd.Series(list(array), dtype=object)}),
+    "frames of another class": lambda array, _: OwnFrame(
+        {"x": pd.Series(list(array), dtype=object)}
+    ),
     "parquet": lambda array, folder: _written(array, folder / "table.parquet"),
     "pandas": lambda array, _: pa.table({"x": array}).to_pandas(types_mapper=pd.ArrowDtype),
     "pandas objects": lambda array, _: pd.DataFrame({"x": pd.Series(list(array), dtype=object)}),
     "polars": lambda array, _: pl.from_arrow(pa.table({"x": array})),
     "arrow file": lambda array, folder: _ipc(array, folder / "table.arrow"),
-    "arrow stream in a file": lambda array, folder: _ipc(array, folder / "table.arrows", stream=True),
+    "arrow stream in a file": lambda array, folder: _ipc(
+        array, folder / "table.arrows", stream=True
+    ),
     "arrow stream": lambda array, _: Streams(pa.table({"x": array})),
 }
 
 
 class Streams:
-    """A table of which nothing is known but that Arrow can stream from it, as from those of DuckDB or Ibis."""
+    """A table of which nothing is known but that Arrow can stream from it, as from those of DuckDB
+    or Ibis.
+    """
 
     def __init__(self, table: pa.Table) -> None:
         self.table = table
@@ -226,7 +256,10 @@ class Streams:
 SECONDS = [
     str(pa.timestamp("s", zone)) for zone in (None, "UTC", "Asia/Kolkata")
 ]  # written as milliseconds, up to their end
-NOT_CARRIED = {"parquet": ["decimal128(5, -3)", *SECONDS], "polars": ["decimal128(5, -3)", "decimal256(76, 22)"]}
+NOT_CARRIED = {
+    "parquet": ["decimal128(5, -3)", *SECONDS],
+    "polars": ["decimal128(5, -3)", "decimal256(76, 22)"],
+}
 
 
 def _ipc(array: pa.Array, path: Path, *, stream: bool = False) -> Path:
@@ -254,7 +287,11 @@ def test_containers_agree(kind: str, array: pa.Array, container: str, tmp_path: 
         if pa.types.is_null(value_type) or column.takes(value_type):
             codes = encode(table, alone("x", column)).columns[0]
             same = carried.type == array.type and carried.equals(array)
-            expected = codes_of_array(kind, position) if same else [code_alone("x", column, each) for each in carried]
+            expected = (
+                codes_of_array(kind, position)
+                if same
+                else [code_alone("x", column, each) for each in carried]
+            )
             assert codes.tolist() == expected
 
 
@@ -269,8 +306,14 @@ def test_csv_agrees(of_text: list[str], tmp_path: Path) -> None:
 
 
 @settings(QUICK, max_examples=60)
-@given(texts=st.lists(st.sampled_from(TEXTS), min_size=2, max_size=20), column=st.sampled_from(COLUMNS), data=st.data())
-def test_csv_records(texts: list[str], column: tuple[str, Column], data: st.DataObject, tmp_path_factory: Any) -> None:
+@given(
+    texts=st.lists(st.sampled_from(TEXTS), min_size=2, max_size=20),
+    column=st.sampled_from(COLUMNS),
+    data=st.data(),
+)
+def test_csv_records(
+    texts: list[str], column: tuple[str, Column], data: st.DataObject, tmp_path_factory: Any
+) -> None:
     path = tmp_path_factory.mktemp("csv") / "table.csv"
     schema = Schema(columns={"x": column[1]}, null_values=("", "?"), ignore_columns=("y",))
     changed, other = data.draw(st.integers(0, len(texts) - 1)), data.draw(st.sampled_from(TEXTS))
@@ -307,7 +350,11 @@ def test_json_lines_agree(tmp_path: Path) -> None:
 
 def test_numbers_of_any_length_in_json_lines_are_beyond_the_bounds(tmp_path: Path) -> None:
     column, path = TOTAL_SCHEMA.columns["clipped"], tmp_path / "table.jsonl"
-    path.write_text("".join(f'{{"x": {number}}}\n' for number in ("5", "9" * 5000, "-" + "9" * 90_000, "1e99999")))
+    path.write_text(
+        "".join(
+            f'{{"x": {number}}}\n' for number in ("5", "9" * 5000, "-" + "9" * 90_000, "1e99999")
+        )
+    )
     codes = encode(path, alone("x", column)).columns[0]
     last = column.regular - 1
     assert codes.tolist() == [code_alone("x", column, 5), last, 0, last]
@@ -349,10 +396,18 @@ FILES: dict[str, tuple[str, str, Callable[[list[str], Path], None]]] = {
     "json lines": ("jsonl", "utf-8", _json_lines),
     "utf-16": ("csv", "utf-16", lambda texts, path: _text_file(texts, path, encoding="utf-16")),
     "windows": ("csv", "cp1252", lambda texts, path: _text_file(texts, path, encoding="cp1252")),
-    "japanese": ("csv", "shift_jis", lambda texts, path: _text_file(texts, path, encoding="shift_jis")),
+    "japanese": (
+        "csv",
+        "shift_jis",
+        lambda texts, path: _text_file(texts, path, encoding="shift_jis"),
+    ),
     "gzip": ("csv.gz", "utf-8", _zipped),
     "arrow": ("arrow", "utf-8", lambda texts, path: _arrow(texts, path)),
-    "excel": ("xlsx", "utf-8", lambda texts, path: workbook(path, [["x", "y"], *([text, text] for text in texts)])),
+    "excel": (
+        "xlsx",
+        "utf-8",
+        lambda texts, path: workbook(path, [["x", "y"], *([text, text] for text in texts)]),
+    ),
     "duckdb": ("duckdb", "utf-8", _database),
 }
 
@@ -369,15 +424,20 @@ def carried_by(kind: str, texts: list[str]) -> list[str]:
     for text in texts:
         with suppress(UnicodeEncodeError):
             text.encode(FILES[kind][1])
-            # sheets know no empty text, and XML neither control signs nor the end of a line as it was
-            if kind != "excel" or (text and text.isprintable() and not re.search("_x[0-9a-fA-F]{4}_", text)):
+            # sheets know no empty text, and XML neither control signs nor the end of a line as it
+            # was
+            if kind != "excel" or (
+                text and text.isprintable() and not re.search("_x[0-9a-fA-F]{4}_", text)
+            ):
                 found.append(text)
     return found
 
 
 @pytest.mark.parametrize("kind", FILES)
 def test_one_record_of_a_file_leaves_the_others(kind: str, tmp_path: Path) -> None:
-    """Every text in the place of one record, between others: each has the code that it has alone, and so have the others."""
+    """Every text in the place of one record, between others: each has the code that it has alone,
+    and so have the others.
+    """
     ending, encoding, write = FILES[kind]
     if kind == "excel":
         pytest.importorskip("python_calamine")
@@ -389,7 +449,10 @@ def test_one_record_of_a_file_leaves_the_others(kind: str, tmp_path: Path) -> No
         batches = list(open_duckdb_table(path, "kept").read()) if kind == "duckdb" else []
         for name, column in COLUMNS[:: 1 if not odd else 5]:
             schema = Schema(
-                columns={"x": column}, null_values=("<null>",), ignore_columns=("y",), csv={"encoding": encoding}
+                columns={"x": column},
+                null_values=("<null>",),
+                ignore_columns=("y",),
+                csv={"encoding": encoding},
             )
             if kind == "duckdb":
                 codes = np.concatenate([encode_batch(batch, schema)[0] for batch in batches])
@@ -413,18 +476,33 @@ def test_one_cell_of_a_sheet_leaves_the_others(odd: str, tmp_path: Path) -> None
     for place in range(len(names)):
         changed = [ODD_CELLS[odd] if number == place else each for number, each in enumerate(usual)]
         before, after = codes(usual), codes(changed)
-        assert [column[:1] + column[2:] for column in before] == [column[:1] + column[2:] for column in after]
+        assert [column[:1] + column[2:] for column in before] == [
+            column[:1] + column[2:] for column in after
+        ]
 
 
 def test_csv_in_other_forms_agrees(tmp_path: Path) -> None:
-    """Encoding, quotes and blanks are declared: the same texts have the same codes as in plain UTF-8."""
+    """Encoding, quotes and blanks are declared: the same texts have the same codes as in plain
+    UTF-8.
+    """
     texts = [text.strip() for text in TEXTS if not set(text) & set("\r\n\x00") and text.isascii()]
     path = tmp_path / "table.csv"
     for _, column in COLUMNS:
-        form = {"delimiter": ";", "encoding": "utf-16", "quote": "'", "strip": True, "skip_lines": 2}
+        form = {
+            "delimiter": ";",
+            "encoding": "utf-16",
+            "quote": "'",
+            "strip": True,
+            "skip_lines": 2,
+        }
         schema = Schema(columns={"x": column, "y": column}, null_values=("<null>",), csv=form)
         quoted = ["'" + text.replace("'", "''") + "'" for text in texts]
-        lines = ["a report", "", "x;y ", *(f"{text} ;{text}" if not text else f"{text};{text}" for text in quoted)]
+        lines = [
+            "a report",
+            "",
+            "x;y ",
+            *(f"{text} ;{text}" if not text else f"{text};{text}" for text in quoted),
+        ]
         path.write_text("\n".join(lines) + "\n", encoding="utf-16")
         for codes in encode(path, schema).columns:
             assert codes.tolist() == [code_alone("x", column, text) for text in texts]
@@ -444,7 +522,9 @@ def test_categories_of_any_kind(name: str, column: Column) -> None:
         pd.Timestamp("2024-03-01"),
     ]
     series = pd.Series(
-        pd.Categorical.from_codes([8, 0, 1, 2, -1, 3, 4, 5, 6, 7, 0], pd.Index(categories, dtype=object))
+        pd.Categorical.from_codes(
+            [8, 0, 1, 2, -1, 3, 4, 5, 6, 7, 0], pd.Index(categories, dtype=object)
+        )
     )
     codes = encode(series.to_frame(name), alone(name, column)).columns[0]
     values = [None if code < 0 else categories[code] for code in series.cat.codes]
@@ -452,7 +532,9 @@ def test_categories_of_any_kind(name: str, column: Column) -> None:
 
 
 def test_bytes_that_are_no_text() -> None:
-    """A Parquet file may hold a text that is no UTF-8; it is unreadable, or in no list, and the others stay."""
+    """A Parquet file may hold a text that is no UTF-8; it is unreadable, or in no list, and the
+    others stay.
+    """
     data, ends = b"7Ro\xffme2024-03-01\xff2024-03-01", np.array([0, 1, 6, 17, 27], np.int32)
     broken = pa.Array.from_buffers(pa.string(), 4, [None, pa.py_buffer(ends), pa.py_buffer(data)])
     for name, column in COLUMNS:
@@ -467,7 +549,11 @@ class TestWhatWasMeasured:
 
     def frames(self, ordinary: Any, odd: Any, rows: int = 50) -> tuple[list[int], list[int]]:
         def codes(values: list[Any]) -> list[int]:
-            return encode(pd.DataFrame({"x": pd.Series(values, dtype=object)}), self.schema).columns[0].tolist()[1:]
+            return (
+                encode(pd.DataFrame({"x": pd.Series(values, dtype=object)}), self.schema)
+                .columns[0]
+                .tolist()[1:]
+            )
 
         return codes([ordinary] * rows), codes([odd, *[ordinary] * (rows - 1)])
 
@@ -500,7 +586,9 @@ class TestWhatWasMeasured:
     def test_one_impossible_date_leaves_the_others(self, column: str, kind: pa.DataType) -> None:
         schema = alone("x", TOTAL_SCHEMA.columns[column])
         codes = [
-            encode(pa.table({"x": pa.array([first, "0000-06-01", "2024-03-01"]).cast(kind)}), schema)
+            encode(
+                pa.table({"x": pa.array([first, "0000-06-01", "2024-03-01"]).cast(kind)}), schema
+            )
             .columns[0]
             .tolist()
             for first in ("2024-02-29", "2024-02-30")
@@ -513,15 +601,23 @@ class TestWhatWasMeasured:
         schema = alone("x", TOTAL_SCHEMA.columns["wall"])
         for others in ("2024-03-01T00:00:00.123456789", "0000-06-01T00:00:00", "2024-03-01"):
             batches = [
-                pa.record_batch({"x": [first, others]}) for first in ("2024-03-01 00:00:00", "2024-06-30 23:59:60")
+                pa.record_batch({"x": [first, others]})
+                for first in ("2024-03-01 00:00:00", "2024-06-30 23:59:60")
             ]
             codes = [encode_batch(batch, schema, is_text=True)[0].tolist() for batch in batches]
             assert codes[0][1] == codes[1][1]
 
     def test_numbers_beyond_int64_are_in_no_list(self) -> None:
         column = TOTAL_SCHEMA.columns["code"]
-        for array in (pa.array([2**63, 7], pa.uint64()), pa.array([1e300, 7.0]), pa.array([2.0**63, 7.0])):
-            assert encode(pa.table({"x": array}), alone("x", column)).columns[0].tolist() == [column.null_code, 2]
+        for array in (
+            pa.array([2**63, 7], pa.uint64()),
+            pa.array([1e300, 7.0]),
+            pa.array([2.0**63, 7.0]),
+        ):
+            assert encode(pa.table({"x": array}), alone("x", column)).columns[0].tolist() == [
+                column.null_code,
+                2,
+            ]
 
     def test_integers_of_any_size_are_beyond_the_bounds(self) -> None:
         column = TOTAL_SCHEMA.columns["clipped"]
@@ -531,12 +627,16 @@ class TestWhatWasMeasured:
 
     def test_decimals_are_not_rounded(self) -> None:
         column = TOTAL_SCHEMA.columns["far"]
-        array = pa.array([Decimal("9007199254740993.00"), Decimal("9007199254740992.00")], pa.decimal128(38, 2))
+        array = pa.array(
+            [Decimal("9007199254740993.00"), Decimal("9007199254740992.00")], pa.decimal128(38, 2)
+        )
         assert encode(pa.table({"x": array}), alone("x", column)).columns[0].tolist() == [3, 2]
 
 
 @pytest.mark.parametrize(("name", "column"), COLUMNS, ids=[name for name, _ in COLUMNS])
-def test_one_category_of_a_pandas_column_never_decides_how_the_others_are_read(name: str, column: Column) -> None:
+def test_one_category_of_a_pandas_column_never_decides_how_the_others_are_read(
+    name: str, column: Column
+) -> None:
     for beside in ("2", 2, "\ud800", b"2"):
         categories = pd.Index(["1", beside], dtype=object)
         table = pd.DataFrame({name: pd.Categorical.from_codes([0, 1], categories=categories)})

@@ -26,16 +26,22 @@ def kept_slowly(ids, bound):
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 5)), st.integers(1, 4), st.booleans())
 def test_first_records_of_each_person_are_kept(ids, bound, as_text):
-    array = pa.array([f"p{person}" for person in ids] if as_text else ids, pa.string() if as_text else pa.int64())
+    array = pa.array(
+        [f"p{person}" for person in ids] if as_text else ids, pa.string() if as_text else pa.int64()
+    )
     assert records_within_bound(array, bound).tolist() == kept_slowly(ids, bound)
-    assert records_within_bound(array.dictionary_encode(), bound).tolist() == kept_slowly(ids, bound)
+    assert records_within_bound(array.dictionary_encode(), bound).tolist() == kept_slowly(
+        ids, bound
+    )
     halves = pa.chunked_array([array[: len(ids) // 2], array[len(ids) // 2 :]])
     assert records_within_bound(halves, bound).tolist() == kept_slowly(ids, bound)
 
 
 @pytest.mark.parametrize("bound", [1, 2, 5])
 def test_adding_a_person_moves_counts_by_no_more_than_the_bound(bound):
-    """People with more records than allowed, anywhere in the table: sensitivities hold after dropping."""
+    """People with more records than allowed, anywhere in the table: sensitivities hold after
+    dropping.
+    """
     generator = np.random.default_rng(bound)
     neighbors = Neighbors(Relation.ADD_REMOVE, bound)
     reached = 0
@@ -45,7 +51,10 @@ def test_adding_a_person_moves_counts_by_no_more_than_the_bound(bound):
         counts = [
             MemorySource(
                 bound_records(
-                    codes_of(DOMAIN, rows[some]), pa.array(ids[some]), neighbors=neighbors, excess=Excess.DROP
+                    codes_of(DOMAIN, rows[some]),
+                    pa.array(ids[some]),
+                    neighbors=neighbors,
+                    excess=Excess.DROP,
                 )
             )
             .count([WHOLE])[0]
@@ -64,14 +73,22 @@ def test_what_is_within_the_bound_passes_unchanged():
     codes = codes_of(DOMAIN, random_rows(np.random.default_rng(0), DOMAIN, 4))
     ids = pa.array(["x", "y", "x", "z"])
     for relation in Relation:
-        assert bound_records(codes, ids, neighbors=Neighbors(relation, 2), excess=Excess.ERROR) is codes
+        assert (
+            bound_records(codes, ids, neighbors=Neighbors(relation, 2), excess=Excess.ERROR)
+            is codes
+        )
 
 
 @pytest.mark.parametrize("relation", Relation)
 def test_excess_is_an_error_that_names_nobody(relation):
     codes = codes_of(DOMAIN, random_rows(np.random.default_rng(0), DOMAIN, 3))
     with pytest.raises(DataError, match="max_rows_per_person = 1") as caught:
-        bound_records(codes, pa.array(["secret", "b", "secret"]), neighbors=Neighbors(relation), excess=Excess.ERROR)
+        bound_records(
+            codes,
+            pa.array(["secret", "b", "secret"]),
+            neighbors=Neighbors(relation),
+            excess=Excess.ERROR,
+        )
     assert "secret" not in str(caught.value)
 
 

@@ -1,4 +1,6 @@
-"""`max_rows_per_person` from the user's hands to the counts: the person column is read, enforced and never published."""
+"""`max_rows_per_person` from the user's hands to the counts: the person column is read, enforced
+and never published.
+"""
 
 import json
 from types import SimpleNamespace
@@ -89,7 +91,9 @@ def test_bad_person_columns(tmp_path):
     with pytest.raises(SchemaError, match="not in the table"):
         open_bounded(TABLE, SCHEMA, neighbors=TWO, person=PersonColumn("who"))
     with pytest.raises(SchemaError, match="Remove it from the schema"):
-        open_bounded(TABLE, Schema.from_domain({"a": 4, "b": 3, "person": 9}), neighbors=TWO, person=DROP)
+        open_bounded(
+            TABLE, Schema.from_domain({"a": 4, "b": 3, "person": 9}), neighbors=TWO, person=DROP
+        )
     with pytest.raises(SchemaError, match="'more': is in the table and not in the schema"):
         open_bounded(TABLE.append_column("more", TABLE["a"]), SCHEMA, neighbors=TWO, person=DROP)
     with pytest.raises(SettingsError, match="none may be dropped"):
@@ -116,7 +120,8 @@ def test_through_python():
 def cli(tmp_path, monkeypatch, capsys):
     generator = np.random.default_rng(0)
     pa.csv.write_csv(
-        pa.table({"who": np.repeat(np.arange(50), 3), "a": generator.integers(0, 4, 150)}), tmp_path / "t.csv"
+        pa.table({"who": np.repeat(np.arange(50), 3), "a": generator.integers(0, 4, 150)}),
+        tmp_path / "t.csv",
     )
     Schema.from_domain({"a": 4}).save(tmp_path / "s.yaml")
     monkeypatch.chdir(tmp_path)
@@ -128,13 +133,35 @@ def cli(tmp_path, monkeypatch, capsys):
     return run
 
 
-SYNTH = ("synth", "t.csv", "--schema", "s.yaml", "-e", "1", "--delta", "1e-6", "--method", "independent", "--kway", "1")
+SYNTH = (
+    "synth",
+    "t.csv",
+    "--schema",
+    "s.yaml",
+    "-e",
+    "1",
+    "--delta",
+    "1e-6",
+    "--method",
+    "independent",
+    "--kway",
+    "1",
+)
 
 
 def test_through_the_command_line_and_resumed(cli, tmp_path):
     import shutil
 
-    bounded = ("--neighbors", "add-remove", "--max-rows-per-person", "2", "--person-column", "who", "--excess", "drop")
+    bounded = (
+        "--neighbors",
+        "add-remove",
+        "--max-rows-per-person",
+        "2",
+        "--person-column",
+        "who",
+        "--excess",
+        "drop",
+    )
     code, out, _ = cli(*SYNTH, *bounded, "--out", "out")
     assert code == 0
     assert "all (up to 2) records of one person" in out
@@ -149,9 +176,18 @@ def test_through_the_command_line_and_resumed(cli, tmp_path):
     ("options", "message"),
     [
         (("--max-rows-per-person", "2"), "needs a person column"),
-        (("--max-rows-per-person", "2", "--person-column", "who"), "somebody has more than max_rows_per_person = 2"),
-        (("--max-rows-per-person", "3", "--person-column", "who", "--excess", "drop"), "none may be dropped"),
-        (("--max-rows-per-person", "3", "--person-column", "who", "--excess", "some"), "--excess must be one of"),
+        (
+            ("--max-rows-per-person", "2", "--person-column", "who"),
+            "somebody has more than max_rows_per_person = 2",
+        ),
+        (
+            ("--max-rows-per-person", "3", "--person-column", "who", "--excess", "drop"),
+            "none may be dropped",
+        ),
+        (
+            ("--max-rows-per-person", "3", "--person-column", "who", "--excess", "some"),
+            "--excess must be one of",
+        ),
         (("--max-rows-per-person", "3", "--person-column", "whom"), "column 'whom'"),
     ],
 )

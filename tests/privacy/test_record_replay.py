@@ -1,4 +1,6 @@
-"""Whatever a run shows, writes and charges follows from its noisy results: recorded on a table, replayed on neighbours."""
+"""Whatever a run shows, writes and charges follows from its noisy results: recorded on a table,
+replayed on neighbours.
+"""
 
 import itertools
 
@@ -21,21 +23,28 @@ REPLACE = RELATIONS[0]
 def combinations():
     """Every method, family, relation, rows per person and neighbour.
 
-    Every method and family is quick with one relation and one neighbour by turns, but for rap, whose
-    fit is compiled; `make test-audit` runs all.
+    Every method and family is quick with one relation and one neighbour by turns, but for rap,
+    whose fit is compiled; `make test-audit` runs all.
     """
-    for (at, (name, case)), (turn, neighbors) in itertools.product(enumerate(CASES.items()), enumerate(RELATIONS)):
+    for (at, (name, case)), (turn, neighbors) in itertools.product(
+        enumerate(CASES.items()), enumerate(RELATIONS)
+    ):
         for number, family in enumerate(case.families):
             for position, neighbour in enumerate(neighbours(neighbors)):
                 in_turn = turn == (at + number) % 4 and position == (at + turn + number) % 4
                 quick = in_turn and "rap" not in name
-                label = f"{name}, {family}, {neighbors.relation.value} {neighbors.max_rows_per_person}, {neighbour}"
+                label = (
+                    f"{name}, {family}, {neighbors.relation.value} {neighbors.max_rows_per_person},"
+                    f" {neighbour}"
+                )
                 marks = [] if quick else [pytest.mark.slow]
                 yield pytest.param(case, family, neighbors, neighbour, id=label, marks=marks)
 
 
 @pytest.mark.parametrize(("case", "family", "neighbors", "neighbour"), list(combinations()))
-def test_neighbours_with_equal_noisy_results_look_alike(tmp_path, capfd, case, family, neighbors, neighbour):
+def test_neighbours_with_equal_noisy_results_look_alike(
+    tmp_path, capfd, case, family, neighbors, neighbour
+):
     plan = case.plan(family, neighbors)
     first = taped_run(plan, table_of(usual_table()), tmp_path / "first", capfd)
     other = table_of(neighbours(neighbors)[neighbour])
@@ -45,7 +54,9 @@ def test_neighbours_with_equal_noisy_results_look_alike(tmp_path, capfd, case, f
     assert [kind for kind, _ in first.ledger].count("result") == len(first.results)
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * ("rap" in name)) for name in METHODS])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * ("rap" in name)) for name in METHODS]
+)
 def test_one_record_and_two_look_alike_where_their_number_is_private(tmp_path, capfd, name):
     plan = METHODS[name].plan(METHODS[name].families[0], Neighbors(Relation.ADD_REMOVE))
     first = taped_run(plan, table_of(usual_table()[-1:]), tmp_path / "first", capfd)
@@ -66,9 +77,14 @@ def test_the_neighbours_are_neighbours():
 def test_adaptive_measures_coarse_marginals_here():
     """Of 100 runs one had no coarse pick, so four without any have a chance of about 10^-8."""
     runs = [
-        execute(CASES["adaptive"].plan("marginal", REPLACE), table_of(usual_table()).watch(Tape())) for _ in range(4)
+        execute(CASES["adaptive"].plan("marginal", REPLACE), table_of(usual_table()).watch(Tape()))
+        for _ in range(4)
     ]
-    assert any(measured.marginal.groups is not None for release in runs for measured in release.measurements)
+    assert any(
+        measured.marginal.groups is not None
+        for release in runs
+        for measured in release.measurements
+    )
 
 
 @pytest.mark.parametrize(("leak", "shows_in"), LEAKS.items())
@@ -86,7 +102,9 @@ def test_a_leak_is_caught(tmp_path, capfd, leak, shows_in):
     assert found.startswith(f"{shows_in}:")
 
 
-@pytest.mark.parametrize("leak", ["the type of the numbers", "the number of cells", "a file that is left", "an error"])
+@pytest.mark.parametrize(
+    "leak", ["the type of the numbers", "the number of cells", "a file that is left", "an error"]
+)
 def test_a_leak_of_the_private_side_is_caught(tmp_path, capfd, monkeypatch, leak):
     """The curator itself is at fault: it fits the form of a noisy result to the exact counts."""
     honest = measure.add_discrete_gaussian
@@ -100,19 +118,30 @@ def test_a_leak_of_the_private_side_is_caught(tmp_path, capfd, monkeypatch, leak
             raise DataError("a code is rare.")
         if leak == "a file that is left":
             (folders[2] / "rare").touch()
-        return {"the type of the numbers": noisy.astype(np.int16), "the number of cells": noisy[:-1]}.get(leak, noisy)
+        return {
+            "the type of the numbers": noisy.astype(np.int16),
+            "the number of cells": noisy[:-1],
+        }.get(leak, noisy)
 
     monkeypatch.setattr(measure, "add_discrete_gaussian", leaky)
     plan = Case("tests.privacy.leaky", "Settings", {"leak": "none"}, ()).plan("marginal", REPLACE)
     first = taped_run(plan, table_of(usual_table()), folders[0], capfd)
-    assert difference(first, taped_run(plan, table_of(usual_table()), folders[1], capfd, forced=first)) is None
+    assert (
+        difference(first, taped_run(plan, table_of(usual_table()), folders[1], capfd, forced=first))
+        is None
+    )
     other = table_of(neighbours(REPLACE)["to a code that nobody had"])
     with pytest.raises((DivergenceError, DataError)):
         taped_run(plan, other, folders[2], capfd, forced=first)
 
 
 def test_without_forced_results_two_runs_differ(tmp_path, capfd):
-    """Noise of every run is its own: if two recordings were alike, the replay would show nothing."""
+    """Noise of every run is its own: if two recordings were alike, the replay would show
+    nothing.
+    """
     plan = CASES["independent"].plan("marginal", REPLACE)
-    tapes = [taped_run(plan, table_of(usual_table()), tmp_path / name, capfd) for name in ("first", "second")]
+    tapes = [
+        taped_run(plan, table_of(usual_table()), tmp_path / name, capfd)
+        for name in ("first", "second")
+    ]
     assert difference(*tapes) is not None

@@ -1,4 +1,6 @@
-"""Record and replay of the command line: from the cells of a file to the release, the screen and the private folder."""
+"""Record and replay of the command line: from the cells of a file to the release, the screen and
+the private folder.
+"""
 
 import sys
 import uuid
@@ -15,7 +17,14 @@ SCHEMA = {
     "columns": {
         "age": {"type": "integer", "min": 0, "max": 99, "out_of_domain": "clip", "nullable": True},
         "city": {"type": "categorical", "values": ["Rome", "Oslo"], "other": "elsewhere"},
-        "paid": {"type": "number", "min": 0, "max": 10, "bins": 5, "out_of_domain": "null", "nullable": True},
+        "paid": {
+            "type": "number",
+            "min": 0,
+            "max": 10,
+            "bins": 5,
+            "out_of_domain": "null",
+            "nullable": True,
+        },
     }
 }
 USUAL = {"age": 30, "city": "Rome", "paid": 2.5}
@@ -58,9 +67,17 @@ TWO_ROWS = ("--person-column", "person", "--max-rows-per-person", "2")
 PAIRS = {
     "another cell": ([USUAL] * 60, [*[USUAL] * 59, OTHER], ("--method", "independent")),
     "missing and out of domain": ([USUAL] * 60, [*[USUAL] * 59, WILD], ("--method", "adaptive")),
-    "beside the table": ([USUAL] * 60, [*[USUAL] * 59, WILD], (DEFAULT_PLACE, "--method", "independent")),
+    "beside the table": (
+        [USUAL] * 60,
+        [*[USUAL] * 59, WILD],
+        (DEFAULT_PLACE, "--method", "independent"),
+    ),
     "huge": ([OTHER, *[USUAL] * 63], [HUGE, *[USUAL] * 63], ("--method", "gaussian")),
-    "one more digit": ([USUAL] * 99, [*[USUAL] * 99, OTHER], (*ADD_REMOVE, "--method", "independent")),
+    "one more digit": (
+        [USUAL] * 99,
+        [*[USUAL] * 99, OTHER],
+        (*ADD_REMOVE, "--method", "independent"),
+    ),
     "a power of two": ([USUAL] * 64, [USUAL] * 63, (*ADD_REMOVE, "--method", "adaptive")),
     "all of a person": (
         people([USUAL] * 60, 2),
@@ -82,6 +99,7 @@ def test_the_command_line_shows_noisy_results_alone(tmp_path, monkeypatch, capfd
     second = command(tmp_path / "run1", monkeypatch, capfd, others, *options, forced=first)
     assert difference(first, second) is None
     before = next(event for event in first.events if event[0] == "result")
-    assert "count 0/1" in before[-1]  # progress was shown, and compared, before the first noisy result
+    # progress was shown, and compared, before the first noisy result
+    assert "count 0/1" in before[-1]
     assert any("ledger.jsonl" in name for name in before[3])
     assert {"out/release.json", "out/measurements.parquet"} <= set(first.files)

@@ -1,4 +1,6 @@
-"""Refinement is private: charged, with the sensitivities it claims, and nothing leaves but what was paid for."""
+"""Refinement is private: charged, with the sensitivities it claims, and nothing leaves but what was
+paid for.
+"""
 
 from fractions import Fraction
 
@@ -36,11 +38,15 @@ RELATIONS = [Neighbors(relation, records) for relation in Relation for records i
 
 
 def usual_table() -> np.ndarray:
-    """Records with a spike at zero, heaps and nulls; the last three alone have their amount and day."""
+    """Records with a spike at zero, heaps and nulls; the last three alone have their amount and
+    day.
+    """
     generator = np.random.default_rng(3)
     amount = np.where(generator.random(400) < 0.4, 0, generator.integers(0, 90, 400) * 100)
     amount[:20] = 50_000  # null
-    rows = np.stack([amount, generator.integers(0, 700, 400), generator.integers(0, 2, 400)], axis=1)
+    rows = np.stack(
+        [amount, generator.integers(0, 700, 400), generator.integers(0, 2, 400)], axis=1
+    )
     rows[-3:] = (49_999, 1095, 1)
     return rows
 
@@ -50,7 +56,10 @@ def neighbours(neighbors: Neighbors) -> dict[str, np.ndarray]:
     rows, many = usual_table(), neighbors.max_rows_per_person
     odd = np.tile([31_337, 1000, 0], (many, 1))
     if neighbors.relation is Relation.REPLACE:
-        return {"moved to an absent value": np.concatenate([rows[:-many], odd]), "moved to zero": _moved(rows, many)}
+        return {
+            "moved to an absent value": np.concatenate([rows[:-many], odd]),
+            "moved to zero": _moved(rows, many),
+        }
     return {"added": np.concatenate([rows, odd]), "removed": rows[:-many]}
 
 
@@ -61,15 +70,21 @@ def _moved(rows: np.ndarray, many: int) -> np.ndarray:
 
 
 def plan_of(neighbors: Neighbors, method: str = "independent", *, intervals: str = "no"):
-    options = RunOptions(epsilon=10.0, delta=1e-5, neighbors=neighbors, kway=2, method=method, intervals=intervals)
-    return make_plan(SCHEMA, options, records=len(usual_table()) if neighbors.rows_are_public else None)
+    options = RunOptions(
+        epsilon=10.0, delta=1e-5, neighbors=neighbors, kway=2, method=method, intervals=intervals
+    )
+    return make_plan(
+        SCHEMA, options, records=len(usual_table()) if neighbors.rows_are_public else None
+    )
 
 
 @pytest.mark.parametrize("neighbors", RELATIONS, ids=str)
 @pytest.mark.parametrize("which", [0, 1])
 def test_neighbours_with_equal_noisy_results_look_alike(tmp_path, capfd, neighbors, which):
     plan = plan_of(neighbors, intervals="no" if which else "yes")
-    first = taped_run(plan, WatchedSource(codes_of(DOMAIN, usual_table())), tmp_path / "first", capfd)
+    first = taped_run(
+        plan, WatchedSource(codes_of(DOMAIN, usual_table())), tmp_path / "first", capfd
+    )
     other = list(neighbours(neighbors).values())[which]
     source = WatchedSource(codes_of(DOMAIN, other))
     second = taped_run(plan, source, tmp_path / "second", capfd, forced=first)
@@ -78,7 +93,9 @@ def test_neighbours_with_equal_noisy_results_look_alike(tmp_path, capfd, neighbo
 
 @pytest.mark.parametrize("neighbors", RELATIONS, ids=str)
 def test_what_is_measured_has_the_claimed_sensitivity(neighbors):
-    """Every level, the classes of multiples, and marginals of coarser codes: none moves farther, and some as far."""
+    """Every level, the classes of multiples, and marginals of coarser codes: none moves farther,
+    and some as far.
+    """
     amount = SCHEMA.fine_columns["amount"]
     search = Search(amount, amount.interval_levels())
     marginals = [class_marginal("amount", amount)]
@@ -92,7 +109,9 @@ def test_what_is_measured_has_the_claimed_sensitivity(neighbors):
         pair = [MemorySource(codes_of(DOMAIN, rows)) for rows in (usual_table(), other)]
         fine = [ExactAnswers(source) for source in pair]
         coarser = [ExactAnswers(source.recoded(coarse)) for source in pair]
-        both = [(fine, marginal) for marginal in marginals] + [(coarser, Marginal(("sex", "amount")))]
+        both = [(fine, marginal) for marginal in marginals] + [
+            (coarser, Marginal(("sex", "amount")))
+        ]
         for (one, two), marginal in both:
             change = np.abs(one.marginal(marginal) - two.marginal(marginal))
             assert (change**2).sum() <= neighbors.marginal_l2_squared
@@ -103,7 +122,9 @@ def test_what_is_measured_has_the_claimed_sensitivity(neighbors):
 def recoding_of(starts: np.ndarray) -> Recoding:
     amount = SCHEMA.fine_columns["amount"]
     schema = SCHEMA.with_columns({"amount": amount.refined(starts, None, ())})
-    codes = np.append(np.searchsorted(starts, np.arange(amount.regular), side="right") - 1, len(starts))
+    codes = np.append(
+        np.searchsorted(starts, np.arange(amount.regular), side="right") - 1, len(starts)
+    )
     return Recoding(DOMAIN, schema, {"amount": codes})
 
 
@@ -151,7 +172,9 @@ def test_steps_after_recoding_name_the_codes():
     source = MemorySource(codes_of(DOMAIN, usual_table()))
 
     def digest_after(starts):
-        curator = Curator(source, budget=plan.budget, neighbors=plan.neighbors, ledger=None, insecure_noise_seed=1)
+        curator = Curator(
+            source, budget=plan.budget, neighbors=plan.neighbors, ledger=None, insecure_noise_seed=1
+        )
         recoding = recoding_of(np.array(starts))
         curator.recode(recoding.schema, recoding.maps)
         curator.measure([Marginal(("sex",))], curator.remaining)

@@ -28,7 +28,9 @@ class SlowSource(MemorySource):
 
 def run(neighbors):
     plan = make_plan(
-        SCHEMA, RunOptions(epsilon=1.0, delta=1e-6, neighbors=neighbors, method="independent"), records=100
+        SCHEMA,
+        RunOptions(epsilon=1.0, delta=1e-6, neighbors=neighbors, method="independent"),
+        records=100,
     )
     return execute(plan, SlowSource(codes_of(DOMAIN, ROWS)))
 

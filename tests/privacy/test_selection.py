@@ -1,4 +1,7 @@
-"""Picks follow the exponential mechanism exactly. False-alarm rate of each statistical assertion: ALARM."""
+"""Picks follow the exponential mechanism exactly.
+
+False-alarm rate of each statistical assertion: ALARM.
+"""
 
 import itertools
 import math
@@ -91,7 +94,8 @@ def test_excluded_candidates_are_never_picked():
     scores = np.array([9, 9, 1, 0], dtype=np.int64)
     draws = 3_000
     observed = Counter(
-        tuple(pick_top(scores, k=1, eta=0.8, entropy=OsEntropy(), excluded=[0, 1, 1])) for _ in range(draws)
+        tuple(pick_top(scores, k=1, eta=0.8, entropy=OsEntropy(), excluded=[0, 1, 1]))
+        for _ in range(draws)
     )
     expected = {(index + 2,): value for (index,), value in successive_picks([1, 0], 1, 0.8).items()}
     check_frequencies(observed, expected, draws)
@@ -104,15 +108,21 @@ def test_all_candidates_can_be_picked():
 
 
 def test_far_lower_levels_are_reached_once_the_top_is_taken():
-    """Levels whose weight underflows beside the top regain their precision: 2 before 0 with odds e^(2·0.5)."""
+    """Levels whose weight underflows beside the top regain their precision: 2 before 0 with odds
+    e^(2·0.5).
+    """
     scores = np.array([0, 2, 10**7], dtype=np.int64)
     draws = 2_000
-    second = Counter((pick_top(scores, k=2, eta=0.5, entropy=OsEntropy())[1],) for _ in range(draws))
+    second = Counter(
+        (pick_top(scores, k=2, eta=0.5, entropy=OsEntropy())[1],) for _ in range(draws)
+    )
     check_frequencies(second, {(1,): 1 / (1 + math.exp(-1)), (0,): 1 / (1 + math.e)}, draws)
 
 
 def test_weights_are_exact():
-    """Fixed-point weights against rational arithmetic: relative to the top they are off by less than 2^-300."""
+    """Fixed-point weights against rational arithmetic: relative to the top they are off by less
+    than 2^-300.
+    """
     levels, eta = [100, 99, 97, 60, -400], 0.3
     with localcontext() as context:
         context.prec = 150
@@ -134,18 +144,32 @@ def test_weights_of_far_levels_keep_the_stated_bound():
 
 @pytest.mark.parametrize("eta", [3.7e-17, 1e-9, 1e-3, 0.3, 11.0])
 def test_bounds_are_never_below_the_weights_and_hardly_above(eta):
-    """The draw by bounds is exact only if 2^288 · bound ≥ weight; distances up to 2^64, many of them near the top."""
+    """The draw by bounds is exact only if 2^288 · bound ≥ weight; distances up to 2^64, many of
+    them near the top.
+    """
     generator = np.random.default_rng(3)
     near = [min(int(x / eta), 2**64 - 1) for x in generator.uniform(0, 240, 2_000)]
-    distances = [0, 1, 2, 2**64 - 1, 2**63, *near, *(int(x) for x in 2.0 ** generator.uniform(0, 63, 500))]
+    distances = [
+        0,
+        1,
+        2,
+        2**64 - 1,
+        2**63,
+        *near,
+        *(int(x) for x in 2.0 ** generator.uniform(0, 63, 500)),
+    ]
     factors = _factors(eta)
-    for distance, bound in zip(distances, _bounds(np.array(distances, np.uint64), eta).tolist(), strict=True):
+    for distance, bound in zip(
+        distances, _bounds(np.array(distances, np.uint64), eta).tolist(), strict=True
+    ):
         weight = _weight(distance, factors)
         assert weight <= bound << 288 <= weight * (1 + 2**-19) + (1 << 289)
 
 
 def test_picks_in_turn_choose_among_what_is_open():
-    """The second pick is never next to the first: an exponential mechanism over the rest, far below the top or not."""
+    """The second pick is never next to the first: an exponential mechanism over the rest, far below
+    the top or not.
+    """
     scores, eta, draws = np.array([2_000, 0, 3, 2_000], dtype=np.int64), 0.5, 2_500
 
     def open_after(picked):
@@ -153,7 +177,8 @@ def test_picks_in_turn_choose_among_what_is_open():
         return np.array([place for place in range(4) if place not in closed])
 
     observed = Counter(
-        tuple(pick_in_turn(scores, k=2, eta=eta, entropy=OsEntropy(), open_after=open_after)) for _ in range(draws)
+        tuple(pick_in_turn(scores, k=2, eta=eta, entropy=OsEntropy(), open_after=open_after))
+        for _ in range(draws)
     )
     # First 0 or 3 with equal odds; after 0 the 3 is all but certain; after 3 it is the 0 again.
     check_frequencies(observed, {(0, 3): 0.5, (3, 0): 0.5}, draws)
@@ -169,7 +194,9 @@ def test_picks_in_turn_choose_among_what_is_open():
         )
         for _ in range(draws)
     )
-    check_frequencies(second, {(0, 2): 1 / (1 + math.exp(-1.5)), (0, 1): 1 / (1 + math.exp(1.5))}, draws)
+    check_frequencies(
+        second, {(0, 2): 1 / (1 + math.exp(-1.5)), (0, 1): 1 / (1 + math.exp(1.5))}, draws
+    )
 
 
 def test_candidates_that_are_open_again_count_in_full():
@@ -180,7 +207,8 @@ def test_candidates_that_are_open_again_count_in_full():
         return np.array([0, 1] if picked else [2])
 
     observed = Counter(
-        tuple(pick_in_turn(scores, k=2, eta=0.5, entropy=OsEntropy(), open_after=open_after)) for _ in range(draws)
+        tuple(pick_in_turn(scores, k=2, eta=0.5, entropy=OsEntropy(), open_after=open_after))
+        for _ in range(draws)
     )
     check_frequencies(observed, {(2, 0): 1 / (1 + math.exp(-1)), (2, 1): 1 / (1 + math.e)}, draws)
 
@@ -220,11 +248,15 @@ def test_a_high_score_that_was_closed_may_be_picked_after_far_lower_ones():
     def open_after(picked):
         return np.array([1]) if picked else np.array([0])
 
-    assert pick_in_turn(scores, k=2, eta=1.0, entropy=InsecureSeededEntropy(0), open_after=open_after) == [0, 1]
+    assert pick_in_turn(
+        scores, k=2, eta=1.0, entropy=InsecureSeededEntropy(0), open_after=open_after
+    ) == [0, 1]
 
 
 def test_a_proposal_is_kept_by_its_exact_weight_alone():
-    """A far candidate has a bound of one unit and the weight nothing: proposed, it is never kept."""
+    """A far candidate has a bound of one unit and the weight nothing: proposed, it is never
+    kept.
+    """
 
     class Proposing:
         secure = False
@@ -235,7 +267,10 @@ def test_a_proposal_is_kept_by_its_exact_weight_alone():
         def below(self, bound):
             return min(self.numbers.pop(0), bound - 1)
 
-    entropy = Proposing(1 << 62, 0, 0, 0)  # the last candidate, the least draw for its weight; then the first one
+    # the last candidate, the least draw for its weight; then the first one
+    entropy = Proposing(1 << 62, 0, 0, 0)
     scores = np.array([0, -(10**9)])
-    assert pick_in_turn(scores, k=1, eta=1.0, entropy=entropy, open_after=lambda _: np.arange(2)) == [0]
+    assert pick_in_turn(
+        scores, k=1, eta=1.0, entropy=entropy, open_after=lambda _: np.arange(2)
+    ) == [0]
     assert not entropy.numbers

@@ -1,4 +1,6 @@
-"""Measured changes between random neighbours never exceed the declared sensitivities, and reach them."""
+"""Measured changes between random neighbours never exceed the declared sensitivities, and reach
+them.
+"""
 
 from functools import cache
 
@@ -20,12 +22,18 @@ MARGINALS = [Marginal(()), Marginal(("a",)), Marginal(("c", "a")), Marginal(("a"
 COLUMNS = ("a", "b", "c")
 
 
-PARTITIONS = [*MARGINALS, Marginal(("a", "c"), (None, (0, 2))), Marginal(("c", "a", "b"), ((0, 1, 3), (0,), None))]
+PARTITIONS = [
+    *MARGINALS,
+    Marginal(("a", "c"), (None, (0, 2))),
+    Marginal(("c", "a", "b"), ((0, 1, 3), (0,), None)),
+]
 
 
 def weird(row):
     """Values far outside [0, 1] on some records: clipping must bound them."""
-    return jnp.stack([100.0 * row["a"][1] - 50.0 * row["c"][0], row["b"][2] * 0.3, row["a"][0] * row["c"][3]])
+    return jnp.stack(
+        [100.0 * row["a"][1] - 50.0 * row["c"][0], row["b"][2] * 0.3, row["a"][0] * row["c"][3]]
+    )
 
 
 def hard(row):
@@ -52,7 +60,9 @@ def exact_of(rows):
 
 @cache
 def neighbor_pairs(neighbors, pairs):
-    """Exact answers on random neighbours: the same ones for every test, which count a marginal once."""
+    """Exact answers on random neighbours: the same ones for every test, which count a marginal
+    once.
+    """
     generator = np.random.default_rng(len(neighbors.relation) + neighbors.max_rows_per_person)
     made = []
     for _ in range(pairs):
@@ -71,7 +81,9 @@ def test_marginal_norms(neighbors):
             limits = neighbors.marginal_l1, neighbors.marginal_l2_squared, neighbors.query
             assert all(norm <= limit for norm, limit in zip(norms, limits, strict=True))
             reached = np.maximum(reached, np.array(norms) / limits)
-    assert (reached == 1).all(), "declared sensitivities are reached: they are not merely upper bounds"
+    assert (reached == 1).all(), (
+        "declared sensitivities are reached: they are not merely upper bounds"
+    )
     assert neighbors.marginal_l2**2 == pytest.approx(neighbors.marginal_l2_squared)
 
 
@@ -130,7 +142,9 @@ def test_query_scores_and_certificates(neighbors):
                 assert abs(int(scores[0].max()) - int(scores[1].max())) <= neighbors.query * grid
 
 
-@pytest.mark.parametrize(("cells", "expected"), [([1], 5), ([2], 7), ([3], 8), ([4], 8), ([9], 8), (None, 8)])
+@pytest.mark.parametrize(
+    ("cells", "expected"), [([1], 5), ([2], 7), ([3], 8), ([4], 8), ([9], 8), (None, 8)]
+)
 def test_only_the_largest_errors_are_summed(cells, expected):
     score = Score(cell=0.0, l1=1.0, threshold_counts=1.0, summed_cells=cells).on_grid(1)
     counts, estimate = np.array([10, 2, 7, 0]), np.array([4.0, 3.0, 10.0, 2.0])
@@ -146,9 +160,14 @@ def test_scores_do_not_wrap_around():
 
 
 def test_certificates_do_not_wrap_around():
-    """A custom function's sums on the grid of a certificate, at the limit of tables and estimates."""
+    """A custom function's sums on the grid of a certificate, at the limit of tables and
+    estimates.
+    """
     whole = grid_estimates(np.array([-float(MAX_COUNT)]), 1, GRID * ESTIMATE_GRID)
-    assert int(np.abs(np.array([MAX_COUNT * GRID]) * ESTIMATE_GRID - whole)[0]) == 2 * MAX_COUNT * GRID * ESTIMATE_GRID
+    assert (
+        int(np.abs(np.array([MAX_COUNT * GRID]) * ESTIMATE_GRID - whole)[0])
+        == 2 * MAX_COUNT * GRID * ESTIMATE_GRID
+    )
 
 
 @pytest.mark.parametrize("estimate", [[np.nan], [np.inf], [1e300], [-(2.0**41)], [1.0, 2.0], []])
@@ -191,16 +210,19 @@ def test_custom_sums_by_cell_are_those_by_record(monkeypatch):
     by_cell, _ = exact_of(rows).family(mild)
     assert 0 < by_cell.max() <= 500 * GRID
     monkeypatch.setattr("dprap.queries.custom.MAX_TABLE_CELLS", 0)
-    for family in (mild, Custom("weird", COLUMNS, weird)):  # beyond tables, values out of range are clipped
+    # beyond tables, values out of range are clipped
+    for family in (mild, Custom("weird", COLUMNS, weird)):
         by_record, _ = exact_of(rows).family(family)
         assert by_cell.tolist() == by_record.tolist()
 
 
 def test_a_record_moves_a_sum_by_one_whatever_table_a_function_claims(monkeypatch):
     """Should a table ever hold other values than it may, the sums still move by at most GRID."""
-    monkeypatch.setattr(Custom, "table", lambda *_: np.full((DOMAIN.size_of(COLUMNS), 1), 1000 * GRID))
+    monkeypatch.setattr(
+        Custom, "table", lambda *_: np.full((DOMAIN.size_of(COLUMNS), 1), 1000 * GRID)
+    )
     rows = random_rows(np.random.default_rng(3), DOMAIN, 50)
-    (sums, _) = exact_of(rows).family(Custom("lies", COLUMNS, hard))
+    sums, _ = exact_of(rows).family(Custom("lies", COLUMNS, hard))
     assert sums.tolist() == [50 * GRID]
 
 

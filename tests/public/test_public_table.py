@@ -19,14 +19,21 @@ WORKLOAD = all_kway(DOMAIN, 2)
 def columns(rows: int = 50) -> tuple[np.ndarray, ...]:
     generator = np.random.default_rng(0)
     kinds = (np.uint8, np.uint16, np.uint8)
-    return tuple(generator.integers(0, size, rows).astype(kind) for size, kind in zip(DOMAIN.sizes, kinds, strict=True))
+    return tuple(
+        generator.integers(0, size, rows).astype(kind)
+        for size, kind in zip(DOMAIN.sizes, kinds, strict=True)
+    )
 
 
 def test_counts_and_digest_do_not_depend_on_batches():
     records = columns()
     whole = count_public([records], WORKLOAD, name="x")
     parts = count_public(
-        [tuple(c[:20] for c in records), tuple(c[20:20] for c in records), tuple(c[20:] for c in records)],
+        [
+            tuple(c[:20] for c in records),
+            tuple(c[20:20] for c in records),
+            tuple(c[20:] for c in records),
+        ],
         WORKLOAD,
         name="x",
     )
@@ -41,7 +48,13 @@ def test_counts_and_digest_do_not_depend_on_batches():
 
 def test_only_so_many_cells_are_counted(monkeypatch):
     monkeypatch.setattr(module, "MOST_CELLS", 650)
-    assert [str(marginal) for marginal in public_marginals(WORKLOAD)] == ["a", "b", "c", "a×c", "b×c"]
+    assert [str(marginal) for marginal in public_marginals(WORKLOAD)] == [
+        "a",
+        "b",
+        "c",
+        "a×c",
+        "b×c",
+    ]
 
 
 def test_a_table_without_records_is_refused():

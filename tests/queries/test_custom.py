@@ -53,8 +53,13 @@ def test_a_function_is_its_values_at_the_cells(function: Callable[[Any], Any]) -
     query.check(DOMAIN, slopes=True)
     table = query.table(DOMAIN)
     for cell, codes in enumerate(itertools.product(range(5), range(3), range(2))):
-        row = {name: np.eye(DOMAIN.size(name))[code] for name, code in zip(query.columns, codes, strict=True)}
-        np.testing.assert_array_equal(table[cell], np.asarray(function(row), dtype=float).reshape(-1) * GRID)
+        row = {
+            name: np.eye(DOMAIN.size(name))[code]
+            for name, code in zip(query.columns, codes, strict=True)
+        }
+        np.testing.assert_array_equal(
+            table[cell], np.asarray(function(row), dtype=float).reshape(-1) * GRID
+        )
     columns = [np.array([3, 0]), np.array([2, 1]), np.array([1, 0])]
     np.testing.assert_array_equal(
         query.contributions(DOMAIN, columns), table[[3 * 6 + 2 * 2 + 1, 1 * 2 + 0]].astype(np.int64)
@@ -67,11 +72,18 @@ def test_answers_on_relaxed_rows_are_the_multilinear_extension(seed: int) -> Non
     """Σ over cells of the product of the cell's probabilities times the value, row by row."""
     rng = np.random.default_rng(seed)
     values = rng.random((5, 3, 2))
-    query = Custom("random", ("age", "income"), lambda row: values[row["age"].argmax(), row["income"].argmax()])
+    query = Custom(
+        "random", ("age", "income"), lambda row: values[row["age"].argmax(), row["income"].argmax()]
+    )
     blocks = [rng.dirichlet(np.full(size, 0.4), 4).T for size in DOMAIN.sizes]
     relaxed = RelaxedDataset(DOMAIN, np.concatenate(blocks).astype(np.float32), uniform_weights(4))
     expected = np.mean(
-        [sum(blocks[0][a, r] * blocks[2][i, r] * values[a, i] for a in range(5) for i in range(3)) for r in range(4)],
+        [
+            sum(
+                blocks[0][a, r] * blocks[2][i, r] * values[a, i] for a in range(5) for i in range(3)
+            )
+            for r in range(4)
+        ],
         axis=0,
     )
     (found,) = answers(relaxed, [query])
@@ -83,28 +95,41 @@ def test_a_hard_function_can_be_fitted() -> None:
     """XOR and a hard halfspace have no slope of their own; their tables have one."""
     xor = Custom("xor", ("age", "sex"), lambda row: row["age"][0] != row["sex"][0])
     half = Custom(
-        "half", ("age", "income"), lambda row: np.arange(5) @ row["age"] >= 2 * (np.arange(3) @ row["income"])
+        "half",
+        ("age", "income"),
+        lambda row: np.arange(5) @ row["age"] >= 2 * (np.arange(3) @ row["income"]),
     )
     queries = [Query(xor, 0), Query(half, 0), Query(Marginal(("age", "sex")), 3)]
     targets = QueryTargets.of(DOMAIN, queries, [0.9, 0.2, 0.05])
-    result = fit_queries(initialise(DOMAIN, 20, 0), targets, ProjectionSettings(max_steps=300, window=20))
+    result = fit_queries(
+        initialise(DOMAIN, 20, 0), targets, ProjectionSettings(max_steps=300, window=20)
+    )
     found = [answer[0] for answer in answers(result.rows, [xor, half])]
     np.testing.assert_allclose(found, [0.9, 0.2], atol=1e-3)
 
 
 def test_a_function_with_too_many_cells_is_answered_on_drawn_records(no_tables: None) -> None:
-    """The function itself, applied to a probability vector, says .25; the truth under the row is .5."""
+    """The function itself, applied to a probability vector, says .25; the truth under the row is
+    .5.
+    """
     query = Custom("square", ("age",), lambda row: row["age"][0] ** 2)
     probabilities = np.full((10, 1), 0.5, np.float32)
     probabilities[:5] = [[0.5], [0.5], [0], [0], [0]]
     relaxed = RelaxedDataset(DOMAIN, probabilities, uniform_weights(1))
     query.check(DOMAIN, slopes=True)
     (found,) = answers(relaxed, [query])
-    assert abs(float(found[0]) - 0.5) < 0.01  # six standard errors: a false alarm in 10^9 choices of the seed
+    # six standard errors: a false alarm in 10^9 choices of the seed
+    assert abs(float(found[0]) - 0.5) < 0.01
 
 
-def test_beyond_tables_contributions_are_clipped_and_do_not_depend_on_blocks(no_tables: None) -> None:
-    query = Custom("steep", ("age",), lambda row: jnp.stack([3 * row["age"][1], -row["age"][2], 0.25 * row["age"][3]]))
+def test_beyond_tables_contributions_are_clipped_and_do_not_depend_on_blocks(
+    no_tables: None,
+) -> None:
+    query = Custom(
+        "steep",
+        ("age",),
+        lambda row: jnp.stack([3 * row["age"][1], -row["age"][2], 0.25 * row["age"][3]]),
+    )
     codes = np.random.default_rng(0).integers(0, 5, 5000).astype(np.uint8)
     whole = query.contributions(DOMAIN, [codes])
     np.testing.assert_array_equal(whole[:, 0], np.where(codes == 1, GRID, 0))
@@ -161,7 +186,10 @@ def not_jax(row: Any) -> float:
         (lambda row: jnp.sqrt(row["age"][0] - 1), "NaN"),
         (lambda row: jnp.sqrt(row["age"][0]), "gradient that is not finite"),
         (lambda row: (row["age"][0] > 0.5).astype(jnp.float32), "zero gradient"),
-        (lambda row: jax.pure_callback(np.sum, jax.ShapeDtypeStruct((), np.float32), row["age"]), "differentiated"),
+        (
+            lambda row: jax.pure_callback(np.sum, jax.ShapeDtypeStruct((), np.float32), row["age"]),
+            "differentiated",
+        ),
         (not_jax, "must be made of JAX operations"),
     ],
 )

@@ -1,4 +1,6 @@
-"""Halfspaces count the records that satisfy their inequalities, by exact arithmetic, and come from a public seed."""
+"""Halfspaces count the records that satisfy their inequalities, by exact arithmetic, and come from
+a public seed.
+"""
 
 import resource
 from contextlib import contextmanager
@@ -19,7 +21,9 @@ COLUMNS = ("age", "sex", "hours", "pay")
 FAMILIES = [
     Halfspace(COLUMNS, by=("sex",), count=300),
     Halfspace(COLUMNS, by=("sex",), count=300, shape="prefix", seed=3),
-    Halfspace(("hours", "age"), count=50, points=((-9, -3, 0, 60_000, None), (0, 1, 2, 3, 4, 5, 6))),
+    Halfspace(
+        ("hours", "age"), count=50, points=((-9, -3, 0, 60_000, None), (0, 1, 2, 3, 4, 5, 6))
+    ),
     Halfspace(("pay",), count=5, shape="prefix"),
 ]
 
@@ -40,7 +44,9 @@ def counted_one_by_one(family: Halfspace, codes: list[np.ndarray]) -> list[int]:
         if None in x:
             continue
         y = values.index(tuple(row[name] for name in family.by))
-        for query, (normals, offsets) in enumerate(zip(planes.normals.tolist(), planes.offsets.tolist(), strict=True)):
+        for query, (normals, offsets) in enumerate(
+            zip(planes.normals.tolist(), planes.offsets.tolist(), strict=True)
+        ):
             sums = [sum(int(w) * p for w, p in zip(normal, x, strict=True)) for normal in normals]
             total[query, y] += all(s >= int(b) for s, b in zip(sums, offsets, strict=True))
     return total.ravel().tolist()
@@ -64,10 +70,13 @@ def test_planes_are_whole_numbers_from_the_seed():
     normals, offsets = family.planes(DOMAIN)
     assert (normals == np.rint(normals)).all()
     assert np.abs(offsets).max() < 2**53
-    assert normals[:2, 0].tolist() == [[885.0, -505.0, -104.0], [-430.0, 924.0, 95.0]]  # the stream stays as it is
+    # the stream stays as it is
+    assert normals[:2, 0].tolist() == [[885.0, -505.0, -104.0], [-430.0, 924.0, 95.0]]
     lengths = np.linalg.norm(normals[:, 0], axis=1)
     assert np.abs(lengths - 1024).max() < 2
-    assert (Halfspace(COLUMNS, by=("sex",), count=300, seed=1).planes(DOMAIN).normals != normals).any()
+    assert (
+        Halfspace(COLUMNS, by=("sex",), count=300, seed=1).planes(DOMAIN).normals != normals
+    ).any()
     prefixes = FAMILIES[1].planes(DOMAIN).normals
     assert ((prefixes != 0).sum(axis=2) == 1).all()
     assert (prefixes.sum(axis=1) != 0).sum(axis=1).tolist() == [2] * 300
@@ -110,7 +119,10 @@ def test_a_column_of_many_values_beside_halfspaces_takes_little_memory():
     planes = family.planes(domain)
     points = np.array(family.points_of(domain)["age"])
     for age, code in zip(ages, codes, strict=True):
-        assert found[:, code].tolist() == (planes.normals[:, 0, 0] * points[age] >= planes.offsets[:, 0]).tolist()
+        assert (
+            found[:, code].tolist()
+            == (planes.normals[:, 0, 0] * points[age] >= planes.offsets[:, 0]).tolist()
+        )
     assert found.sum() == found[:, codes].sum()
 
 

@@ -37,7 +37,9 @@ def recode(codes, groups):
     if groups is None:
         return codes
     if isinstance(groups[0], tuple):
-        return np.array([next(place for place, group in enumerate(groups) if code in group) for code in codes])
+        return np.array(
+            [next(place for place, group in enumerate(groups) if code in group) for code in codes]
+        )
     return np.searchsorted(groups, codes, side="right") - 1
 
 
@@ -47,7 +49,10 @@ def test_answers_are_counts_of_recoded_records(coarse, seed):
     records = {name: generator.integers(0, DOMAIN.size(name), 40) for name in coarse.columns}
     table = np.zeros(DOMAIN.shape_of(coarse.columns), dtype=np.int64)
     np.add.at(table, tuple(records.values()), 1)
-    recoded = [recode(codes, groups) for codes, groups in zip(records.values(), groups_of(coarse), strict=True)]
+    recoded = [
+        recode(codes, groups)
+        for codes, groups in zip(records.values(), groups_of(coarse), strict=True)
+    ]
     expected = np.zeros(coarse.shape(DOMAIN), dtype=np.int64)
     np.add.at(expected, tuple(recoded), 1)
     np.testing.assert_array_equal(coarse.answers(table), expected)
@@ -75,7 +80,8 @@ def test_without_groups_it_is_the_marginal():
             (5, None),
             5,
         ],
-        # sets of codes: a code twice, one left out, an empty group, half a code, sets beside first codes
+        # sets of codes: a code twice, one left out, an empty group, half a code, sets beside first
+        # codes
         *[
             (((0, 1), (1, 2)), None),
             (((0,), (2,)), None),
@@ -93,7 +99,12 @@ def test_groups_that_leave_codes_out_or_overlap_are_refused(starts):
 
 def test_what_comes_in_other_containers_and_numbers_is_the_same():
     wanted = Marginal(("a", "b"), ((0, 1), None))
-    for starts in ([[0, 1], None], (np.array([0, 1]), None), (range(2), None), ((False, True), None)):
+    for starts in (
+        [[0, 1], None],
+        (np.array([0, 1]), None),
+        (range(2), None),
+        ((False, True), None),
+    ):
         made = Marginal(["a", "b"], starts)
         assert made == wanted
         assert hash(made) == hash(wanted)
@@ -129,5 +140,9 @@ def test_cells_and_subsets_are_those_of_the_groups(coarse, seed):
     assert [coarse.cell(DOMAIN, row) for row in places.tolist()] == cells.tolist()
     table = generator.integers(0, 9, DOMAIN.shape_of(coarse.columns))
     for subset in coarse.subsets(smallest=0):
-        others = tuple(axis for axis, name in enumerate(coarse.columns) if name not in subset.columns)
-        np.testing.assert_array_equal(subset.answers(table.sum(axis=others)), coarse.answers(table).sum(axis=others))
+        others = tuple(
+            axis for axis, name in enumerate(coarse.columns) if name not in subset.columns
+        )
+        np.testing.assert_array_equal(
+            subset.answers(table.sum(axis=others)), coarse.answers(table).sum(axis=others)
+        )

@@ -35,9 +35,21 @@ FORMS = [
         {"columns": ["a", "b"], "groups": [None, [[1], [0, 2]]]},
         '["Coarse", [null, [[1], [0, 2]]], ["a", "b"]]',
     ),
-    (Threshold(("a", "b"), 1), {"columns": ["a", "b"], "at_least": 1}, '["Threshold", 1, ["a", "b"]]'),
-    (Range.prefixes(("a", "b"), ("b",)), {"columns": ["a", "b"], "cumulative": ["b"]}, '["Prefix", ["b"], ["a", "b"]]'),
-    (Range.prefixes(("a", "b"), ()), {"columns": ["a", "b"], "cumulative": []}, '["Prefix", [], ["a", "b"]]'),
+    (
+        Threshold(("a", "b"), 1),
+        {"columns": ["a", "b"], "at_least": 1},
+        '["Threshold", 1, ["a", "b"]]',
+    ),
+    (
+        Range.prefixes(("a", "b"), ("b",)),
+        {"columns": ["a", "b"], "cumulative": ["b"]},
+        '["Prefix", ["b"], ["a", "b"]]',
+    ),
+    (
+        Range.prefixes(("a", "b"), ()),
+        {"columns": ["a", "b"], "cumulative": []},
+        '["Prefix", [], ["a", "b"]]',
+    ),
     (
         Range(("a", "c"), {"c": "all", "a": "prefixes"}),
         {"columns": ["a", "c"], "ranges": {"a": "prefixes", "c": "all"}},
@@ -50,19 +62,39 @@ FORMS = [
     ),
     (
         Halfspace(("a", "c", "b"), by=("a",), count=5, seed=7, shape="prefix"),
-        {"columns": ["a", "c", "b"], "halfspaces": {"count": 5, "by": ["a"], "seed": 7, "shape": "prefix"}},
+        {
+            "columns": ["a", "c", "b"],
+            "halfspaces": {"count": 5, "by": ["a"], "seed": 7, "shape": "prefix"},
+        },
         '["Halfspace", {"count": 5, "by": ["a"], "seed": 7, "shape": "prefix"}, ["a", "c", "b"]]',
     ),
     (
         Halfspace(("a", "b"), by=("a",), count=1, points=((-4, 0, None),)),
         {
             "columns": ["a", "b"],
-            "halfspaces": {"count": 1, "by": ["a"], "seed": 0, "shape": "linear", "points": [[-4, 0, None]]},
+            "halfspaces": {
+                "count": 1,
+                "by": ["a"],
+                "seed": 0,
+                "shape": "linear",
+                "points": [[-4, 0, None]],
+            },
         },
-        '["Halfspace", {"count": 1, "by": ["a"], "seed": 0, "shape": "linear", "points": [[-4, 0, null]]}, ["a", "b"]]',
+        (
+            '["Halfspace", {"count": 1, "by": ["a"], "seed": 0, "shape": "linear", "points": [[-4,'
+            ' 0, null]]}, ["a", "b"]]'
+        ),
     ),
-    (Custom("q", ("a",), pair), {"custom": "q", "columns": ["a"], "queries": 2}, '["Custom", "q", ["a"]]'),
-    (NamedCustom.of("q", ("a",), 3), {"custom": "q", "columns": ["a"], "queries": 3}, '["Custom", "q", ["a"]]'),
+    (
+        Custom("q", ("a",), pair),
+        {"custom": "q", "columns": ["a"], "queries": 2},
+        '["Custom", "q", ["a"]]',
+    ),
+    (
+        NamedCustom.of("q", ("a",), 3),
+        {"custom": "q", "columns": ["a"], "queries": 3},
+        '["Custom", "q", ["a"]]',
+    ),
 ]
 
 
@@ -88,7 +120,9 @@ def test_form_and_label_are_as_they_always_were(family, plain, written):
     assert digest_of([label(family)]) == digest_of([json.loads(written)])
 
 
-@pytest.mark.parametrize(("family", "plain"), [form[:2] for form in FORMS], ids=lambda each: str(each)[:30])
+@pytest.mark.parametrize(
+    ("family", "plain"), [form[:2] for form in FORMS], ids=lambda each: str(each)[:30]
+)
 def test_families_come_back(family, plain):
     back = from_plain(json.loads(json.dumps(plain)), DOMAIN)
     if isinstance(family, Custom):
@@ -165,12 +199,26 @@ def test_forms_that_are_none_are_refused(plain, message):
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-2, 5) | st.floats() | st.sampled_from(["a", "b", "c", ""]),
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 5)
+    | st.floats()
+    | st.sampled_from(["a", "b", "c", ""]),
     lambda each: st.lists(each, max_size=3),
     max_leaves=6,
 )
 KEYS = st.sampled_from(
-    ["columns", "groups", "at_least", "cumulative", "ranges", "halfspaces", "custom", "queries", "weight"]
+    [
+        "columns",
+        "groups",
+        "at_least",
+        "cumulative",
+        "ranges",
+        "halfspaces",
+        "custom",
+        "queries",
+        "weight",
+    ]
 )
 
 

@@ -22,18 +22,26 @@ PAIRS = list(combinations(DOMAIN.names, 2))
 
 def counts_of(columns: list[np.ndarray], names: tuple[str, ...]) -> np.ndarray:
     shape = DOMAIN.shape_of(names)
-    cells = np.ravel_multi_index(tuple(columns[DOMAIN.position(name)].astype(int) for name in names), shape)
+    cells = np.ravel_multi_index(
+        tuple(columns[DOMAIN.position(name)].astype(int) for name in names), shape
+    )
     return np.bincount(cells, minlength=int(np.prod(shape)))
 
 
 def squared_distance(relaxed: RelaxedDataset, columns: list[np.ndarray]) -> float:
     rows = len(columns[0])
     return sum(
-        float(((counts_of(columns, pair) - rows * cell_table(relaxed, pair).ravel()) ** 2).sum()) for pair in PAIRS
+        float(((counts_of(columns, pair) - rows * cell_table(relaxed, pair).ravel()) ** 2).sum())
+        for pair in PAIRS
     )
 
 
-@given(codes=st.integers(1, 6), rows=st.integers(1, 9), records=st.integers(0, 400), seed=st.integers(0, 99))
+@given(
+    codes=st.integers(1, 6),
+    rows=st.integers(1, 9),
+    records=st.integers(0, 400),
+    seed=st.integers(0, 99),
+)
 @settings(deadline=None, max_examples=60)
 def test_whole_counts_have_the_right_sums(codes: int, rows: int, records: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -120,7 +128,8 @@ def test_the_gain_of_an_exchange_is_what_the_sum_of_squares_loses(seed: int) -> 
     assume(records[position][one] != records[position][other])
     before = float((excess.of_cells.astype(float) ** 2).sum())
     of_one, of_other = (
-        {place: column[which].astype(np.int64) for place, column in enumerate(records)} for which in (one, other)
+        {place: column[which].astype(np.int64) for place, column in enumerate(records)}
+        for which in (one, other)
     )
     looks = [part for look in excess.looks()[position] for part in look.parts(1)]
     gain = sum(float(look.gain(excess.of_cells, of_one, of_other)[0]) for look in looks)

@@ -15,7 +15,12 @@ from dprap.relaxed.gradient import Gradient
 from dprap.relaxed.shares import SharePlan
 
 DOMAIN = Domain.of({"a": 3, "b": 2, "c": 4, "d": 2})
-PLAIN = [Marginal(("a",)), Marginal(("a", "c")), Marginal(("b", "c", "d")), Marginal(("a", "b", "c", "d"))]
+PLAIN = [
+    Marginal(("a",)),
+    Marginal(("a", "c")),
+    Marginal(("b", "c", "d")),
+    Marginal(("a", "b", "c", "d")),
+]
 COARSE = [
     Marginal(("a",), ((0, 1),)),
     Marginal(("a", "c"), (None, (0, 1, 3))),
@@ -44,7 +49,13 @@ def brute_marginal(rows: RelaxedDataset, marginal: Marginal) -> np.ndarray:
     shares = np.array(
         [
             np.mean(
-                np.prod([rows.probabilities[DOMAIN.offset(n) + code] for n, code in zip(columns, cell, strict=True)], 0)
+                np.prod(
+                    [
+                        rows.probabilities[DOMAIN.offset(n) + code]
+                        for n, code in zip(columns, cell, strict=True)
+                    ],
+                    0,
+                )
             )
             for cell in cells
         ]
@@ -60,7 +71,9 @@ def test_marginals_agree_with_brute_force_and_with_the_relaxed_data_set(marginal
     np.testing.assert_allclose(shares(rows, marginal), evaluated, atol=1e-6)
 
 
-@pytest.mark.parametrize("marginals", [*([each] for each in (*PLAIN, *COARSE)), [*PLAIN, *COARSE]], ids=str)
+@pytest.mark.parametrize(
+    "marginals", [*([each] for each in (*PLAIN, *COARSE)), [*PLAIN, *COARSE]], ids=str
+)
 @pytest.mark.parametrize("small_cells", [0, 4096], ids=["one by one", "together"])
 def test_gradient_agrees_with_finite_differences(marginals, small_cells, monkeypatch):
     monkeypatch.setattr("dprap.relaxed.gradient._SMALL_CELLS", small_cells)
@@ -68,7 +81,11 @@ def test_gradient_agrees_with_finite_differences(marginals, small_cells, monkeyp
     generator = np.random.default_rng(1)
     sizes = [marginal.size(DOMAIN) for marginal in marginals]
     targets = [
-        Target(marginal, generator.random(size).astype(np.float32), generator.random(size).astype(np.float32))
+        Target(
+            marginal,
+            generator.random(size).astype(np.float32),
+            generator.random(size).astype(np.float32),
+        )
         for marginal, size in zip(marginals, sizes, strict=True)
     ]
     gradient = np.zeros_like(rows.probabilities)
@@ -78,10 +95,13 @@ def test_gradient_agrees_with_finite_differences(marginals, small_cells, monkeyp
 
     def loss_at(probabilities: np.ndarray) -> float:
         moved = Blocks(DOMAIN, probabilities)
-        return sum(float(np.sum(t.weights * (moved.shares(t.marginal) - t.shares) ** 2)) for t in targets)
+        return sum(
+            float(np.sum(t.weights * (moved.shares(t.marginal) - t.shares) ** 2)) for t in targets
+        )
 
     assert loss == pytest.approx(loss_at(rows.probabilities), rel=1e-5)
-    step = 1e-3  # losses are polynomials of low degree: central differences in float64 are nearly exact
+    # losses are polynomials of low degree: central differences in float64 are nearly exact
+    step = 1e-3
     for coordinate, row in [(0, 0), (4, 3), (6, 2), (10, 6)]:
         up, down = rows.probabilities.astype(np.float64), rows.probabilities.astype(np.float64)
         up[coordinate, row] += step
@@ -93,7 +113,14 @@ def test_gradient_agrees_with_finite_differences(marginals, small_cells, monkeyp
 def test_pairs_answered_together_are_those_answered_alone():
     rows = some_rows()
     blocks = Blocks(DOMAIN, rows.probabilities)
-    marginals = [Marginal(("a", "b")), Marginal(("a", "c")), COARSE[1], Marginal(("a", "d")), PLAIN[2], PLAIN[0]]
+    marginals = [
+        Marginal(("a", "b")),
+        Marginal(("a", "c")),
+        COARSE[1],
+        Marginal(("a", "d")),
+        PLAIN[2],
+        PLAIN[0],
+    ]
     together = list(SharePlan.of(DOMAIN, marginals).shares(blocks))
     assert [len(each) for each in together] == [1, 1, 1, 1, 1, 1]
     for marginal, (shares_of_cells,) in zip(marginals, together, strict=True):
@@ -102,7 +129,9 @@ def test_pairs_answered_together_are_those_answered_alone():
 
 def test_pairs_of_as_many_cells_are_rows_of_one_array():
     domain = Domain.of({"a": 3, "b": 2, "c": 2, "d": 4, "e": 4})
-    rows = RelaxedDataset.from_logits(domain, np.random.default_rng(0).normal(size=(domain.onehot_size, 7)))
+    rows = RelaxedDataset.from_logits(
+        domain, np.random.default_rng(0).normal(size=(domain.onehot_size, 7))
+    )
     blocks = Blocks(domain, rows.probabilities)
     pairs = [Marginal(each) for each in itertools.combinations("abcde", 2)]
     together = list(SharePlan.of(domain, pairs).shares(blocks))
@@ -138,7 +167,9 @@ def test_the_misfit_is_that_before_the_last_step():
     target = Target(marginal, wanted, np.full(len(wanted), 1e4, np.float32))
     rows = some_rows()
     result = fit(rows, [target], replace(LONG, steps=1))
-    assert result.misfit == pytest.approx(float(np.sum(1e4 * (shares(rows, marginal) - wanted) ** 2)), rel=1e-4)
+    assert result.misfit == pytest.approx(
+        float(np.sum(1e4 * (shares(rows, marginal) - wanted) ** 2)), rel=1e-4
+    )
 
 
 def test_rows_that_the_fit_cannot_move_are_refused():

@@ -1,4 +1,6 @@
-"""All ways to look at rows say the same: NumPy and JAX, one marginal and many, with slopes and without."""
+"""All ways to look at rows say the same: NumPy and JAX, one marginal and many, with slopes and
+without.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,10 @@ def test_the_gradient_vanishes_exactly_where_tables_say_that_targets_are_met() -
         shares = cell_table(relaxed, marginal.columns).ravel()
         for off in (0.0, 0.25):
             target = Target(marginal, shares + np.float32(off), np.ones_like(shares))
-            gradient, of_codes = np.zeros_like(relaxed.probabilities), np.zeros(DOMAIN.onehot_size, np.float32)
+            gradient, of_codes = (
+                np.zeros_like(relaxed.probabilities),
+                np.zeros(DOMAIN.onehot_size, np.float32),
+            )
             chi_square = Gradient(blocks, [target]).add(gradient, of_codes)
             assert chi_square == pytest.approx(len(shares) * off**2, rel=1e-4, abs=1e-9)
             slope = np.abs(gradient + of_codes[:, None]).max()

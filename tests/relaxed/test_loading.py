@@ -1,4 +1,6 @@
-"""JAX is loaded only where it is used: it costs a second and 100 MB, also in every worker of a cluster."""
+"""JAX is loaded only where it is used: it costs a second and 100 MB, also in every worker of a
+cluster.
+"""
 
 import subprocess
 import sys
@@ -41,14 +43,19 @@ with TemporaryDirectory() as folder:
 def loaded_by(code: str, heavy: tuple[str, ...] = HEAVY) -> list[str]:
     """Which heavy libraries a fresh process has loaded after some code."""
     report = f"\nimport sys\nprint('LOADED', *(name for name in {heavy!r} if name in sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code + report], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code + report], capture_output=True, text=True, check=True
+    )
     return done.stdout.splitlines()[-1].split()[1:]
 
 
 @pytest.mark.parametrize(
     "code",
     [
-        "import " + ", ".join(f"dprap.{name}" for name in ("sources", "encoding", "release", "privacy", "relaxed")),
+        "import "
+        + ", ".join(
+            f"dprap.{name}" for name in ("sources", "encoding", "release", "privacy", "relaxed")
+        ),
         "import dprap.sources.spark",
         RUN,
     ],
@@ -59,12 +66,22 @@ def test_jax_is_not_loaded(code):
 
 
 def test_a_question_loads_what_it_needs_alone(tmp_path):
-    """Asking a release reads two small files: no data frames, no noise, no readers of tables that are not there."""
+    """Asking a release reads two small files: no data frames, no noise, no readers of tables that
+    are not there.
+    """
     release = synthesize(
-        example(50, seed=1), example_schema(), epsilon=1.0, kway=1, method="independent", insecure_noise_seed=1
+        example(50, seed=1),
+        example_schema(),
+        epsilon=1.0,
+        kway=1,
+        method="independent",
+        insecure_noise_seed=1,
     )
     release.save(tmp_path / "out", rows=5)
-    ask = f"from dprap.cli.app import app\napp(['answer', {str(tmp_path / 'out')!r}, 'sex = female'], standalone_mode=False)"
+    ask = (
+        f"from dprap.cli.app import app\napp(['answer', {str(tmp_path / 'out')!r}, 'sex = female'],"
+        " standalone_mode=False)"
+    )
     unwanted = (
         "pandas",
         "polars",

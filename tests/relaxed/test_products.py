@@ -1,4 +1,6 @@
-"""Matrix products: a flag that says nothing is silent, a number that is not finite is not, and no other way is used."""
+"""Matrix products: a flag that says nothing is silent, a number that is not finite is not, and no
+other way is used.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,12 @@ from dprap.products import product
 ELSEWHERE = {"privacy/exact_counts.py", "products.py"}
 
 
-def _multiply_with_a_flag(left: np.ndarray, right: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """What a library does that computes with what lies in its buffers, and throws the result away."""
+def _multiply_with_a_flag(
+    left: np.ndarray, right: np.ndarray, out: np.ndarray | None = None
+) -> np.ndarray:
+    """What a library does that computes with what lies in its buffers, and throws the result
+    away.
+    """
     np.zeros(2) / np.zeros(2)
     return np.asarray(_MATMUL(left, right, out=out))
 

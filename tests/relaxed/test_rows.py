@@ -29,7 +29,9 @@ print(json.dumps(fitted()))
 
 
 def fitted() -> tuple[int, list[list[float]]]:
-    """How many devices a fit uses, and what whole runs of the paper's algorithm give, with selection and without."""
+    """How many devices a fit uses, and what whole runs of the paper's algorithm give, with
+    selection and without.
+    """
     families = (
         Marginal(("a", "b", "c")),
         Custom("even", ("b", "d"), lambda row: row["b"].argmax() == row["d"].argmax()),
@@ -39,11 +41,15 @@ def fitted() -> tuple[int, list[list[float]]]:
     found = []
     for rounds in (2, 1):
         settings = rap.RapSettings(rounds, 3, 12, projection, device="cpu")
-        relaxed = rap.run(curator_on(small_codes(), epsilon=10.0), workload, settings, seed=0).relaxed
+        relaxed = rap.run(
+            curator_on(small_codes(), epsilon=10.0), workload, settings, seed=0
+        ).relaxed
         assert relaxed is not None
         found += [shares.tolist() for shares in answers(relaxed, families)]
     targets = QueryTargets.of(test_tied.DOMAIN, test_tied.QUERIES, test_tied.WANTED)
-    wide = fit_queries(initialise(test_tied.DOMAIN, 12, 0), targets, replace(projection, device="cpu"))
+    wide = fit_queries(
+        initialise(test_tied.DOMAIN, 12, 0), targets, replace(projection, device="cpu")
+    )
     found.append(wide.rows.probabilities.ravel().tolist())
     probabilities, _ = on_devices(initialise(SMALL, 12, 0), devices_named("cpu"))
     return len(probabilities.sharding.device_set), found
@@ -53,7 +59,11 @@ def fitted() -> tuple[int, list[list[float]]]:
 def test_results_do_not_depend_on_the_number_of_devices() -> None:
     devices = {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(
-        [sys.executable, "-c", FOUR_DEVICES], env={**os.environ, **devices}, capture_output=True, text=True, check=True
+        [sys.executable, "-c", FOUR_DEVICES],
+        env={**os.environ, **devices},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     four, fitted_on_four = json.loads(done.stdout)
     one, fitted_on_one = fitted()

@@ -28,15 +28,25 @@ SCHEMA = Schema.of(
                 "other": "elsewhere",
                 "nullable": True,
             },
-            "hired": {"type": "date", "min": "2020-01-01", "max": "2021-12-31", "unit": "year", "nullable": True},
+            "hired": {
+                "type": "date",
+                "min": "2020-01-01",
+                "max": "2021-12-31",
+                "unit": "year",
+                "nullable": True,
+            },
             "smoker": {"type": "boolean"},
         }
     }
 )
 
 
-def made_release(*, relaxed_rows: int = 4, rows: int = 1000, seed: int = 0, relaxed: bool = True) -> Release:
-    """A release with random relaxed rows, two measured marginals and a coarse one, one measured query and a certificate."""
+def made_release(
+    *, relaxed_rows: int = 4, rows: int = 1000, seed: int = 0, relaxed: bool = True
+) -> Release:
+    """A release with random relaxed rows, two measured marginals and a coarse one, one measured
+    query and a certificate.
+    """
     rng = np.random.default_rng(seed)
     domain = SCHEMA.domain
     blocks = [rng.dirichlet(np.ones(size), relaxed_rows).T for size in domain.sizes]
@@ -57,12 +67,24 @@ def made_release(*, relaxed_rows: int = 4, rows: int = 1000, seed: int = 0, rela
         facts=RunFacts("made", {}, seed, 1.0, 100.0, "0", "2026-01-01T00:00:00Z"),
         rows=rows,
         relaxed=data if relaxed else None,
-        workload_shares=None if relaxed else tuple(rng.dirichlet(np.ones(f.size(domain))) for f in families),
+        workload_shares=(
+            None if relaxed else tuple(rng.dirichlet(np.ones(f.size(domain))) for f in families)
+        ),
         measurements=(
             Measurement(Marginal(("age",)), np.array([500, 300, 200]), 10.0, 0.005),
-            Measurement(Marginal(("sex", "age")), np.array([[250, 150, 100], [250, 150, 100]]).ravel(), 5.0, 0.009),
+            Measurement(
+                Marginal(("sex", "age")),
+                np.array([[250, 150, 100], [250, 150, 100]]).ravel(),
+                5.0,
+                0.009,
+            ),
             QueryMeasurement(Query(Marginal(("sex", "smoker")), 3), 321.0, 2.0, 0.004),
-            Measurement(Marginal(("age", "hired"), ((0, 2), None)), np.array([400, 300, 100, 100, 60, 40]), 4.0, 0.001),
+            Measurement(
+                Marginal(("age", "hired"), ((0, 2), None)),
+                np.array([400, 300, 100, 100, 60, 40]),
+                4.0,
+                0.001,
+            ),
         ),
         certificate=Certificate(16, 30.0, 6.0, 0.95, 40.0, 0.001),
     )
@@ -77,12 +99,16 @@ def _saved() -> tempfile.TemporaryDirectory[str]:
 
 
 def save_made_release(folder: Path) -> Path:
-    """A copy of the saved `made_release`: drawing its table and writing it again would take far longer."""
+    """A copy of the saved `made_release`: drawing its table and writing it again would take far
+    longer.
+    """
     return Path(shutil.copytree(Path(_saved().name) / "out", folder))
 
 
 def every_record() -> list[dict[str, object]]:
-    """All combinations of raw values, with the code and the part of the code that each stands for."""
+    """All combinations of raw values, with the code and the part of the code that each stands
+    for.
+    """
     ages = [(value, value // 4, 1 / 4) for value in range(12)]
     sexes = [("F", 0, 1.0), ("M", 1, 1.0)]
     states = [
@@ -94,7 +120,10 @@ def every_record() -> list[dict[str, object]]:
         (None, 3, 1.0),
     ]
     # months stand for days: their lengths make the parts exact
-    days = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31], [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+    days = (
+        [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31],
+        [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31],
+    )
     hired: list[tuple[str | None, int, float]] = [
         (f"{2020 + year}-{month + 1:02d}", year, days[year][month] / sum(days[year]))
         for year in range(2)
@@ -108,10 +137,14 @@ def every_record() -> list[dict[str, object]]:
 
 
 def brute_force_share(release: Release, holds: object) -> float:
-    """The share of records for which `holds(values)` is true, by summing over every combination of raw values."""
+    """The share of records for which `holds(values)` is true, by summing over every combination of
+    raw values.
+    """
     relaxed = release.relaxed
     assert relaxed is not None
-    blocks = {name: np.asarray(relaxed.block(name), dtype=np.float64) for name in relaxed.domain.names}
+    blocks = {
+        name: np.asarray(relaxed.block(name), dtype=np.float64) for name in relaxed.domain.names
+    }
     weights = np.asarray(relaxed.weights, dtype=np.float64)
     total = 0.0
     for record in every_record():

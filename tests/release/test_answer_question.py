@@ -30,14 +30,18 @@ QUESTIONS = {
     "`state of birth` in {Rome, elsewhere}": lambda r: r["state of birth"] in ("Rome", "elsewhere"),
     "'state of birth' != Rome": lambda r: r["state of birth"] not in ("Rome", None),
     "not 'state of birth' = Rome": lambda r: r["state of birth"] != "Rome",
-    "'state of birth' is null or sex <> F": lambda r: r["state of birth"] is None or r["sex"] != "F",
+    "'state of birth' is null or sex <> F": lambda r: (
+        r["state of birth"] is None or r["sex"] != "F"
+    ),
     "'state of birth' is not null": lambda r: r["state of birth"] is not None,
     "hired = 2020": lambda r: r["hired"] is not None and r["hired"].startswith("2020"),
     "hired >= 2021-03": lambda r: r["hired"] is not None and r["hired"] >= "2021-03",
     "hired > 2021-03 or hired < 2020-02-01": lambda r: (
         r["hired"] is not None and (r["hired"] > "2021-03" or r["hired"] < "2020-02")
     ),
-    "hired in 2020-11..2021-02-28": lambda r: r["hired"] is not None and "2020-11" <= r["hired"] <= "2021-02",
+    "hired in 2020-11..2021-02-28": lambda r: (
+        r["hired"] is not None and "2020-11" <= r["hired"] <= "2021-02"
+    ),
     "not (age < 6 and (sex = F or smoker = true)) or hired is null": lambda r: (
         not (r["age"] < 6 and (r["sex"] == "F" or r["smoker"])) or r["hired"] is None
     ),
@@ -108,7 +112,9 @@ def test_a_coarse_measurement_speaks_of_the_columns_that_were_not_merged() -> No
     assert (measured.count, measured.marginal) == (500, "age (2 groups)×hired")
     assert measured.standard_error == pytest.approx(4 * math.sqrt(2))
     assert release.expected_stddev(Marginal(("hired",))) == pytest.approx(4 * math.sqrt(2) / 1000)
-    assert ask(release, "age in 0..3 and hired in 2020-01-01..2020-12-31").groups[0].measured is None
+    assert (
+        ask(release, "age in 0..3 and hired in 2020-01-01..2020-12-31").groups[0].measured is None
+    )
 
 
 def test_a_measured_query_speaks_of_its_own_cell_only() -> None:
@@ -143,7 +149,9 @@ def test_methods_without_rows_answer_from_their_marginals() -> None:
     release = made_release(relaxed=False)
     assert release.workload_shares is not None
     table = release.workload_shares[0].reshape(3, 2)
-    assert ask(release, "age in 0..5 and sex = M").share == pytest.approx(table[0, 1] + table[1, 1] / 2)
+    assert ask(release, "age in 0..5 and sex = M").share == pytest.approx(
+        table[0, 1] + table[1, 1] / 2
+    )
     by = ask(release, "age in 0..3", by=("sex",))
     assert [group.share for group in by.groups] == pytest.approx(table[0].tolist())
     with pytest.raises(WorkloadError, match="no marginal of it has all of"):
@@ -161,7 +169,10 @@ def test_methods_without_rows_answer_from_their_marginals() -> None:
         ("age = ten", "column 'age' holds whole numbers; 'ten' is none."),
         ("age = 1.5", "column 'age' holds whole numbers; '1.5' is none."),
         ("age in 9..3", "column 'age': the range 9..3 is empty. Put the smaller end first."),
-        ("hired = 2020-13", "column 'hired' takes a date such as 2024-12-31, 2024-12 or 2024, not '2020-13'."),
+        (
+            "hired = 2020-13",
+            "column 'hired' takes a date such as 2024-12-31, 2024-12 or 2024, not '2020-13'.",
+        ),
         ("smoker = maybe", "column 'smoker' is true or false, not 'maybe'."),
         ("age = 3 sex = F", "cannot read the question at 'sex'"),
         ("age =", "cannot read the question at its end: expected a value for column 'age'"),
@@ -183,7 +194,8 @@ def test_a_bad_question_gets_one_line_that_says_what_to_do(question: str, messag
 
 def test_a_question_with_too_many_cases_is_refused() -> None:
     tangled = " and ".join(
-        f"(age = {a} or 'state of birth' = Oslo or smoker = true or hired = 2020-{a + 1:02d})" for a in range(11)
+        f"(age = {a} or 'state of birth' = Oslo or smoker = true or hired = 2020-{a + 1:02d})"
+        for a in range(11)
     )
     try:
         assert 0 <= ask(made_release(), tangled).share <= 1
@@ -204,7 +216,10 @@ def test_lines_and_data() -> None:
     assert lines[0].split() == ["sex", "count", "share", "measured", "±", "s.e."]
     assert lines[1].startswith("F ")
     assert lines[3].startswith("all")
-    assert any(line.startswith("certificate: with 95% confidence, each line is within 40.0") for line in lines)
+    assert any(
+        line.startswith("certificate: with 95% confidence, each line is within 40.0")
+        for line in lines
+    )
     data = json.loads(json.dumps(answered.as_data()))
     assert data["groups"][0]["values"] == {"sex": "F"}
     assert data["groups"][0]["measured"]["standard_error"] == 5.0
@@ -214,12 +229,22 @@ def test_lines_and_data() -> None:
 def test_every_column_can_be_asked_for_by_its_labels() -> None:
     release = made_release()
     for name in SCHEMA.columns:
-        assert sum(group.share for group in ask(release, "", by=(name,)).groups) == pytest.approx(1, abs=1e-5)
+        assert sum(group.share for group in ask(release, "", by=(name,)).groups) == pytest.approx(
+            1, abs=1e-5
+        )
 
 
 @pytest.mark.parametrize(
     "question",
-    ["age = ٣", "age = ３", "age in 1..１0", "age = 1_0", "age = ' 3'", "hired = ٢٠٢٠", "hired = 2020-０1-01"],
+    [
+        "age = ٣",
+        "age = ３",
+        "age in 1..１0",
+        "age = 1_0",
+        "age = ' 3'",
+        "hired = ٢٠٢٠",
+        "hired = 2020-０1-01",
+    ],
 )
 def test_digits_are_those_that_everybody_reads(question: str) -> None:
     with pytest.raises(WorkloadError):

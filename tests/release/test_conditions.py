@@ -16,7 +16,11 @@ from dprap.release.answer_question import ask
 def test_rows_satisfy_their_conditions_also_where_these_cut_bins() -> None:
     table = made_release().table(
         3000,
-        where={"age": (2, 5), "state of birth": ["Oslo", "Rome", None], "hired": ("2020-03", date(2020, 4, 15))},
+        where={
+            "age": (2, 5),
+            "state of birth": ["Oslo", "Rome", None],
+            "hired": ("2020-03", date(2020, 4, 15)),
+        },
         format="arrow",
     )
     assert table.num_rows == 3000
@@ -35,10 +39,13 @@ def test_conditional_rows_have_the_conditional_distribution() -> None:
         "smoker = true": table["smoker"].mean(),
         "age in 4..7": table["age"].between(4, 7).mean(),
         "'state of birth' = Oslo": (table["state of birth"] == "Oslo").mean(),
-        "age in 2..3 and hired is null": (table["age"].between(2, 3) & table["hired"].isna()).mean(),
+        "age in 2..3 and hired is null": (
+            (table["age"].between(2, 3) & table["hired"].isna()).mean()
+        ),
     }.items():
         expected = ask(release, f"sex = F and age in 2..9 and {question}").share / given
-        # 5 standard errors of independent draws; stratified draws vary less. False alarm below one in a million
+        # 5 standard errors of independent draws; stratified draws vary less. False alarm below one
+        # in a million
         assert share == pytest.approx(expected, abs=5 * np.sqrt(0.25 / rows))
 
 
@@ -55,9 +62,13 @@ def test_conditional_rows_have_the_conditional_distribution() -> None:
         ({"state of birth": "elsewhere"}, {"elsewhere"}),
     ],
 )
-def test_conditions_take_python_numpy_and_pandas_values(condition: dict[str, object], values: set[object]) -> None:
+def test_conditions_take_python_numpy_and_pandas_values(
+    condition: dict[str, object], values: set[object]
+) -> None:
     (name,) = condition
-    assert set(made_release().table(200, where=condition, format="arrow")[name].to_pylist()) == values
+    assert (
+        set(made_release().table(200, where=condition, format="arrow")[name].to_pylist()) == values
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,7 +94,9 @@ def test_conditions_that_exclude_each_other_are_refused() -> None:
     probabilities = np.array(release.relaxed.probabilities)
     probabilities[:3, 0] = [1, 0, 0]
     certain = type(release.relaxed)(
-        release.relaxed.domain, pa.array(probabilities.ravel()).to_numpy().reshape(-1, 1), release.relaxed.weights
+        release.relaxed.domain,
+        pa.array(probabilities.ravel()).to_numpy().reshape(-1, 1),
+        release.relaxed.weights,
     )  # type: ignore[arg-type]
     release = type(release)(**{**vars(release), "relaxed": certain})
     with pytest.raises(SettingsError, match="no synthetic row satisfies the conditions on age"):

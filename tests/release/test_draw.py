@@ -32,20 +32,32 @@ def test_forbidden_combinations_never_occur_and_the_rest_keeps_its_odds():
     np.add.at(table, (codes.column("school"), codes.column("years")), 1)
     assert table[2, :2].sum() == 0
     possible = np.delete(table.ravel(), [8, 9])
-    # ten cells of 600 expected records each; the draw is seeded, and six standard deviations are far off by chance
+    # ten cells of 600 expected records each; the draw is seeded, and six standard deviations are
+    # far off by chance
     assert np.abs(possible - 600).max() < 6 * np.sqrt(600)
 
 
 def test_determined_columns_follow():
     described = schema(
-        [{"type": "determines", "from": "school", "to": "years", "map": {"none": 0, "basic": 2, "high": 3}}]
+        [
+            {
+                "type": "determines",
+                "from": "school",
+                "to": "years",
+                "map": {"none": 0, "basic": 2, "high": 3},
+            }
+        ]
     )
     codes = draw_table(uniform_rows(described), described, [], rows=500, seed=1)
-    np.testing.assert_array_equal(codes.column("years"), np.array([0, 2, 3])[codes.column("school")])
+    np.testing.assert_array_equal(
+        codes.column("years"), np.array([0, 2, 3])[codes.column("school")]
+    )
 
 
 def rows_where_years_go_with_retired(described: Schema) -> RelaxedDataset:
-    """Four rows: years 0 and 2 of people at work, 2 and 3 of retired ones; schools are unrelated to both."""
+    """Four rows: years 0 and 2 of people at work, 2 and 3 of retired ones; schools are unrelated to
+    both.
+    """
     relaxed = uniform_rows(described, rows=4)
     years, retired = described.domain.offset("years"), described.domain.offset("retired")
     probabilities = relaxed.probabilities.copy()
@@ -56,11 +68,20 @@ def rows_where_years_go_with_retired(described: Schema) -> RelaxedDataset:
 
 def test_a_source_without_relations_leaves_those_of_what_it_determines():
     described = schema(
-        [{"type": "determines", "from": "school", "to": "years", "map": {"none": 0, "basic": 2, "high": 3}}]
+        [
+            {
+                "type": "determines",
+                "from": "school",
+                "to": "years",
+                "map": {"none": 0, "basic": 2, "high": 3},
+            }
+        ]
     )
     relaxed = rows_where_years_go_with_retired(described)
     codes = draw_table(relaxed, described, [("years", "retired")], rows=4000, seed=1)
-    np.testing.assert_array_equal(codes.column("years"), np.array([0, 2, 3])[codes.column("school")])
+    np.testing.assert_array_equal(
+        codes.column("years"), np.array([0, 2, 3])[codes.column("school")]
+    )
     table = np.zeros((4, 2))
     np.add.at(table, (codes.column("years"), codes.column("retired")), 1)
     np.testing.assert_array_equal(table, [[1000, 0], [0, 0], [1000, 1000], [0, 1000]])
@@ -68,26 +89,53 @@ def test_a_source_without_relations_leaves_those_of_what_it_determines():
 
 def test_a_source_with_relations_of_its_own_still_sets_what_it_determines():
     described = schema(
-        [{"type": "determines", "from": "school", "to": "years", "map": {"none": 0, "basic": 2, "high": 3}}]
+        [
+            {
+                "type": "determines",
+                "from": "school",
+                "to": "years",
+                "map": {"none": 0, "basic": 2, "high": 3},
+            }
+        ]
     )
     relaxed = rows_where_years_go_with_retired(described)
-    codes = draw_table(relaxed, described, [("years", "retired"), ("school", "retired")], rows=3000, seed=1)
-    np.testing.assert_array_equal(codes.column("years"), np.array([0, 2, 3])[codes.column("school")])
+    codes = draw_table(
+        relaxed, described, [("years", "retired"), ("school", "retired")], rows=3000, seed=1
+    )
+    np.testing.assert_array_equal(
+        codes.column("years"), np.array([0, 2, 3])[codes.column("school")]
+    )
     # Each school has a third in all rows, so a source that sets its target keeps that.
     np.testing.assert_allclose(np.bincount(codes.column("school")), 1000, atol=1)
 
 
 def test_target_codes_that_no_source_has_are_set_by_the_source():
     described = schema(
-        [{"type": "determines", "from": "school", "to": "years", "map": {"none": 0, "basic": 2, "high": 3}}]
+        [
+            {
+                "type": "determines",
+                "from": "school",
+                "to": "years",
+                "map": {"none": 0, "basic": 2, "high": 3},
+            }
+        ]
     )
     codes = draw_table(uniform_rows(described), described, [("years", "retired")], rows=600, seed=1)
-    np.testing.assert_array_equal(codes.column("years"), np.array([0, 2, 3])[codes.column("school")])
+    np.testing.assert_array_equal(
+        codes.column("years"), np.array([0, 2, 3])[codes.column("school")]
+    )
 
 
 def test_conditions_win_over_setting_a_determined_column():
     described = schema(
-        [{"type": "determines", "from": "school", "to": "years", "map": {"none": 0, "basic": 2, "high": 3}}]
+        [
+            {
+                "type": "determines",
+                "from": "school",
+                "to": "years",
+                "map": {"none": 0, "basic": 2, "high": 3},
+            }
+        ]
     )
     relaxed = uniform_rows(described)
     start = described.domain.offset("years")

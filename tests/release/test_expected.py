@@ -19,7 +19,9 @@ def test_measured_marginals_their_sums_and_the_rest() -> None:
     release = dprap.synthesize(TABLE, {"a": 4, "b": 9}, kway=2, method="gaussian", **OPTIONS)  # type: ignore[arg-type]
     (measured,) = release.measurements
     assert release.expected_stddev(Marginal(("b", "a"))) == measured.stddev_counts / 500
-    assert release.expected_stddev(Marginal(("a",))) == pytest.approx(measured.stddev_counts * 3 / 500)
+    assert release.expected_stddev(Marginal(("a",))) == pytest.approx(
+        measured.stddev_counts * 3 / 500
+    )
     with pytest.raises(DprapError):
         release.expected_stddev(Marginal(("nobody",)))
     with pytest.raises(DprapError, match="has groups"):

@@ -41,13 +41,21 @@ def test_a_release_comes_back_as_it_was(tmp_path: Path, relaxed: bool) -> None:
         if isinstance(ours, Measurement) and isinstance(theirs, Measurement):
             assert ours.marginal == theirs.marginal
             assert ours.counts.tolist() == theirs.counts.tolist()
-    for ours, theirs in zip(release.shares(release.workload), found.shares(found.workload), strict=True):
+    for ours, theirs in zip(
+        release.shares(release.workload), found.shares(found.workload), strict=True
+    ):
         np.testing.assert_allclose(ours, theirs, atol=1e-7)
     assert not (tmp_path / "deep" / "out.part").exists()
 
 
 def test_the_directory_holds_what_is_documented(saved: Path) -> None:
-    names = {"release.json", "schema.yaml", "synthetic.parquet", "relaxed.npz", "measurements.parquet"}
+    names = {
+        "release.json",
+        "schema.yaml",
+        "synthetic.parquet",
+        "relaxed.npz",
+        "measurements.parquet",
+    }
     assert {path.name for path in saved.iterdir()} == names
     described = json.loads((saved / "release.json").read_text())
     assert described["format_version"] == 1
@@ -74,7 +82,9 @@ def test_an_existing_directory_is_left_alone(saved: Path) -> None:
     assert (saved / "release.json").read_bytes() == before
 
 
-def test_a_failed_save_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_save_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -111,7 +121,8 @@ def _rewrite_relaxed(saved: Path, factor: float) -> None:
 def _rewrite_measurements(saved: Path) -> None:
     table = pa.parquet.read_table(saved / "measurements.parquet")
     pa.parquet.write_table(
-        table.set_column(1, "query", pa.array([None, None, 99, None])), saved / "measurements.parquet"
+        table.set_column(1, "query", pa.array([None, None, 99, None])),
+        saved / "measurements.parquet",
     )
 
 
@@ -119,20 +130,34 @@ def _rewrite_groups(saved: Path, groups: object) -> None:
     table = pa.parquet.read_table(saved / "measurements.parquet")
     families = table.column("family").to_pylist()
     families[3] = json.dumps({"columns": ["age", "hired"], "groups": groups})
-    pa.parquet.write_table(table.set_column(0, "family", pa.array(families)), saved / "measurements.parquet")
+    pa.parquet.write_table(
+        table.set_column(0, "family", pa.array(families)), saved / "measurements.parquet"
+    )
 
 
 DAMAGES = {
     "no description": (lambda p: _without(p, "release.json"), "is not a release"),
-    "another version": (lambda p: _edit(p, {"format_version": 2}), "was written by another version"),
+    "another version": (
+        lambda p: _edit(p, {"format_version": 2}),
+        "was written by another version",
+    ),
     "unknown field": (lambda p: _edit(p, {"extra": 1}), "extra"),
     "negative rows": (lambda p: _edit(p, {"rows": 0}), "rows"),
     "no workload": (lambda p: _edit(p, {"workload": []}), "workload"),
-    "unknown column": (lambda p: _edit(p, {"workload": [{"columns": ["nope"]}]}), "'nope' is not in the schema"),
+    "unknown column": (
+        lambda p: _edit(p, {"workload": [{"columns": ["nope"]}]}),
+        "'nope' is not in the schema",
+    ),
     "contradiction": (lambda p: _edit(p, {"private": False}), "contradicts itself"),
     "unknown accounting": (
         lambda p: _edit(
-            p, {"privacy": {**json.loads((p / "release.json").read_text())["privacy"], "accounting": "free"}}
+            p,
+            {
+                "privacy": {
+                    **json.loads((p / "release.json").read_text())["privacy"],
+                    "accounting": "free",
+                }
+            },
         ),
         "accounting must be one of",
     ),
@@ -140,12 +165,18 @@ DAMAGES = {
     "no relaxed rows": (lambda p: _without(p, "relaxed.npz"), "relaxed.npz is missing"),
     "no measurements": (lambda p: _without(p, "measurements.parquet"), "measurements.parquet"),
     "no schema": (lambda p: _without(p, "schema.yaml"), "schema.yaml"),
-    "half an archive": (lambda p: (p / "relaxed.npz").write_bytes((p / "relaxed.npz").read_bytes()[:80]), "damaged"),
+    "half an archive": (
+        lambda p: (p / "relaxed.npz").write_bytes((p / "relaxed.npz").read_bytes()[:80]),
+        "damaged",
+    ),
     "text for rows": (lambda p: (p / "relaxed.npz").write_bytes(b"no"), "damaged"),
     "no distributions": (lambda p: _rewrite_relaxed(p, 1.1), "does not hold distributions"),
     "NaN": (lambda p: _rewrite_relaxed(p, float("nan")), "does not hold distributions"),
     "query out of range": (_rewrite_measurements, "does not fit it"),
-    "a group beyond the codes": (lambda p: _rewrite_groups(p, [[0, 99], None]), "no group starts at 99"),
+    "a group beyond the codes": (
+        lambda p: _rewrite_groups(p, [[0, 99], None]),
+        "no group starts at 99",
+    ),
     "groups of one column": (lambda p: _rewrite_groups(p, [[0, 2]]), "one list of groups for each"),
     "no groups": (lambda p: _rewrite_groups(p, 7), "damaged"),
     "half a table": (lambda p: (p / "measurements.parquet").write_bytes(b"PAR1"), "damaged"),
@@ -163,7 +194,9 @@ def test_a_damaged_release_is_refused_in_one_line(saved: Path, damage: str) -> N
 
 
 def test_a_pickle_is_never_opened(saved: Path) -> None:
-    np.savez(saved / "relaxed.npz", probabilities=np.array([print], dtype=object), weights=np.ones(1))
+    np.savez(
+        saved / "relaxed.npz", probabilities=np.array([print], dtype=object), weights=np.ones(1)
+    )
     with pytest.raises(ReleaseError, match="damaged"):
         load(saved)
 
@@ -199,7 +232,9 @@ def test_methods_without_rows_say_so(tmp_path: Path) -> None:
 
 def test_the_guarantee_in_words() -> None:
     statement = made_release().privacy
-    assert statement.sentence().startswith("(1, 1e-06)-differentially private with respect to replacing one record")
+    assert statement.sentence().startswith(
+        "(1, 1e-06)-differentially private with respect to replacing one record"
+    )
     several = replace(statement, relation="add-remove", max_rows_per_person=3)
     assert "adding or removing all (up to 3) records of one person" in several.sentence()
     assert replace(statement, private=False).sentence().startswith("NOT PRIVATE")
@@ -208,16 +243,22 @@ def test_the_guarantee_in_words() -> None:
 @pytest.mark.parametrize("accounting", Accounting)
 @pytest.mark.parametrize("epsilon", [1.0, 10.0])
 def test_the_guarantee_does_not_contradict_itself(accounting: Accounting, epsilon: float) -> None:
-    """The ρ that is given as the reason leads to the ε that is promised; where it does not, the sentence says so."""
+    """The ρ that is given as the reason leads to the ε that is promised; where it does not, the
+    sentence says so.
+    """
     budget = Budget.of(epsilon=epsilon, delta=2.5e-9, accounting=accounting)
     rho = float(budget.rho)
-    statement = PrivacyStatement(epsilon, 2.5e-9, rho, rho / 2, "replace", 1, accounting.value, private=True)
+    statement = PrivacyStatement(
+        epsilon, 2.5e-9, rho, rho / 2, "replace", 1, accounting.value, private=True
+    )
     sentence = statement.sentence()
     if accounting is Accounting.EXACT and epsilon == 1:
         alone = epsilon_from_rho(rho, 2.5e-9)
         assert alone > 1.03
         assert "by the privacy loss of the whole run (exact accounting)" in sentence
-        assert f"{rho:.4g}-zCDP is true as well, but would by itself give ε = {alone:.4g}" in sentence
+        assert (
+            f"{rho:.4g}-zCDP is true as well, but would by itself give ε = {alone:.4g}" in sentence
+        )
     else:
         by = Accounting.PAPER if accounting is Accounting.PAPER else Accounting.TIGHT
         assert epsilon_from_rho(rho, 2.5e-9, by) == pytest.approx(epsilon, rel=1e-9)
@@ -231,6 +272,8 @@ def test_writing_a_table_tells_how_many_rows_are_done(tmp_path, monkeypatch, mos
     monkeypatch.setattr("dprap.release.draw.WRITTEN_ROWS", 40)
     monkeypatch.setattr("dprap.release.files.MOST_ROWS_HELD", most_held)
     told = []
-    made_release().save(tmp_path / "out", rows=100, watch=lambda done, rows: told.append((done, rows)))
+    made_release().save(
+        tmp_path / "out", rows=100, watch=lambda done, rows: told.append((done, rows))
+    )
     assert told == [(40, 100), (80, 100), (100, 100)]
     assert pyarrow.parquet.read_metadata(tmp_path / "out" / "synthetic.parquet").num_row_groups == 3

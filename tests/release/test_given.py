@@ -1,4 +1,6 @@
-"""What people hand to a release in Python does what was meant, or is refused in a line that says what to write."""
+"""What people hand to a release in Python does what was meant, or is refused in a line that says
+what to write.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def test_marginals_are_named_in_any_way(release: Release) -> None:
     first, second = two_columns(release)
     wanted = release.shares([dprap.Marginal((first, second))])[0]
     for named in ((first, second), f"{first},{second}", f"{first} × {second}"):
-        np.testing.assert_array_equal(release.answer(named)["share"].to_numpy(), wanted.astype(float))
+        np.testing.assert_array_equal(
+            release.answer(named)["share"].to_numpy(), wanted.astype(float)
+        )
     np.testing.assert_array_equal(release.shares([(first, second)])[0], wanted)
     assert [len(each) for each in release.shares([first, second])] == [
         release.schema.domain.size(first),
@@ -42,7 +46,10 @@ def test_marginals_are_named_in_any_way(release: Release) -> None:
     ("call", "words"),
     [
         (lambda r: r.answer(f"{two_columns(r)[0]}x"), "Did you mean"),
-        (lambda r: r.answer(f"{two_columns(r)[0]} = 1"), "is a question, not a marginal. Ask it with `ask`"),
+        (
+            lambda r: r.answer(f"{two_columns(r)[0]} = 1"),
+            "is a question, not a marginal. Ask it with `ask`",
+        ),
         (lambda r: r.answer(None), "a marginal is named by its columns"),
         (lambda r: r.shares(5), "a marginal is named by its columns"),
         (lambda r: r.ask(5), "a question is text"),
@@ -63,22 +70,45 @@ def test_marginals_are_named_in_any_way(release: Release) -> None:
             lambda r: r.evaluate(r.table(format="arrow"), engin="memory"),
             "there is no option 'engin'. Did you mean engine",
         ),
-        (lambda _: dprap.load("no-such-folder"), "no-such-folder is not a release: there is no such folder"),
+        (
+            lambda _: dprap.load("no-such-folder"),
+            "no-such-folder is not a release: there is no such folder",
+        ),
         (lambda _: dprap.load(__file__), "it is a file, and a release is a folder"),
         (lambda _: dprap.combine("ab", "cd"), "estimates and variances are numbers"),
         (lambda _: dprap.combine([[1, 2], [1]], [[1, 1], [1, 1]]), "as many from every table"),
         (lambda r: dprap.marginals(r.schema, "2"), "k must be a whole number"),
         (lambda r: dprap.Workload(r.schema, ["age"]), "schema.domain"),
         (lambda _: dprap.Neighbors("both"), "neighbours are replace or add-remove"),
-        (lambda r: dprap.synthesize(r.schema, r.table(), epsilon=1.0), "The table comes first, then the schema"),
-        (lambda r: dprap.synthesize(r.table(), {"a": {"type": "boolean"}}, epsilon=1.0), 'under the key "columns"'),
-        (lambda r: dprap.synthesize(r.table(), r.schema, epsilon="1"), "Write it without quotes: epsilon=1."),
-        (lambda r: dprap.synthesize(r.table(), r.schema, epsilon=1.0, method="Adaptiv"), "Did you mean 'adaptive'?"),
-        (lambda r: dprap.synthesize(r.table(), r.schema, epsilon=1.0, workload="age,sex"), "marginals are listed"),
-        (lambda r: dprap.plan(r.schema, epsilon=1.0, records="100"), "records must be a whole number, not '100'"),
+        (
+            lambda r: dprap.synthesize(r.schema, r.table(), epsilon=1.0),
+            "The table comes first, then the schema",
+        ),
+        (
+            lambda r: dprap.synthesize(r.table(), {"a": {"type": "boolean"}}, epsilon=1.0),
+            'under the key "columns"',
+        ),
+        (
+            lambda r: dprap.synthesize(r.table(), r.schema, epsilon="1"),
+            "Write it without quotes: epsilon=1.",
+        ),
+        (
+            lambda r: dprap.synthesize(r.table(), r.schema, epsilon=1.0, method="Adaptiv"),
+            "Did you mean 'adaptive'?",
+        ),
+        (
+            lambda r: dprap.synthesize(r.table(), r.schema, epsilon=1.0, workload="age,sex"),
+            "marginals are listed",
+        ),
+        (
+            lambda r: dprap.plan(r.schema, epsilon=1.0, records="100"),
+            "records must be a whole number, not '100'",
+        ),
     ],
 )
-def test_wrong_values_are_refused_in_a_line(release: Release, call: Callable[[Release], Any], words: str) -> None:
+def test_wrong_values_are_refused_in_a_line(
+    release: Release, call: Callable[[Release], Any], words: str
+) -> None:
     with pytest.raises(DprapError) as refused:
         call(release)
     assert words in str(refused.value)

@@ -14,7 +14,9 @@ from dprap.datasets import example, example_schema
 from dprap.errors import DprapError, SettingsError, WorkloadError
 
 
-@pytest.mark.parametrize("columns", ["age", ("sex", "age"), ["age", "hired"], dprap.Marginal(("smoker", "sex"))])
+@pytest.mark.parametrize(
+    "columns", ["age", ("sex", "age"), ["age", "hired"], dprap.Marginal(("smoker", "sex"))]
+)
 def test_an_answer_is_a_table_with_labels_in_the_marginals_own_order(columns: object) -> None:
     release = made_release()
     found = release.answer(columns)
@@ -50,7 +52,15 @@ def test_questions_show_themselves_and_become_tables() -> None:
     assert list(frame["sex"]) == ["F", "M"]
     assert frame["count"].sum() == pytest.approx(answered.count)
     means = release.ask("mean age by sex")
-    assert list(means.frame()) == ["sex", "mean", "records", "standard_error", "low", "high", "basis"]
+    assert list(means.frame()) == [
+        "sex",
+        "mean",
+        "records",
+        "standard_error",
+        "low",
+        "high",
+        "basis",
+    ]
     assert repr(means).splitlines()[0].startswith("sex")
     assert list(release.ask("histogram age").frame())[:2] == ["age", "histogram"]
 
@@ -72,7 +82,13 @@ def test_conditions_may_be_written_as_text() -> None:
 def test_papers_and_comparisons_are_methods(tmp_path: Path) -> None:
     table = example(300, seed=1)
     release = dprap.synthesize(
-        table, example_schema(), epsilon=1.0, kway=1, method="independent", ledger=False, progress=False
+        table,
+        example_schema(),
+        epsilon=1.0,
+        kway=1,
+        method="independent",
+        ledger=False,
+        progress=False,
     )
     page = release.report(tmp_path / "page.html", language="de")
     assert "<html" in page.read_text(encoding="utf-8")

@@ -1,4 +1,6 @@
-"""Cells of a sharp relation that nobody saw are empty in the table; other pairs stay as they are."""
+"""Cells of a sharp relation that nobody saw are empty in the table; other pairs stay as they
+are.
+"""
 
 import numpy as np
 import pytest
@@ -13,14 +15,20 @@ from dprap.schema import Schema
 
 CODES, RECORDS, STDDEV = 20, 20_000, 20.0
 SCHEMA = Schema.of(
-    {"columns": {name: {"type": "integer", "min": 0, "max": CODES - 1, "width": 1} for name in ("a", "b")}}
+    {
+        "columns": {
+            name: {"type": "integer", "min": 0, "max": CODES - 1, "width": 1} for name in ("a", "b")
+        }
+    }
 )
 
 
 def rows_with_haze(haze: float) -> RelaxedDataset:
     """A row for each code, the same in both columns but for a haze over all codes."""
     block = (1 - haze) * np.eye(CODES) + haze / CODES
-    return RelaxedDataset(SCHEMA.domain, np.concatenate([block, block]).astype(np.float32), np.full(CODES, 1 / CODES))
+    return RelaxedDataset(
+        SCHEMA.domain, np.concatenate([block, block]).astype(np.float32), np.full(CODES, 1 / CODES)
+    )
 
 
 def measured(truth: np.ndarray, seed: int) -> Measurement:
@@ -42,11 +50,18 @@ def test_a_sharp_pair_is_found_and_a_real_background_is_kept(seed):
     assert found.possible[np.eye(CODES, dtype=bool)].all()
     assert found.possible.sum() < 2 * CODES
     for background in (0.1, 1.0):
-        assert not sharp_pairs(SCHEMA, rows_with_haze(background), [measured(diagonal(background), seed)], RECORDS)
+        assert not sharp_pairs(
+            SCHEMA, rows_with_haze(background), [measured(diagonal(background), seed)], RECORDS
+        )
 
 
 def test_noise_that_hides_what_the_fit_says_decides_nothing():
-    loud = Measurement(Marginal(("a", "b")), np.random.default_rng(0).integers(-900, 900, CODES**2), 520.0, rho=0.01)
+    loud = Measurement(
+        Marginal(("a", "b")),
+        np.random.default_rng(0).integers(-900, 900, CODES**2),
+        520.0,
+        rho=0.01,
+    )
     assert not sharp_pairs(SCHEMA, rows_with_haze(0.05), [loud], RECORDS)
 
 
@@ -61,7 +76,8 @@ def test_misplaced_records_are_moved_and_column_sums_stay():
         assert np.abs(shares - cell_table(rows, (name,))).max() < 10 * np.sqrt(200) / RECORDS
     blurred = draw_table(rows, SCHEMA, [("a", "b")], rows=RECORDS, seed=0)
     assert (blurred.column("a") != blurred.column("b")).mean() > 0.1
-    assert (table.column("a") != table.column("b")).mean() < 0.05  # cells beside the diagonal that noise lifts
+    # cells beside the diagonal that noise lifts
+    assert (table.column("a") != table.column("b")).mean() < 0.05
 
 
 def test_a_condition_on_one_of_the_columns_is_kept():

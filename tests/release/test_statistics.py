@@ -1,11 +1,13 @@
 """Questions about numbers are answered as the table drawn from the same release would."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from dprap import synthesize
 from dprap.errors import WorkloadError
-from dprap.release.hidden_codes import HiddenCodes
+from dprap.release.hidden_codes import HiddenCodes, noise_of_codes
 from dprap.release.statistics_answers import Figures, answer
 from dprap.release.statistics_intervals import Sureness
 from dprap.release.statistics_language import parse_statistic
@@ -30,18 +32,34 @@ def release():
 
     rng = np.random.default_rng(0)
     age = rng.integers(18, 98, 4000)
-    income = np.where(rng.random(4000) < 0.2, 0, np.exp(rng.normal(8.5, 0.6, 4000)) + 50 * age).clip(0, 50_000).round(2)
+    income = (
+        np.where(rng.random(4000) < 0.2, 0, np.exp(rng.normal(8.5, 0.6, 4000)) + 50 * age)
+        .clip(0, 50_000)
+        .round(2)
+    )
     hired = np.datetime64("2015-01-01") + rng.integers(0, 3600, 4000).astype("m8[D]")
     region = np.where(age > 50, "North", rng.choice(["North", "South"], 4000))
-    table = pd.DataFrame({"income": income, "age": age, "hired": hired.astype("M8[s]"), "region": region})
+    table = pd.DataFrame(
+        {"income": income, "age": age, "hired": hired.astype("M8[s]"), "region": region}
+    )
     table.loc[:99, "income"] = np.nan
     return synthesize(table, SCHEMA, epsilon=5.0, kway=2, insecure_noise_seed=0)
 
 
 @pytest.fixture(scope="module")
 def drawn(release):
-    """So many rows that a share has a standard error of .001; the tolerances below are ten of them, or more."""
+    """So many rows that a share has a standard error of .001; the tolerances below are ten of them,
+    or more.
+    """
     return release.table(200_000, seed=5)
+
+
+@pytest.mark.parametrize("stddev", [1e-320, 1e-200, 1e200, 1e308])
+def test_no_stated_deviation_is_too_large_to_add_up(release, stddev):
+    far = [replace(item, stddev_counts=stddev) for item in release.measurements]
+    found = noise_of_codes(replace(release, measurements=far), "income", (), ())
+    assert found is not None
+    assert 0 <= found <= 1e309
 
 
 def value(release, question):
@@ -53,17 +71,23 @@ def value(release, question):
 def test_statistics_are_those_of_a_long_table(release, drawn):
     pays = drawn[drawn.income > 0]
     assert value(release, "mean income") == pytest.approx(drawn.income.mean(), rel=0.02)
-    assert value(release, "stddev income where income > 0") == pytest.approx(pays.income.std(), rel=0.03)
+    assert value(release, "stddev income where income > 0") == pytest.approx(
+        pays.income.std(), rel=0.03
+    )
     assert value(release, "variance of age") == pytest.approx(drawn.age.var(), rel=0.03)
     assert value(release, "median income") == pytest.approx(drawn.income.median(), rel=0.04)
-    assert value(release, "quantile 0.9 of income") == pytest.approx(drawn.income.quantile(0.9), rel=0.04)
+    assert value(release, "quantile 0.9 of income") == pytest.approx(
+        drawn.income.quantile(0.9), rel=0.04
+    )
     scale = release.rows / 200_000
     assert value(release, "sum income where region = North") == pytest.approx(
         scale * drawn[drawn.region == "North"].income.sum(), rel=0.03
     )
     both = drawn.dropna()
     wanted = both.age.corr(both.income)
-    assert value(release, "correlation of age and income where income is not null") == pytest.approx(wanted, abs=0.03)
+    assert value(
+        release, "correlation of age and income where income is not null"
+    ) == pytest.approx(wanted, abs=0.03)
 
 
 def test_groups_and_conditions(release, drawn):
@@ -124,8 +148,15 @@ def test_a_method_without_rows_answers_what_it_published(release):
     import pandas as pd
 
     table = pd.DataFrame({"x": np.arange(100) % 10, "g": np.arange(100) % 2})
-    schema = {"columns": {"x": {"type": "integer", "min": 0, "max": 9}, "g": {"type": "integer", "min": 0, "max": 1}}}
-    found = synthesize(table, schema, epsilon=100.0, delta=1e-6, kway=2, method="gaussian", insecure_noise_seed=0)
+    schema = {
+        "columns": {
+            "x": {"type": "integer", "min": 0, "max": 9},
+            "g": {"type": "integer", "min": 0, "max": 1},
+        }
+    }
+    found = synthesize(
+        table, schema, epsilon=100.0, delta=1e-6, kway=2, method="gaussian", insecure_noise_seed=0
+    )
     assert answer(found, "mean x by g").all.value == pytest.approx(4.5, abs=0.3)
 
 
@@ -136,20 +167,30 @@ def long_tailed(seed):
     amounts = np.random.default_rng(1).integers(0, 20, 4000)
     schema = {"columns": {"x": {"type": "integer", "edges": [0, 10, 20, 100_000]}}}
     table = pd.DataFrame({"x": amounts})
-    run = synthesize(table, Schema.of(schema), epsilon=1.0, kway=1, method="independent", insecure_noise_seed=seed)
+    run = synthesize(
+        table,
+        Schema.of(schema),
+        epsilon=1.0,
+        kway=1,
+        method="independent",
+        insecure_noise_seed=seed,
+    )
     return run, amounts.mean()
 
 
 def test_a_mean_tells_that_it_rests_on_codes_that_noise_hides():
-    """The normal error of two standard deviations is exceeded in more than 4 of 20 draws in 0.3% of cases."""
+    """The normal error of two standard deviations is exceeded in more than 4 of 20 draws in 0.3% of
+    cases.
+    """
     off = 0
     for seed in range(20):
         run, truth = long_tailed(seed)
         found = answer(run, "mean x").all
-        hidden = Sureness(run, parse_statistic("mean x", run.schema), 0.95, population=False).hidden(
-            *pieces_and_mass(run)
-        )
-        if hidden is None:  # noise of more than two standard deviations, which cannot be told from records
+        hidden = Sureness(
+            run, parse_statistic("mean x", run.schema), 0.95, population=False
+        ).hidden(*pieces_and_mass(run))
+        # noise of more than two standard deviations, which cannot be told from records
+        if hidden is None:
             off += 1
             continue
         assert hidden.first == hidden.last == 2

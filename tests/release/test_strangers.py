@@ -34,7 +34,9 @@ def refused(saved: Path, words: str) -> None:
 
 def header(shape: tuple[int, ...], kind: str = "<f4") -> bytes:
     stream = io.BytesIO()
-    np.lib.format.write_array_header_1_0(stream, {"descr": kind, "fortran_order": False, "shape": shape})
+    np.lib.format.write_array_header_1_0(
+        stream, {"descr": kind, "fortran_order": False, "shape": shape}
+    )
     return stream.getvalue()
 
 
@@ -45,13 +47,17 @@ def archive(path: Path, **members: bytes) -> None:
 
 
 def test_an_archive_that_unpacks_to_too_much(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Zeros pack a thousandfold; with the limit at 16 MiB, an archive of 128 MiB is refused before it is unpacked."""
+    """Zeros pack a thousandfold; with the limit at 16 MiB, an archive of 128 MiB is refused before
+    it is unpacked.
+    """
     assert MAX_ARCHIVE_BYTES <= 1 << 30
     monkeypatch.setattr("dprap.release.archive.MAX_ARCHIVE_BYTES", 16 << 20)
     codes = made_release().schema.domain.onehot_size
     rows = (128 << 20) // (4 * codes)
     archive(
-        saved / "relaxed.npz", probabilities=header((codes, rows)) + bytes(4 * codes * rows), weights=header((rows,))
+        saved / "relaxed.npz",
+        probabilities=header((codes, rows)) + bytes(4 * codes * rows),
+        weights=header((rows,)),
     )
     assert (saved / "relaxed.npz").stat().st_size < 1 << 20
     tracemalloc.start()
@@ -67,7 +73,15 @@ def test_headers_that_announce_what_is_not_there(saved: Path, shape: tuple[int, 
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"PK", b"\x93NUMPY", header((2,), "|O"), header((4,), "<i8") + bytes(32), header((4,))[:20]]
+    "content",
+    [
+        b"",
+        b"PK",
+        b"\x93NUMPY",
+        header((2,), "|O"),
+        header((4,), "<i8") + bytes(32),
+        header((4,))[:20],
+    ],
 )
 def test_damaged_arrays(saved: Path, content: bytes) -> None:
     archive(saved / "relaxed.npz", probabilities=content, weights=content)
@@ -146,7 +160,9 @@ def test_deep_and_long_descriptions(saved: Path) -> None:
     refused(saved, "larger than")
 
 
-def test_a_schema_of_too_many_codes_stops_at_once(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_schema_of_too_many_codes_stops_at_once(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("dprap.schema.schema.MAX_SCHEMA_CODES", 1 << 21)
     columns = {f"c{i}": {"type": "integer", "min": 0, "max": 999_999} for i in range(3000)}
     (saved / "schema.yaml").write_text(json.dumps({"columns": columns}))

@@ -16,7 +16,11 @@ _KINDS = (
     {"type": "integer", "min": 0, "max": 89, "width": 2},
     {"type": "categorical", "values": ["female", "male", "diverse"], "nullable": True},
     {"type": "boolean"},
-    {"type": "categorical", "values": [f"district number {code}" for code in range(30)], "other": "elsewhere"},
+    {
+        "type": "categorical",
+        "values": [f"district number {code}" for code in range(30)],
+        "other": "elsewhere",
+    },
     {"type": "number", "min": 0, "max": 1000, "bins": 20, "nullable": True},
     {"type": "date", "min": "2020-01-01", "max": "2024-12-31", "unit": "month"},
 )
@@ -26,7 +30,9 @@ def many_columns(columns: int) -> Schema:
     """A schema of so many columns of all types."""
     names = ["age", "sex", "smoker", "district", "income", "first visit"]
     described = {
-        names[at] if at < len(names) else f"{names[at % len(names)]} {at // len(names) + 1}": _KINDS[at % len(_KINDS)]
+        (
+            names[at] if at < len(names) else f"{names[at % len(names)]} {at // len(names) + 1}"
+        ): _KINDS[at % len(_KINDS)]
         for at in range(columns)
     }
     return Schema.of({"columns": described})
@@ -47,7 +53,9 @@ def related_codes(schema: Schema, rows: int, seed: int) -> Codes:
 def related_release(
     columns: int, *, rows: int = 20_000, relaxed_rows: int = 500, seed: int = 0
 ) -> tuple[Release, Codes]:
-    """A release and the records it stands for; noise from a seed, which a hand-made release may have."""
+    """A release and the records it stands for; noise from a seed, which a hand-made release may
+    have.
+    """
     schema = many_columns(columns)
     domain = schema.domain
     truth = related_codes(schema, rows, seed)
@@ -62,7 +70,8 @@ def related_release(
     measurements = [
         Measurement(
             Marginal((name,)),
-            np.bincount(column, minlength=size) + np.rint(rng.normal(scale=60, size=size)).astype(np.int64),
+            np.bincount(column, minlength=size)
+            + np.rint(rng.normal(scale=60, size=size)).astype(np.int64),
             60.0,
             0.01 / columns,
         )
@@ -74,7 +83,9 @@ def related_release(
         privacy=PrivacyStatement(1.0, 2.5e-9, 0.0165, 0.0165, "replace", 1, "tight", private=True),
         facts=RunFacts("adaptive", {"rounds": 12}, 0, 61.3, 912.0, "0.1.0", "2026-01-01T00:00:00Z"),
         rows=rows,
-        relaxed=RelaxedDataset(domain, probabilities.astype(np.float32), uniform_weights(relaxed_rows)),
+        relaxed=RelaxedDataset(
+            domain, probabilities.astype(np.float32), uniform_weights(relaxed_rows)
+        ),
         workload_shares=None,
         measurements=tuple(measurements),
         certificate=Certificate(123_456, 210.0, 55.0, 0.95, 300.5, 0.0003),

@@ -13,14 +13,27 @@ from tests.report.many import related_release
 from dprap.report import write_report
 
 BROWSER = next(
-    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+    (
+        found
+        for name in ("chromium", "chromium-browser", "google-chrome")
+        if (found := shutil.which(name))
+    ),
+    None,
 )
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium: install it to see the report in a browser")
+pytestmark = pytest.mark.skipif(
+    BROWSER is None, reason="no chromium: install it to see the report in a browser"
+)
 
 
 def run_browser(tmp_path: Path, page: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     assert BROWSER is not None
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"]
+    flags = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--hide-scrollbars",
+    ]
     flags += [
         f"--user-data-dir={tmp_path / 'profile'}",
         "--enable-logging=stderr",
@@ -28,7 +41,11 @@ def run_browser(tmp_path: Path, page: Path, *arguments: str) -> subprocess.Compl
         "--virtual-time-budget=2000",
     ]
     return subprocess.run(
-        [BROWSER, *flags, *arguments, page.as_uri()], capture_output=True, text=True, timeout=120, check=True
+        [BROWSER, *flags, *arguments, page.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
     )
 
 
@@ -44,10 +61,14 @@ PROBE = """<script>window.addEventListener('load', () => {
 
 def probed(tmp_path: Path, page: Path, *arguments: str) -> list[str]:
     # the page forbids scripts, so the probe goes into a copy without that rule
-    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', PROBE, page.read_text(encoding="utf-8"))
+    text = re.sub(
+        r'<meta http-equiv="Content-Security-Policy"[^>]*>', PROBE, page.read_text(encoding="utf-8")
+    )
     copy = tmp_path / "probed.html"
     copy.write_text(text, encoding="utf-8")
-    found = re.search(r'data-probe="([^"]*)"', run_browser(tmp_path, copy, "--dump-dom", *arguments).stdout)
+    found = re.search(
+        r'data-probe="([^"]*)"', run_browser(tmp_path, copy, "--dump-dom", *arguments).stdout
+    )
     assert found is not None
     return found[1].split("|")
 
@@ -62,7 +83,9 @@ def test_plots_are_there_and_nothing_sticks_out(tmp_path: Path, columns: int) ->
         assert int(plots) == int(visible) == columns + 3 + 6  # the six strongest pairs
         assert int(bars) > columns * 2
         assert wide == "false"
-    done = run_browser(tmp_path, page, f"--screenshot={tmp_path / 'page.png'}", "--window-size=1280,2000")
+    done = run_browser(
+        tmp_path, page, f"--screenshot={tmp_path / 'page.png'}", "--window-size=1280,2000"
+    )
     assert "CONSOLE" not in done.stderr
     assert (tmp_path / "page.png").stat().st_size > 20_000
 

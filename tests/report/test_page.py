@@ -84,17 +84,23 @@ def test_every_plot_has_a_name_a_description_and_a_table_beside_it(tmp_path: Pat
     plots = re.findall(r"<svg[^>]*role=\"img\".*?</svg>", text)
     assert len(plots) == 6 + 3 + 6  # columns; budget, association, residuals; the strongest pairs
     for plot in plots:
-        assert re.search(r"<title id=\"[^\"]+\">[^<]+</title><desc id=\"[^\"]+\">[^<]+</desc>", plot)
+        assert re.search(
+            r"<title id=\"[^\"]+\">[^<]+</title><desc id=\"[^\"]+\">[^<]+</desc>", plot
+        )
     assert text.count("<table>") >= 6 + 4
     assert text.count("<caption>") == text.count("<table>")
 
 
-def test_the_public_page_never_says_not_private_and_the_other_one_on_every_plot(tmp_path: Path) -> None:
+def test_the_public_page_never_says_not_private_and_the_other_one_on_every_plot(
+    tmp_path: Path,
+) -> None:
     release, truth = related_release(6, relaxed_rows=50)
     public = written(release, tmp_path).read_text()
     assert "NOT PRIVATE" not in public
     errors = {"relaxed": Errors(10, 0.1, 0.01, 0.02, 0.05)}
-    evaluate_report(release, MemorySource(truth), tmp_path / "truth.html", Evaluation(errors, (), None))
+    evaluate_report(
+        release, MemorySource(truth), tmp_path / "truth.html", Evaluation(errors, (), None)
+    )
     text = (tmp_path / "truth.html").read_text()
     checked(tmp_path / "truth.html")
     assert "NOT PRIVATE" in text.splitlines()[0]
@@ -108,7 +114,9 @@ def test_the_public_page_never_says_not_private_and_the_other_one_on_every_plot(
 
 def test_a_release_with_seeded_noise_is_marked_too(tmp_path: Path) -> None:
     release = made_release()
-    text = written(replace(release, privacy=replace(release.privacy, private=False)), tmp_path).read_text()
+    text = written(
+        replace(release, privacy=replace(release.privacy, private=False)), tmp_path
+    ).read_text()
     assert re.search(r"<title>NOT PRIVATE", text)
     assert "the noise came from a seed" in text
 
@@ -121,7 +129,11 @@ def test_names_and_values_of_a_schema_never_become_markup(tmp_path: Path) -> Non
         {
             "description": EVIL,
             "columns": {
-                EVIL: {"type": "categorical", "values": [EVIL + str(code) for code in range(3)], "other": EVIL},
+                EVIL: {
+                    "type": "categorical",
+                    "values": [EVIL + str(code) for code in range(3)],
+                    "other": EVIL,
+                },
                 "x" + EVIL: {"type": "boolean"},
             },
         }
@@ -131,11 +143,15 @@ def test_names_and_values_of_a_schema_never_become_markup(tmp_path: Path) -> Non
     made = made_release()
     sizes = schema.domain.onehot_size
     relaxed = type(plain.relaxed)(
-        schema.domain, np.full((sizes, 2), 0.25, dtype=np.float32), np.array([0.5, 0.5], dtype=np.float32)
+        schema.domain,
+        np.full((sizes, 2), 0.25, dtype=np.float32),
+        np.array([0.5, 0.5], dtype=np.float32),
     )  # type: ignore[arg-type]
     workload = type(made.workload)(schema.domain, (type(made.workload.families[0])((EVIL,)),))
     facts = replace(made.facts, method=EVIL, settings={EVIL: EVIL}, version=EVIL, created=EVIL)
-    release = replace(made, schema=schema, workload=workload, relaxed=relaxed, measurements=(), facts=facts)
+    release = replace(
+        made, schema=schema, workload=workload, relaxed=relaxed, measurements=(), facts=facts
+    )
     path = written(release, tmp_path)
     page = checked(path)
     assert not {tag for tag, _ in page.tags} & {"script", "img"}
@@ -172,7 +188,9 @@ def test_the_budget_adds_up() -> None:
         "measuring single queries",
         "the accuracy certificate",
     ]
-    chosen = budget_parts(replace(release, privacy=replace(release.privacy, rho_planned=0.05, rho_spent=0.04)))
+    chosen = budget_parts(
+        replace(release, privacy=replace(release.privacy, rho_planned=0.05, rho_spent=0.04))
+    )
     assert chosen[0].name == "choosing what to measure"
     assert chosen[-1].name == "not spent"
 
@@ -200,4 +218,6 @@ def test_association_of_equal_and_of_unrelated_columns() -> None:
 
 
 def test_elements_escape_text_and_attributes() -> None:
-    assert el("p", "<b>", Html("<i></i>"), title='"<') == '<p title="&quot;&lt;">&lt;b&gt;<i></i></p>'
+    assert (
+        el("p", "<b>", Html("<i></i>"), title='"<') == '<p title="&quot;&lt;">&lt;b&gt;<i></i></p>'
+    )

@@ -37,19 +37,23 @@ def test_a_run_whose_intervals_fail_is_saved_without_them(
     folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(execute, "calibrate", _fails)
-    release = dprap.synthesize(example(500, seed=1), example_schema(), out=folder / "out", ledger="books.jsonl", **RUN)
+    release = dprap.synthesize(
+        example(500, seed=1), example_schema(), out=folder / "out", ledger="books.jsonl", **RUN
+    )
     assert release.errors is None
     assert dprap.load(folder / "out").errors is None
     assert (folder / "out" / "synthetic.parquet").exists()
-    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == [
-        "intervals were not found (ValueError). All that was paid for is in the release."
-    ]
+    assert [
+        record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING
+    ] == ["intervals were not found (ValueError). All that was paid for is in the release."]
     (run,) = read_ledger(folder / "books.jsonl").runs.values()
     assert run.done
     assert run.spent_rho == run.planned_rho
 
 
-def test_a_table_that_cannot_be_drawn_takes_no_certificate_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_that_cannot_be_drawn_takes_no_certificate_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(execute, "draw_table", _fails)
     release = dprap.synthesize(example(500, seed=1), example_schema(), ledger=False, **RUN)
     assert release.certificate is not None
@@ -60,14 +64,18 @@ def test_a_table_that_cannot_be_drawn_takes_no_certificate_away(monkeypatch: pyt
 
 @pytest.mark.parametrize("stage", ["intervals", "table"])
 @pytest.mark.parametrize("kind", [StoppedError, KeyboardInterrupt])
-def test_whoever_stops_a_run_by_its_progress_is_obeyed(folder: Path, stage: str, kind: type[BaseException]) -> None:
+def test_whoever_stops_a_run_by_its_progress_is_obeyed(
+    folder: Path, stage: str, kind: type[BaseException]
+) -> None:
     def stop(progress: Progress) -> None:
         if progress.stage == stage:
             raise kind
 
     table = example(500, seed=1)
     with pytest.raises(kind):
-        dprap.synthesize(table, example_schema(), out=folder / "out", ledger="books.jsonl", progress=stop, **RUN)
+        dprap.synthesize(
+            table, example_schema(), out=folder / "out", ledger="books.jsonl", progress=stop, **RUN
+        )
     spent = read_ledger(folder / "books.jsonl").spent_rho
     release = dprap.resume(folder / "out", table=table)
     assert release.errors is not None
@@ -96,7 +104,9 @@ def test_constraints_that_rule_out_every_record_leave_the_rest_of_the_release(
             ],
         }
     )
-    release = dprap.synthesize(table, schema, out=folder / "out", ledger="books.jsonl", max_cells=5_000, **RUN)
+    release = dprap.synthesize(
+        table, schema, out=folder / "out", ledger="books.jsonl", max_cells=5_000, **RUN
+    )
     assert release.saved is None
     found = dprap.load(folder / "out")
     assert found.certificate is not None

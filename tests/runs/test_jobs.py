@@ -1,4 +1,6 @@
-"""Runs that are kept on disk: resumed from Python as from the command line, and old or odd job files."""
+"""Runs that are kept on disk: resumed from Python as from the command line, and old or odd job
+files.
+"""
 
 import json
 from pathlib import Path
@@ -38,7 +40,8 @@ def stopped(monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr("dprap.encoding.write_tables.write_chunks", full)
             with pytest.raises(
-                DataError, match="paid for and kept: `dprap resume out`, with other rows or table_format"
+                DataError,
+                match="paid for and kept: `dprap resume out`, with other rows or table_format",
             ):
                 call()
 
@@ -83,7 +86,9 @@ def test_what_a_file_cannot_keep_is_refused_before_anything_is_spent(folder):
         ({"kway": 1, "settings": {"x": object()}}, "no setting 'x'"),
     ):
         with pytest.raises(SettingsError, match=message):
-            dprap.synthesize("table.csv", "schema.yaml", epsilon=1.0, method="independent", out="out", **odd)
+            dprap.synthesize(
+                "table.csv", "schema.yaml", epsilon=1.0, method="independent", out="out", **odd
+            )
     assert {path.name for path in folder.iterdir()} == {"table.csv", "table.parquet", "schema.yaml"}
 
 
@@ -93,7 +98,11 @@ def test_a_job_of_version_2_resumes(folder, stopped):
     kept = json.loads(path.read_text())
     options = kept.pop("options")
     del options["version"], options["settings"]
-    old = kept | {"version": 2} | {name: options.pop(name) for name in ("run", "ledger", "rows", "table_format")}
+    old = (
+        kept
+        | {"version": 2}
+        | {name: options.pop(name) for name in ("run", "ledger", "rows", "table_format")}
+    )
     old["options"] = options | {"workload_file": options.pop("workload")}
     old["options"] |= dict.fromkeys(("rounds", "queries_per_round", "synthetic_rows"))
     path.write_text(json.dumps(old))
@@ -118,9 +127,14 @@ def test_every_other_job_file_is_refused_in_a_line(folder, stopped):
         refused(kept | {"version": version}, "another version")
     refused(kept | {"options": kept["options"] | {"version": 3}}, "another version")
     for name in kept:
-        refused({key: value for key, value in kept.items() if key != name}, "another version|damaged")
+        refused(
+            {key: value for key, value in kept.items() if key != name}, "another version|damaged"
+        )
     for name in kept["options"]:
-        refused(kept | {"options": {k: v for k, v in kept["options"].items() if k != name}}, "another version|damaged")
+        refused(
+            kept | {"options": {k: v for k, v in kept["options"].items() if k != name}},
+            "another version|damaged",
+        )
         odd = 3 if name == "target" else ["odd"]  # targets are a list
         refused(kept | {"options": kept["options"] | {name: odd}}, "another version|damaged")
     refused(kept | {"options": kept["options"] | {"insecure_noise_seed": 1}}, "damaged")
@@ -132,7 +146,9 @@ def test_every_other_job_file_is_refused_in_a_line(folder, stopped):
 
 def test_python_reads_what_the_command_line_reads(folder):
     with pytest.raises(LedgerError, match="ledger=FILE"):
-        dprap.synthesize("postgresql://u@127.0.0.1:1/db", "schema.yaml", database_table="public.t", **QUICK)
+        dprap.synthesize(
+            "postgresql://u@127.0.0.1:1/db", "schema.yaml", database_table="public.t", **QUICK
+        )
     with pytest.raises(SettingsError, match="database and a table name go together"):
         dprap.synthesize("table.csv", "schema.yaml", database_table="public.t", **QUICK)
     release = dprap.synthesize("table.*v", "schema.yaml", engine="files", ledger="l.jsonl", **QUICK)
@@ -145,7 +161,12 @@ def test_python_reads_what_the_command_line_reads(folder):
 @pytest.mark.parametrize("option", ["out", "ledger", "anchor", "workload", "public"])
 def test_names_that_no_file_has_are_refused(folder, option, name):
     with pytest.raises(DprapError) as refused:
-        dprap.synthesize(example(200, seed=1), example_schema(), **(QUICK | {"method": "adaptive"}), **{option: name})
+        dprap.synthesize(
+            example(200, seed=1),
+            example_schema(),
+            **(QUICK | {"method": "adaptive"}),
+            **{option: name},
+        )
     assert "\n" not in str(refused.value)
     assert not list(folder.rglob("*.npz"))  # no result, so nothing was spent
 
@@ -161,14 +182,18 @@ def test_no_table_is_no_public_table(folder):
         dprap.synthesize(None, example_schema(), **QUICK)
 
 
-def test_a_source_that_holds_a_connection_is_closed_when_the_run_ends_or_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_source_that_holds_a_connection_is_closed_when_the_run_ends_or_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     closed = []
 
     class Connected(MemorySource):
         def close(self) -> None:
             closed.append("closed")
 
-    monkeypatch.setattr(carry_out, "open_table", lambda table, schema, *_: Connected(encode(table, schema)))
+    monkeypatch.setattr(
+        carry_out, "open_table", lambda table, schema, *_: Connected(encode(table, schema))
+    )
     table, schema = pa.table({"a": [0, 1] * 50}), {"a": 2}
     dprap.synthesize(table, schema, epsilon=1.0, method="independent", ledger=False, intervals="no")
     assert closed == ["closed"]

@@ -1,4 +1,6 @@
-"""Query families from code that the steward names: on the command line, in workload files, and in resumed runs."""
+"""Query families from code that the steward names: on the command line, in workload files, and in
+resumed runs.
+"""
 
 from __future__ import annotations
 
@@ -87,10 +89,25 @@ def test_a_run_with_own_code_is_resumed_with_the_same_values_alone(
     def full(*_: object) -> None:
         raise DataError("the disk is full.")
 
-    command = ("synth", "table.csv", "--schema", "schema.yaml", "-e", "1", "--method", "independent", "--yes")
+    command = (
+        "synth",
+        "table.csv",
+        "--schema",
+        "schema.yaml",
+        "-e",
+        "1",
+        "--method",
+        "independent",
+        "--yes",
+    )
     with monkeypatch.context() as patch:
         patch.setattr("dprap.encoding.write_tables.write_chunks", full)
-        assert in_process(monkeypatch, capsys, *command, "--queries", "own_code:odd", "--out", "out").code == 3
+        assert (
+            in_process(
+                monkeypatch, capsys, *command, "--queries", "own_code:odd", "--out", "out"
+            ).code
+            == 3
+        )
     kept = json.loads(Path("out.private/job.json").read_text())
     assert kept["options"]["queries"] == "own_code:odd"
     spent = read_ledger("table.csv.dprap/ledger.jsonl").spent_rho

@@ -42,8 +42,12 @@ def test_the_words_are_those_of_the_enumerations():
 
 def test_every_option_is_a_flag_of_synth_a_parameter_in_python_and_explained_in_both():
     without_flag = {"settings", "run"}
-    assert {about.flag for name, about in ABOUT.items() if name not in without_flag} <= flags("synth")
-    assert {"--set", "--rounds", "--queries-per-round", "--synthetic-rows"} <= flags("synth") & flags("plan")
+    assert {about.flag for name, about in ABOUT.items() if name not in without_flag} <= flags(
+        "synth"
+    )
+    assert {"--set", "--rounds", "--queries-per-round", "--synthetic-rows"} <= flags(
+        "synth"
+    ) & flags("plan")
     for made in (dprap.synthesize, dprap.plan, dprap.Synthesizer.__init__):
         parameters = inspect.signature(made).parameters
         assert set(ABOUT) <= set(parameters)
@@ -56,8 +60,8 @@ def test_every_option_is_a_flag_of_synth_a_parameter_in_python_and_explained_in_
 
 def test_help_stays_light():
     code = (
-        "import sys; from dprap.cli.app import app; heavy = {'numpy', 'pydantic', 'pyarrow', 'jax'} & set(sys.modules); "
-        "assert not heavy, heavy"
+        "import sys; from dprap.cli.app import app; heavy = {'numpy', 'pydantic', 'pyarrow', 'jax'}"
+        " & set(sys.modules); assert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -86,7 +90,9 @@ def test_the_plain_form_keeps_no_seed_of_noise_and_no_command():
         with pytest.raises(KeyError):
             RunOptions.from_plain(plain | {name: 1}, FOLDER)
     with pytest.raises(KeyError):
-        RunOptions.from_plain({name: value for name, value in plain.items() if name != "accounting"}, FOLDER)
+        RunOptions.from_plain(
+            {name: value for name, value in plain.items() if name != "accounting"}, FOLDER
+        )
 
 
 def test_objects_in_memory_are_not_kept():
@@ -108,7 +114,10 @@ def test_objects_in_memory_are_not_kept():
         ({"table_format": "xlsx"}, "^table_format must be parquet or csv, not 'xlsx'"),
         ({"neighbors": "some"}, "^neighbors must be one of replace, add-remove"),
         ({"neighbors": 3}, "^neighbors must be one of replace, add-remove"),
-        ({"neighbors": Neighbors("replace", 2), "max_rows_per_person": 3}, "^max_rows_per_person is 3, and"),
+        (
+            {"neighbors": Neighbors("replace", 2), "max_rows_per_person": 3},
+            "^max_rows_per_person is 3, and",
+        ),
         ({"engine": "duck"}, "^engine must be one of memory"),
         ({"accounting": "loose"}, "^accounting must be one of"),
         ({"settings": [("rounds", 3)]}, "^settings must be a mapping"),
@@ -130,7 +139,9 @@ def test_wrong_values_are_refused_at_once_in_the_words_of_python(given, message)
 
 
 def test_numbers_of_numpy_and_neighbours_as_an_object():
-    options = RunOptions(epsilon=np.float64(1), kway=np.int64(2), neighbors=Neighbors(Relation.ADD_REMOVE, 3))
+    options = RunOptions(
+        epsilon=np.float64(1), kway=np.int64(2), neighbors=Neighbors(Relation.ADD_REMOVE, 3)
+    )
     assert options == RunOptions(epsilon=1.0, kway=2, neighbors="add-remove", max_rows_per_person=3)
     assert type(options.kway) is int
     assert type(options.neighbors) is str

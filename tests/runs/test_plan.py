@@ -9,7 +9,11 @@ import dprap
 from dprap.datasets import example_schema
 from dprap.errors import BudgetError, SettingsError
 
-RAP = {"method": "rap", "kway": 2, "settings": {"rounds": 2, "queries_per_round": 3, "synthetic_rows": 20}}
+RAP = {
+    "method": "rap",
+    "kway": 2,
+    "settings": {"rounds": 2, "queries_per_round": 3, "synthetic_rows": 20},
+}
 
 
 def test_python_and_the_command_line_plan_alike(tmp_path, monkeypatch, capsys):
@@ -33,8 +37,16 @@ def test_what_a_plan_refuses_is_said_in_the_words_of_python():
     with pytest.raises(SettingsError, match="records must be at least 1"):
         dprap.plan(example_schema(), epsilon=1.0, records=0)
     with pytest.raises(SettingsError, match="kway/marginals, not both"):
-        dprap.plan(example_schema(), epsilon=1.0, records=9, kway=2, workload=dprap.marginals(example_schema(), 2))
-    with pytest.raises(SettingsError, match="workload must be a Workload, a list of marginals, or the path"):
+        dprap.plan(
+            example_schema(),
+            epsilon=1.0,
+            records=9,
+            kway=2,
+            workload=dprap.marginals(example_schema(), 2),
+        )
+    with pytest.raises(
+        SettingsError, match="workload must be a Workload, a list of marginals, or the path"
+    ):
         dprap.plan(example_schema(), epsilon=1.0, records=9, workload=3)
 
 
@@ -53,7 +65,18 @@ def test_what_a_plan_refuses_is_said_in_the_words_of_python():
 )
 def test_settings_on_the_command_line_are_checked(tmp_path, monkeypatch, capsys, text, message):
     example_schema().save(tmp_path / "s.yaml")
-    arguments = ("plan", str(tmp_path / "s.yaml"), "-e", "1", "--rows", "900", "--method", "rap", "--set", text)
+    arguments = (
+        "plan",
+        str(tmp_path / "s.yaml"),
+        "-e",
+        "1",
+        "--rows",
+        "900",
+        "--method",
+        "rap",
+        "--set",
+        text,
+    )
     done = in_process(monkeypatch, capsys, *arguments)
     assert (done.code, done.err.count("\n")) == (3, 1)
     assert message in done.err

@@ -11,7 +11,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from dprap.schema import Column, Schema
 
-NAMES = st.text(min_size=1, max_size=12) | st.sampled_from(["select", 'say "hi"', "naïve name", "order by", "x'; --"])
+NAMES = st.text(min_size=1, max_size=12) | st.sampled_from(
+    ["select", 'say "hi"', "naïve name", "order by", "x'; --"]
+)
 _ADAPTER: TypeAdapter[Any] = TypeAdapter(Column)
 
 
@@ -36,12 +38,20 @@ def categorical(draw: st.DrawFn) -> dict[str, Any]:
     members = draw(st.lists(element, min_size=1, max_size=12, unique=True))
     column: dict[str, Any] = {"type": "categorical", **draw(_common(["error", "null"]))}
     if len(members) > 1 and draw(st.booleans()):
-        column |= {"other": members.pop(), "out_of_domain": draw(st.sampled_from(["other", "error"]))}
+        column |= {
+            "other": members.pop(),
+            "out_of_domain": draw(st.sampled_from(["other", "error"])),
+        }
     if draw(st.booleans()):
         cut = draw(st.integers(0, len(members)))
-        column["groups"] = {f"g{i}": part for i, part in enumerate((members[:cut], members[cut:])) if part}
+        column["groups"] = {
+            f"g{i}": part for i, part in enumerate((members[:cut], members[cut:])) if part
+        }
         if draw(st.booleans()):
-            column |= {"decode": "representative", "representatives": [p[-1] for p in column["groups"].values()]}
+            column |= {
+                "decode": "representative",
+                "representatives": [p[-1] for p in column["groups"].values()],
+            }
     else:
         column["values"] = members
     if isinstance(members[0], str):
@@ -59,7 +69,10 @@ def boolean(draw: st.DrawFn) -> dict[str, Any]:
 def histograms(draw: st.DrawFn) -> dict[str, Any]:
     edges = sorted(draw(st.sets(st.floats(-1e3, 1e3), min_size=2, max_size=6)))
     size = len(edges) - 1
-    return {"edges": edges, "weights": draw(st.lists(st.floats(0, 10), min_size=size, max_size=size))}
+    return {
+        "edges": edges,
+        "weights": draw(st.lists(st.floats(0, 10), min_size=size, max_size=size)),
+    }
 
 
 @st.composite
@@ -69,7 +82,9 @@ def integer(draw: st.DrawFn) -> dict[str, Any]:
     column: dict[str, Any] = {"type": "integer", **draw(_common(["error", "clip", "null"]))}
     choice = draw(st.sampled_from(["each", "width", "bins", "log", "edges"]))
     if choice == "edges":
-        column["edges"] = sorted(draw(st.sets(st.integers(-(2**40), 2**40), min_size=2, max_size=8)))
+        column["edges"] = sorted(
+            draw(st.sets(st.integers(-(2**40), 2**40), min_size=2, max_size=8))
+        )
     else:
         column |= {"min": low, "max": high}
     if choice == "width":
@@ -81,7 +96,9 @@ def integer(draw: st.DrawFn) -> dict[str, Any]:
     column["decode"] = draw(st.sampled_from(["uniform", "representative"]))
     if draw(st.booleans()):
         column |= {"decode": "histogram", "histogram": draw(histograms())}
-    column["storage"] = draw(st.sampled_from(["int64", "int16", "uint32", "float64", "string", "decimal128(18, 0)"]))
+    column["storage"] = draw(
+        st.sampled_from(["int64", "int16", "uint32", "float64", "string", "decimal128(18, 0)"])
+    )
     return column
 
 
@@ -126,7 +143,9 @@ def day(draw: st.DrawFn) -> dict[str, Any]:
 @st.composite
 def instant(draw: st.DrawFn) -> dict[str, Any]:
     low = draw(st.datetimes(datetime(1901, 1, 1), datetime(2100, 1, 1)))  # noqa: DTZ001
-    unit = draw(st.sampled_from(["second", "minute", "hour", "day", "week", "month", "quarter", "year"]))
+    unit = draw(
+        st.sampled_from(["second", "minute", "hour", "day", "week", "month", "quarter", "year"])
+    )
     days = draw(st.integers(0, 800)) if unit not in ("second", "minute") else 0
     return {
         "type": "datetime",
@@ -134,16 +153,26 @@ def instant(draw: st.DrawFn) -> dict[str, Any]:
         "max": (low + timedelta(days=days, seconds=draw(st.integers(1, 3000)))).isoformat(),
         "unit": unit,
         "width": draw(st.integers(1, 5)),
-        "timezone": draw(st.sampled_from([None, "UTC", "Europe/Berlin", "Asia/Kolkata", "America/Sao_Paulo"])),
+        "timezone": draw(
+            st.sampled_from([None, "UTC", "Europe/Berlin", "Asia/Kolkata", "America/Sao_Paulo"])
+        ),
         "resolution": draw(st.sampled_from(["second", "millisecond", "microsecond"])),
         "decode": draw(st.sampled_from(["uniform", "representative"])),
-        "storage": draw(st.sampled_from(["timestamp[us]", "timestamp[ns]", "timestamp[ms]", "timestamp[s]", "string"])),
+        "storage": draw(
+            st.sampled_from(
+                ["timestamp[us]", "timestamp[ns]", "timestamp[ms]", "timestamp[s]", "string"]
+            )
+        ),
         **draw(_common(["error", "clip", "null"])),
     }
 
 
-COLUMNS = st.one_of(categorical(), boolean(), integer(), number(), day(), instant()).filter(_buildable)
-SCHEMAS = st.dictionaries(NAMES, COLUMNS, min_size=1, max_size=5).map(lambda columns: Schema.of({"columns": columns}))
+COLUMNS = st.one_of(categorical(), boolean(), integer(), number(), day(), instant()).filter(
+    _buildable
+)
+SCHEMAS = st.dictionaries(NAMES, COLUMNS, min_size=1, max_size=5).map(
+    lambda columns: Schema.of({"columns": columns})
+)
 
 
 @st.composite
@@ -163,10 +192,16 @@ ANYTHING = st.one_of(
              max_size=8).map(lambda v: pa.array(v, pa.string())),
 )  # fmt: skip
 ANY_INTEGERS = st.one_of(
-    st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), max_size=8).map(lambda v: pa.array(v, pa.int64())),
-    st.lists(st.none() | st.integers(0, 2**64 - 1), max_size=8).map(lambda v: pa.array(v, pa.uint64())),
+    st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), max_size=8).map(
+        lambda v: pa.array(v, pa.int64())
+    ),
+    st.lists(st.none() | st.integers(0, 2**64 - 1), max_size=8).map(
+        lambda v: pa.array(v, pa.uint64())
+    ),
 )
-ANY_NUMBERS = ANY_INTEGERS | st.lists(st.none() | st.floats(), max_size=8).map(lambda v: pa.array(v, pa.float64()))
+ANY_NUMBERS = ANY_INTEGERS | st.lists(st.none() | st.floats(), max_size=8).map(
+    lambda v: pa.array(v, pa.float64())
+)
 ANY_DAYS = st.lists(st.none() | st.integers(-(2**31), 2**31 - 1), max_size=8).map(
     lambda v: pa.array(v, pa.int32()).cast(pa.date32())
 )
@@ -175,7 +210,9 @@ ANY_DAYS = st.lists(st.none() | st.integers(-(2**31), 2**31 - 1), max_size=8).ma
 def any_instants(zone: str | None) -> st.SearchStrategy[pa.Array]:
     values = st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), max_size=8)
     units = st.sampled_from(["s", "ms", "us", "ns"])
-    return st.builds(lambda v, unit: pa.array(v, pa.int64()).cast(pa.timestamp(unit, zone)), values, units)
+    return st.builds(
+        lambda v, unit: pa.array(v, pa.int64()).cast(pa.timestamp(unit, zone)), values, units
+    )
 
 
 def any_array(column: Column) -> st.SearchStrategy[pa.Array]:

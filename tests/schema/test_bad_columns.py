@@ -11,7 +11,12 @@ from dprap.errors import SchemaError
 from dprap.schema import Schema
 
 FROM_TO = {"min": "2020-01-01", "max": "2024-01-01", "unit": "year"}
-TIMES = {"type": "datetime", "min": "2020-01-01T00:00:00", "max": "2024-01-01T00:00:00", "unit": "year"}
+TIMES = {
+    "type": "datetime",
+    "min": "2020-01-01T00:00:00",
+    "max": "2024-01-01T00:00:00",
+    "unit": "year",
+}
 
 
 @pytest.mark.parametrize(

@@ -45,12 +45,20 @@ def test_calendar_bins() -> None:
         "2024-01-15..2024-01-16",
     ]
     quarters = Date(type="date", min="2023-12-31", max="2024-07-01", unit="quarter")
-    assert [quarters.label(i) for i in (0, 1, 3)] == ["2023-12-31", "2024-01-01..2024-03-31", "2024-07-01"]
+    assert [quarters.label(i) for i in (0, 1, 3)] == [
+        "2023-12-31",
+        "2024-01-01..2024-03-31",
+        "2024-07-01",
+    ]
 
 
 def test_days_follow_the_clock_of_the_zone() -> None:
     column = Datetime(
-        type="datetime", min="2024-03-30T00:00:00", max="2024-04-02T00:00:00", unit="day", timezone="Europe/Berlin"
+        type="datetime",
+        min="2024-03-30T00:00:00",
+        max="2024-04-02T00:00:00",
+        unit="day",
+        timezone="Europe/Berlin",
     )
     hours = np.diff(column.bin_edges) / 3.6e9
     assert hours.round(3).tolist() == [24, 23, 24]  # the clock goes forward on 31 March

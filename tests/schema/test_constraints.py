@@ -73,14 +73,26 @@ def test_constraints_survive_files(tmp_path: Path) -> None:
     [
         ({"type": "forbid", "where": {"age": {"max": 12}}}, "cuts through a bin of column 'age'"),
         ({"type": "forbid", "where": {"age": [3]}}, "one value of a bin of column 'age'"),
-        ({"type": "forbid", "where": {"school": ["middle"]}}, "a value that column 'school' does not list"),
+        (
+            {"type": "forbid", "where": {"school": ["middle"]}},
+            "a value that column 'school' does not list",
+        ),
         ({"type": "forbid", "where": {"school": {"max": 3}}}, "'school', which has no order"),
         ({"type": "forbid", "where": {"years": [None]}}, "'years', which is not nullable"),
         ({"type": "forbid", "where": {"years": [21]}}, "outside the bounds of column 'years'"),
         ({"type": "forbid", "where": {"years": ["x"]}}, "not of the type of column 'years'"),
-        ({"type": "forbid", "where": {"size": [1]}}, "column 'size', which the schema does not have"),
-        ({"type": "determines", "from": "age", "to": "years", "map": {0: 1, 1: 2}}, "two values of 'years'"),
-        ({"type": "determines", "from": "age", "to": "age", "map": {0: 1}}, "cannot determine itself"),
+        (
+            {"type": "forbid", "where": {"size": [1]}},
+            "column 'size', which the schema does not have",
+        ),
+        (
+            {"type": "determines", "from": "age", "to": "years", "map": {0: 1, 1: 2}},
+            "two values of 'years'",
+        ),
+        (
+            {"type": "determines", "from": "age", "to": "age", "map": {0: 1}},
+            "cannot determine itself",
+        ),
         ({"type": "forbid"}, "where: is required"),
     ],
 )
@@ -95,7 +107,9 @@ def test_check_finds_records_that_break_a_constraint() -> None:
     schema = Schema.of(
         {
             "columns": {name: COLUMNS[name] for name in ("school", "years")},
-            "constraints": [{"type": "determines", "from": "school", "to": "years", "map": {"low": 9}}],
+            "constraints": [
+                {"type": "determines", "from": "school", "to": "years", "map": {"low": 9}}
+            ],
         }
     )
     assert check(schema, pa.table({"school": ["low"], "years": [9]})).is_ready
@@ -104,7 +118,11 @@ def test_check_finds_records_that_break_a_constraint() -> None:
 
 
 def test_conditional_nulls() -> None:
-    never = {"type": "null_when", "column": "married", "where": {"age": {"max": 14}, "school": ["none"]}}
+    never = {
+        "type": "null_when",
+        "column": "married",
+        "where": {"age": {"max": 14}, "school": ["none"]},
+    }
     (constraint,) = schema_with(never).code_constraints
     assert constraint.columns == ("age", "school", "married")
     table = constraint.forbidden()
@@ -135,7 +153,9 @@ def test_synthetic_records_are_missing_where_the_schema_says() -> None:
                 "worked": {"type": "boolean"},
                 "pay": {"type": "integer", "min": 0, "max": 9999, "nullable": True},
             },
-            "constraints": [{"type": "null_when", "column": "pay", "where": {"worked": [False]}, "only": True}],
+            "constraints": [
+                {"type": "null_when", "column": "pay", "where": {"worked": [False]}, "only": True}
+            ],
         }
     )
     release = dprap.synthesize(table, schema, epsilon=1.0, insecure_noise_seed=1, intervals="no")

@@ -1,4 +1,6 @@
-"""Drafts: proposed from data, refused until reviewed, good enough to encode the table they came from."""
+"""Drafts: proposed from data, refused until reviewed, good enough to encode the table they came
+from.
+"""
 
 from __future__ import annotations
 
@@ -57,8 +59,13 @@ def test_types_are_recognised() -> None:
             "constant": ["x"] * 120,
             "id": [f"p{i}" for i in range(120)],
             "nothing": pa.nulls(120),
-            "money": pa.array([Decimal("12.34") * (i % 60) for i in range(120)], pa.decimal128(10, 2)),
-            "day": pa.array([dt.datetime(2020, 1, 1 + i % 28) for i in range(120)], pa.timestamp("ns")),  # noqa: DTZ001
+            "money": pa.array(
+                [Decimal("12.34") * (i % 60) for i in range(120)], pa.decimal128(10, 2)
+            ),
+            "day": pa.array(
+                [dt.datetime(2020, 1, 1 + i % 28) for i in range(120)],  # noqa: DTZ001
+                pa.timestamp("ns"),
+            ),
             "zoned": pa.array([i * 10**9 for i in range(120)], pa.timestamp("ms", "Europe/Berlin")),
             "count": pa.array([None, *(i % 70 for i in range(119))], pa.float64()),
             "tail": [0.5 + 1.7**i for i in range(30)] * 4,
@@ -145,7 +152,10 @@ def test_constraints_are_suggested_as_comments(tmp_path: Path) -> None:
         }
     )
     drafted = draft(table)
-    assert any(line.startswith("- {type: determines, from: school, to: years") for line in drafted.suggestions)
+    assert any(
+        line.startswith("- {type: determines, from: school, to: years")
+        for line in drafted.suggestions
+    )
     assert "- {type: order, smaller: first, larger: last}" in drafted.suggestions
     drafted.save(tmp_path / "schema.yaml")
     assert "# - {type: determines" in (tmp_path / "schema.yaml").read_text()
@@ -186,7 +196,9 @@ def test_suggested_constraints_can_be_declared_as_they_stand() -> None:
     assert {"type": "order", "smaller": "came", "larger": "left"} in constraints
     declared = Schema.of({**drafted.schema.as_mapping(), "constraints": constraints})
     assert check(reviewed(declared), table).is_ready
-    assert not check(reviewed(declared), table.set_column(2, "total", [fare + 2 * tip + 1])).is_ready
+    assert not check(
+        reviewed(declared), table.set_column(2, "total", [fare + 2 * tip + 1])
+    ).is_ready
 
 
 def test_a_name_that_stands_twice_is_named() -> None:
@@ -197,9 +209,16 @@ def test_a_name_that_stands_twice_is_named() -> None:
 
 def test_codes_that_look_like_money_stay_labels() -> None:
     rows = 400
-    table = {"region": [f"R{i % 7:02d}" for i in range(rows)], "zone": [f"R{i % 5}" for i in range(rows)]}
+    table = {
+        "region": [f"R{i % 7:02d}" for i in range(rows)],
+        "zone": [f"R{i % 5}" for i in range(rows)],
+    }
     drafted = draft_schema(pa.table({**table, "pay": [f"R{i % 90}.50" for i in range(rows)]}))
-    assert [column.type for column in drafted.columns.values()] == ["categorical", "categorical", "number"]
+    assert [column.type for column in drafted.columns.values()] == [
+        "categorical",
+        "categorical",
+        "number",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -215,7 +234,9 @@ def test_years_of_two_digits_get_the_century_that_people_mean(
     tmp_path: Path, name: str, first: int, last: int, years: tuple[int, int], is_asked: bool
 ) -> None:
     """Births of 1935 once became births of 2035, since Python's century is 1969 to 2068."""
-    days = [dt.date(first, 1, 1) + dt.timedelta(days=13 * n) for n in range((last + 1 - first) * 28)]
+    days = [
+        dt.date(first, 1, 1) + dt.timedelta(days=13 * n) for n in range((last + 1 - first) * 28)
+    ]
     path = tmp_path / "t.csv"
     path.write_text(f"{name},x\n" + "".join(f"{day:%d.%m.%y},a\n" for day in days))
     drafted = draft_schema(path)
@@ -228,7 +249,11 @@ def test_years_of_two_digits_get_the_century_that_people_mean(
 
 
 def test_two_digits_tell_a_hundred_years_apart() -> None:
-    wide = {"columns": {"d": {"type": "date", "min": "1900-01-01", "max": "2020-12-31", "format": "%d.%m.%y"}}}
+    wide = {
+        "columns": {
+            "d": {"type": "date", "min": "1900-01-01", "max": "2020-12-31", "format": "%d.%m.%y"}
+        }
+    }
     with pytest.raises(SchemaError, match="tell a hundred years apart"):
         Schema.of(wide)
 
@@ -243,7 +268,9 @@ def test_a_header_may_lack_the_name_of_its_row_numbers(tmp_path: Path) -> None:
 def test_clocks_are_no_delimiters(tmp_path: Path) -> None:
     """Colons cut every line but the header into more fields than commas do."""
     path = tmp_path / "t.csv"
-    path.write_text("at,took,n\n" + "".join(f"0{n % 9}:15:00,{n % 7}:30:10,{n % 5}\n" for n in range(200)))
+    path.write_text(
+        "at,took,n\n" + "".join(f"0{n % 9}:15:00,{n % 7}:30:10,{n % 5}\n" for n in range(200))
+    )
     assert list(draft_schema(path).columns) == ["at", "took", "n"]
 
 
@@ -257,12 +284,16 @@ def test_few_values_far_apart_are_listed_if_many_records_have_them() -> None:
     assert "2.4849" not in str(columns)  # the values of ten people
     assert "40210" not in str(columns)
     assert schema.draft_notes["place"].from_data == ("edges", "representatives")
-    known = draft_schema(pa.table({"place": wide}), known={"place": {"type": "integer", "min": 0, "max": 99_999}})
+    known = draft_schema(
+        pa.table({"place": wide}), known={"place": {"type": "integer", "min": 0, "max": 99_999}}
+    )
     assert "representatives" not in known.as_mapping()["columns"]["place"]
 
 
 def test_the_highest_of_few_decimals_keeps_its_place() -> None:
-    """Bins of a tenth from 0.5 to 2.5 put 2.4 and 2.5 together, and half of all 2.5 came out as 2.4."""
+    """Bins of a tenth from 0.5 to 2.5 put 2.4 and 2.5 together, and half of all 2.5 came out as
+    2.4.
+    """
     fees = np.repeat([0.5, 1.0, 2.5], 200)
     schema = reviewed(draft_schema(pa.table({"fee": fees})))
     drawn = decode(encode(pa.table({"fee": fees}), schema), schema, seed=1)
@@ -270,18 +301,24 @@ def test_the_highest_of_few_decimals_keeps_its_place() -> None:
 
 
 def test_values_that_many_records_share_are_no_identifiers_in_a_large_table() -> None:
-    """Of a table beyond the sample it once looked as if nearly every record had a postcode of its own."""
+    """Of a table beyond the sample it once looked as if nearly every record had a postcode of its
+    own.
+    """
     rng = np.random.default_rng(5)
     records = 1_000_000
     places = pa.array([f"{number:05d}x" for number in range(80_000)])
     table = pa.table(
         {
-            "place": pa.DictionaryArray.from_arrays(rng.integers(0, 80_000, records).astype(np.int32), places).cast(
-                "string"
+            "place": (
+                pa.DictionaryArray.from_arrays(
+                    rng.integers(0, 80_000, records).astype(np.int32), places
+                ).cast("string")
             ),
             "mark": [f"m{number}" for number in range(records)],
-            "sex": pa.DictionaryArray.from_arrays(rng.integers(0, 2, records).astype(np.int32), ["f", "m"]).cast(
-                "string"
+            "sex": (
+                pa.DictionaryArray.from_arrays(
+                    rng.integers(0, 2, records).astype(np.int32), ["f", "m"]
+                ).cast("string")
             ),
         }
     )

@@ -1,4 +1,6 @@
-"""Encodings of CSV files: whatever bytes one record has, the next one is read as it would be by itself."""
+"""Encodings of CSV files: whatever bytes one record has, the next one is read as it would be by
+itself.
+"""
 
 from __future__ import annotations
 
@@ -55,16 +57,27 @@ def test_encodings_with_states_or_escapes_are_refused(name: str) -> None:
         Schema.of({"columns": {"x": {"type": "boolean"}}, "csv": {"encoding": name}})
 
 
-@pytest.mark.parametrize("name", ["utf-8", "cp1252", "utf-16", "utf-32-le", "shift_jis", "gb18030", "big5"])
-def test_bytes_that_are_no_text_refuse_the_file_and_are_not_shown(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "name", ["utf-8", "cp1252", "utf-16", "utf-32-le", "shift_jis", "gb18030", "big5"]
+)
+def test_bytes_that_are_no_text_refuse_the_file_and_are_not_shown(
+    name: str, tmp_path: Path
+) -> None:
     path = tmp_path / "t.csv"
     schema = Schema.of(
-        {"columns": {"x": {"type": "categorical", "values": ["a"], "other": "b"}}, "csv": {"encoding": name}}
+        {
+            "columns": {"x": {"type": "categorical", "values": ["a"], "other": "b"}},
+            "csv": {"encoding": name},
+        }
     )
     text = "x\na\nsecret8675309{}\na\n"
-    broken = {"cp1252": b"\x81", "utf-32-le": b"\xff\xff\xff\xff", "utf-16": b"\x00\xd8"}.get(name, b"\xff")
+    broken = {"cp1252": b"\x81", "utf-32-le": b"\xff\xff\xff\xff", "utf-16": b"\x00\xd8"}.get(
+        name, b"\xff"
+    )
     before, after = text.split("{}")
-    path.write_bytes(before.encode(name) + broken + after.encode(name.replace("utf-16", "utf-16-le")))
+    path.write_bytes(
+        before.encode(name) + broken + after.encode(name.replace("utf-16", "utf-16-le"))
+    )
     with pytest.raises(DataError, match=r"is not .* text") as refused:
         encode(path, schema)
     assert "8675309" not in str(refused.value)

@@ -15,7 +15,15 @@ def test_the_first_example_loads(tmp_path: Path) -> None:
     path = tmp_path / "schema.yaml"
     path.write_text(examples[0], encoding="utf-8")
     schema = Schema.load(path)
-    assert list(schema.columns) == ["age", "sex", "city", "income", "admitted", "last_visit", "smoker"]
+    assert list(schema.columns) == [
+        "age",
+        "sex",
+        "city",
+        "income",
+        "admitted",
+        "last_visit",
+        "smoker",
+    ]
     assert schema.columns["sex"].policy == "null"
     assert schema.label("admitted", 0) == "2020-01-01..2020-01-31"
 

@@ -1,12 +1,30 @@
-"""Whether a storage type holds the declared whole numbers, without Arrow's compute functions, as their cast decides it."""
+"""Whether a storage type holds the declared whole numbers, without Arrow's compute functions, as
+their cast decides it.
+"""
 
 import pyarrow as pa
 import pytest
 
 from dprap.schema.arrays import holds
 
-KINDS = [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64(), pa.float32()]
-KINDS += [pa.float64(), pa.string(), pa.decimal128(18, 0), pa.decimal128(19, 0), pa.decimal128(21, 2)]
+KINDS = [
+    pa.int8(),
+    pa.int16(),
+    pa.int32(),
+    pa.int64(),
+    pa.uint8(),
+    pa.uint16(),
+    pa.uint32(),
+    pa.uint64(),
+    pa.float32(),
+]
+KINDS += [
+    pa.float64(),
+    pa.string(),
+    pa.decimal128(18, 0),
+    pa.decimal128(19, 0),
+    pa.decimal128(21, 2),
+]
 BOUNDS = sorted({sign * 2**power + step for power in (0, 7, 8, 15, 16, 24, 31, 32, 53, 63) for step in (-1, 0, 1) for sign in (-1, 1)})  # fmt: skip
 
 

@@ -1,4 +1,6 @@
-"""Schema and workload files that are wrong in hostile ways: one line, at once, without much memory."""
+"""Schema and workload files that are wrong in hostile ways: one line, at once, without much
+memory.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,10 @@ BAD = [
     (COLUMN.format("date", "2024-02-30", "2024-03-01"), "line 1 has an impossible date"),
     (COLUMN.format("date", "'2024-02-30'", "2024-03-01"), "column 'a': min"),
     (COLUMN.format("date", "0000-01-01", "2024-03-01"), "line 1 has an impossible date"),
-    (COLUMN.format("datetime", "2024-01-01 25:00:00", "2024-03-01"), "line 1 has an impossible date"),
+    (
+        COLUMN.format("datetime", "2024-01-01 25:00:00", "2024-03-01"),
+        "line 1 has an impossible date",
+    ),
     (COLUMN.format("integer", "!!int x", "9"), "line 1 has an impossible whole number"),
     (COLUMN.format("integer", "!!float x", "9"), "line 1 has an impossible number"),
     (COLUMN.format("integer", "!!bool x", "9"), "line 1 has an impossible value"),
@@ -29,7 +34,10 @@ BAD = [
     ("a: 100000000000000000000000000", "column 'a': max"),
     ("{a: 1" + "0" * 26 + "}", "column 'a': max"),
     (
-        "columns: {a: {type: datetime, min: 0001-01-01 00:00:00, max: 9999-12-31 00:00:00, unit: year, timezone: Asia/Tokyo}}",
+        (
+            "columns: {a: {type: datetime, min: 0001-01-01 00:00:00, max: 9999-12-31 00:00:00,"
+            " unit: year, timezone: Asia/Tokyo}}"
+        ),
         "end of the calendar",
     ),
     ("[" * 200_000, "nested deeper"),
@@ -90,7 +98,9 @@ def test_workloads(text: str, tmp_path: Path) -> None:
         read_workload(path, Domain.of({"a": 2}))
 
 
-@pytest.mark.parametrize("path", ["a" * 300 + ".yaml", "a/" * 3000 + "s.yaml", "a\0b.yaml", "\ud800.yaml", "", "."])
+@pytest.mark.parametrize(
+    "path", ["a" * 300 + ".yaml", "a/" * 3000 + "s.yaml", "a\0b.yaml", "\ud800.yaml", "", "."]
+)
 def test_paths_that_no_file_has(path: str) -> None:
     with pytest.raises(DprapError):
         Schema.load(path)

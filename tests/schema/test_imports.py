@@ -28,7 +28,11 @@ def saved(tmp_path: Path, content: Any, name: str = "known.json") -> Path:
 
 def test_frictionless(tmp_path: Path) -> None:
     fields = [
-        {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 99, "required": True}},
+        {
+            "name": "age",
+            "type": "integer",
+            "constraints": {"minimum": 0, "maximum": 99, "required": True},
+        },
         {
             "name": "pay",
             "type": "number",
@@ -45,10 +49,19 @@ def test_frictionless(tmp_path: Path) -> None:
         },
     ]
     keyed = [{"name": "case", "type": "integer"}, *fields]
-    package = {"resources": [{"schema": {"fields": keyed, "missingValues": ["", "NA"], "primaryKey": "case"}}]}
+    package = {
+        "resources": [
+            {"schema": {"fields": keyed, "missingValues": ["", "NA"], "primaryKey": "case"}}
+        ]
+    }
     schema = import_schema(saved(tmp_path, package))
     assert schema.ignore_columns == ("case",)
-    assert [column.type for column in schema.columns.values()] == ["integer", "number", "categorical", "date"]
+    assert [column.type for column in schema.columns.values()] == [
+        "integer",
+        "number",
+        "categorical",
+        "date",
+    ]
     assert schema.columns["pay"].place("1.234,5") >= 0
     assert schema.columns["pay"].null_values == ("", "NA")
     again = import_schema(saved(tmp_path, to_frictionless(schema)))
@@ -96,7 +109,13 @@ def test_sdv_completes_a_draft(tmp_path: Path) -> None:
         import_schema(path)
     days = [f"{1 + i % 12:02d}.{1 + i % 12:02d}.2024" for i in range(200)]
     frame = pd.DataFrame(
-        {"person": range(200), "phone": ["1"] * 200, "day": days, "sex": ["F", "M"] * 100, "age": [30, 40] * 100}
+        {
+            "person": range(200),
+            "phone": ["1"] * 200,
+            "day": days,
+            "sex": ["F", "M"] * 100,
+            "age": [30, 40] * 100,
+        }
     )
     frame.to_csv(tmp_path / "table.csv", index=False)
     drafted = draft_schema(tmp_path / "table.csv", known=import_known(path))
@@ -122,7 +141,9 @@ columns:
     assert schema.ignore_columns == ("id",)
     check = SimpleNamespace(name="isin", statistics={"allowed_values": ["x", "y"]})
     column = SimpleNamespace(dtype="object", checks=[check], nullable=False, description=None)
-    shaped = type("DataFrameSchema", (), {"__module__": "pandera.api", "columns": {"kind": column}})()
+    shaped = type(
+        "DataFrameSchema", (), {"__module__": "pandera.api", "columns": {"kind": column}}
+    )()
     assert import_known(shaped) == {"kind": {"type": "categorical", "values": ["x", "y"]}}
 
 
@@ -147,9 +168,13 @@ def test_value_labels(tmp_path: Path) -> None:
     pyreadstat = pytest.importorskip("pyreadstat")
     frame = pd.DataFrame({"q1": [1.0, 2.0, 99.0], "weight": [0.5, 1.5, 1.0]})
     labels = {"q1": {1.0: "yes", 2.0: "no", 99.0: "refused"}}
-    pyreadstat.write_sav(frame, str(tmp_path / "t.sav"), variable_value_labels=labels, missing_ranges={"q1": [99]})
+    pyreadstat.write_sav(
+        frame, str(tmp_path / "t.sav"), variable_value_labels=labels, missing_ranges={"q1": [99]}
+    )
     pyreadstat.write_dta(
-        frame, str(tmp_path / "t.dta"), variable_value_labels={"q1": {1: "yes", 2: "no", 99: "refused"}}
+        frame,
+        str(tmp_path / "t.dta"),
+        variable_value_labels={"q1": {1: "yes", 2: "no", 99: "refused"}},
     )
     found = import_known(tmp_path / "t.sav")["q1"]
     assert found is not None
@@ -163,7 +188,10 @@ def test_value_labels(tmp_path: Path) -> None:
 
 
 def test_code_book(tmp_path: Path) -> None:
-    text = "Variable;Value;Label;Missing;Min;Max;Type\nsex;1;male;;;;\n;2;female;;;;\n;9;refused;x;;;\nage;;years;98, 99;0;97;integer\n"
+    text = (
+        "Variable;Value;Label;Missing;Min;Max;Type\nsex;1;male;;;;\n;2;female;;;;\n;9;refused;x;;;\nage;;years;98,"
+        " 99;0;97;integer\n"
+    )
     schema = import_schema(saved(tmp_path, text, "codes.csv"))
     assert schema.as_mapping()["columns"]["sex"]["values"] == [1, 2]
     assert schema.columns["sex"].null_values == ("9",)
@@ -173,7 +201,12 @@ def test_code_book(tmp_path: Path) -> None:
 
 
 def test_what_is_none_of_these(tmp_path: Path) -> None:
-    for source in (saved(tmp_path, {"a": 1}), saved(tmp_path, "x", "t.bin"), 7, saved(tmp_path, "{", "bad.json")):
+    for source in (
+        saved(tmp_path, {"a": 1}),
+        saved(tmp_path, "x", "t.bin"),
+        7,
+        saved(tmp_path, "{", "bad.json"),
+    ):
         with pytest.raises(SchemaError):
             import_known(source)
 
@@ -185,7 +218,11 @@ def test_exports_take_all_column_types() -> None:
                 "a": {"type": "categorical", "groups": {"x": ["p", "q"]}},
                 "b": {"type": "boolean", "true_values": ["ja"], "false_values": ["nein"]},
                 "c": {"type": "number", "edges": [0, 1, 5], "format": {"prefix": "$"}},
-                "d": {"type": "datetime", "min": dt.datetime(2024, 1, 1), "max": dt.datetime(2025, 1, 1)},  # noqa: DTZ001
+                "d": {
+                    "type": "datetime",
+                    "min": dt.datetime(2024, 1, 1),  # noqa: DTZ001
+                    "max": dt.datetime(2025, 1, 1),  # noqa: DTZ001
+                },
             }
         }
     )

@@ -20,13 +20,22 @@ NAMES = ("a", "b", "c", "d")
 
 @st.composite
 def columns(draw: st.DrawFn, decimals: int) -> dict[str, Any]:
-    """An integer column, or a number with decimals, between bounds that overlap with those of the others."""
+    """An integer column, or a number with decimals, between bounds that overlap with those of the
+    others.
+    """
     low, span = draw(st.integers(-5, 5)), draw(st.integers(6, 60))
     width = draw(st.integers(1, 9))
     null = {"nullable": True} if draw(st.booleans()) else {}
     if decimals == 0:
         return {"type": "integer", "min": low, "max": low + span, "width": width, **null}
-    return {"type": "number", "min": low, "max": low + span, "width": width, "decimals": decimals, **null}
+    return {
+        "type": "number",
+        "min": low,
+        "max": low + span,
+        "width": width,
+        "decimals": decimals,
+        **null,
+    }
 
 
 @st.composite
@@ -49,7 +58,9 @@ def schemas(draw: st.DrawFn) -> Schema:
 def product_rows(schema: Schema, seed: int) -> RelaxedDataset:
     rng = np.random.default_rng(seed)
     blocks = [rng.dirichlet(np.full(size, 0.5), 4).T for size in schema.domain.sizes]
-    return RelaxedDataset(schema.domain, np.concatenate(blocks).astype(np.float32), uniform_weights(4))
+    return RelaxedDataset(
+        schema.domain, np.concatenate(blocks).astype(np.float32), uniform_weights(4)
+    )
 
 
 def assert_kept(schema: Schema, frame: Any) -> None:
@@ -71,13 +82,17 @@ def assert_kept(schema: Schema, frame: Any) -> None:
 @given(schemas(), st.integers(0, 1000))
 def test_relations_hold_in_every_record(schema: Schema, seed: int) -> None:
     try:
-        codes = draw_table(product_rows(schema, seed), schema, [("a", "b"), ("b", "d")], rows=120, seed=seed)
+        codes = draw_table(
+            product_rows(schema, seed), schema, [("a", "b"), ("b", "d")], rows=120, seed=seed
+        )
     except SettingsError:  # the constraints leave no record
         return
     table = decode(codes, schema, seed=seed)
     assert_kept(schema, table.to_pandas())
     again = encode(table, schema)
-    assert all((one == other).all() for one, other in zip(codes.columns, again.columns, strict=True))
+    assert all(
+        (one == other).all() for one, other in zip(codes.columns, again.columns, strict=True)
+    )
 
 
 def test_impossible_codes_are_those_without_values() -> None:
@@ -85,7 +100,10 @@ def test_impossible_codes_are_those_without_values() -> None:
     schema = Schema.of(
         {
             "columns": {
-                **{name: {"type": "integer", "min": 0, "max": 8, "width": 3} for name in ("a", "b", "c")},
+                **{
+                    name: {"type": "integer", "min": 0, "max": 8, "width": 3}
+                    for name in ("a", "b", "c")
+                },
                 "d": {"type": "integer", "min": 0, "max": 9, "width": 4},
             },
             "constraints": [
@@ -97,12 +115,17 @@ def test_impossible_codes_are_those_without_values() -> None:
     )
     from dprap.schema.relations import Relations
 
-    every = np.stack(np.meshgrid(*(np.arange(size) for size in schema.domain.sizes), indexing="ij")).reshape(4, -1)
+    every = np.stack(
+        np.meshgrid(*(np.arange(size) for size in schema.domain.sizes), indexing="ij")
+    ).reshape(4, -1)
     held = dict(zip(NAMES, every, strict=True))
     found = Relations(schema.columns, schema.code_constraints).impossible(held)
     a, b, c, d = np.stack(np.meshgrid(*(np.arange(10),) * 4, indexing="ij")).reshape(4, -1)
     kept = (a <= b) & (b <= c) & (a + d == c) & (np.maximum(np.maximum(a, b), c) <= 8)
-    possible = {tuple(each) for each in np.stack([a // 3, b // 3, c // 3, np.minimum(d // 4, 2)])[:, kept].T.tolist()}
+    possible = {
+        tuple(each)
+        for each in np.stack([a // 3, b // 3, c // 3, np.minimum(d // 4, 2)])[:, kept].T.tolist()
+    }
     for cell, is_impossible in zip(every.T.tolist(), found.tolist(), strict=True):
         assert (tuple(cell) not in possible) == is_impossible, cell
 
@@ -115,7 +138,10 @@ def test_an_order_of_fine_columns_is_checked_without_a_table_of_their_cells() ->
 
     fine = {"type": "integer", "min": 0, "max": 1_000_000}
     schema = Schema.of(
-        {"columns": {"a": fine, "b": fine}, "constraints": [{"type": "order", "smaller": "a", "larger": "b"}]}
+        {
+            "columns": {"a": fine, "b": fine},
+            "constraints": [{"type": "order", "smaller": "a", "larger": "b"}],
+        }
     )
     assert check(schema, pa.table({"a": [5, 7], "b": [5, 900_000]})).is_ready
     assert "constraint 1 on a, b" in check(schema, pa.table({"a": [5], "b": [4]})).problems[0]

@@ -22,7 +22,11 @@ def drafted() -> Schema:
             "draft": True,
             "columns": {
                 "age": {"type": "integer", "min": 0, "max": 90},
-                "gain": {"type": "integer", "edges": [0, 1, 10, 100, 1000, 10000], "out_of_domain": "clip"},
+                "gain": {
+                    "type": "integer",
+                    "edges": [0, 1, 10, 100, 1000, 10000],
+                    "out_of_domain": "clip",
+                },
                 "city": {"type": "categorical", "values": ["Lima", "Oslo", "Rome"]},
                 "day": {"type": "date", "min": "2020-01-01", "max": "2020-12-31", "unit": "week"},
             },
@@ -62,7 +66,10 @@ def test_coarser_columns_tell_less_and_still_come_from_the_data() -> None:
         assert schema.columns[name].size < before
         assert schema.draft_notes[name].from_data
     assert schema.as_mapping()["columns"]["gain"]["edges"][:2] == [0, 1]  # zero stays alone
-    assert coarsen(schema, "city", into_other=["Oslo"]).as_mapping()["columns"]["city"]["other"] == "other"
+    assert (
+        coarsen(schema, "city", into_other=["Oslo"]).as_mapping()["columns"]["city"]["other"]
+        == "other"
+    )
     with pytest.raises(SchemaError, match="name some"):
         coarsen(schema, "city")
 
@@ -77,12 +84,16 @@ def test_the_walk_in_the_terminal(tmp_path: Path) -> None:
     path = tmp_path / "schema.yaml"
     drafted().save(path)
     answers = ["A. Lee", "e", "max: 120", "a", "the oldest person", "c", "a", "tax law", "d", "q"]
-    stopped = CliRunner().invoke(app, ["schema", "review", str(path)], input="\n".join(answers) + "\n")
+    stopped = CliRunner().invoke(
+        app, ["schema", "review", str(path)], input="\n".join(answers) + "\n"
+    )
     assert stopped.exit_code == 0, stopped.output
     half = Schema.load(path)
     assert half.is_draft
     assert to_review(half) == ["day"]
-    done = CliRunner().invoke(app, ["schema", "review", str(path), "--by", "B. Ray"], input="a\npublished calendar\n")
+    done = CliRunner().invoke(
+        app, ["schema", "review", str(path), "--by", "B. Ray"], input="a\npublished calendar\n"
+    )
     assert done.exit_code == 0, done.output
     schema = Schema.load(path)
     assert not schema.is_draft
@@ -103,12 +114,19 @@ def test_the_release_says_who_vouches(tmp_path: Path) -> None:
         {
             "columns": {"sex": {"type": "categorical", "values": ["F", "M"]}},
             "vouched": {
-                "sex": {"by": "A. Lee", "because": "everybody knows", "on": "2026-01-31", "settings": ["values"]}
+                "sex": {
+                    "by": "A. Lee",
+                    "because": "everybody knows",
+                    "on": "2026-01-31",
+                    "settings": ["values"],
+                }
             },
         }
     )
     table = pa.table({"sex": ["F", "M"] * 200})
-    release = dprap.synthesize(table, schema, epsilon=1.0, kway=1, method="independent", ledger=False)
+    release = dprap.synthesize(
+        table, schema, epsilon=1.0, kway=1, method="independent", ledger=False
+    )
     assert "A. Lee vouches that values of 'sex' are public: everybody knows" in release.guarantee
     release.save(tmp_path / "release")
     assert "A. Lee vouches" in (tmp_path / "release" / "release.json").read_text()

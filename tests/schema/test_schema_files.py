@@ -10,8 +10,14 @@ import pytest
 from dprap.errors import SchemaError
 from dprap.schema import Schema
 
-YAML = "columns:\n  age: {type: integer, min: 0, max: 99, width: 10}\n  sex: {type: categorical, values: [f, m]}\n"
-TOML = '[columns.age]\ntype = "integer"\nmin = 0\nmax = 99\nwidth = 10\n[columns.sex]\ntype = "categorical"\nvalues = ["f", "m"]\n'
+YAML = (
+    "columns:\n  age: {type: integer, min: 0, max: 99, width: 10}\n  sex: {type: categorical,"
+    " values: [f, m]}\n"
+)
+TOML = (
+    '[columns.age]\ntype = "integer"\nmin = 0\nmax = 99\nwidth = 10\n[columns.sex]\ntype ='
+    ' "categorical"\nvalues = ["f", "m"]\n'
+)
 
 
 def test_yaml_json_and_toml_agree(tmp_path: Path) -> None:
@@ -37,7 +43,10 @@ def test_domain_json(tmp_path: Path) -> None:
         ({"type": "integer", "min": 9, "max": 0}, "min is above max"),
         ({"type": "integer", "min": 0.5, "max": 1}, "min: "),
         ({"type": "integer", "min": 0, "max": 9, "width": 0}, "width: must be above 0"),
-        ({"type": "integer", "min": 0, "max": 9, "bins": 2, "width": 3}, "only one of edges, width and bins"),
+        (
+            {"type": "integer", "min": 0, "max": 9, "bins": 2, "width": 3},
+            "only one of edges, width and bins",
+        ),
         ({"type": "integer", "min": 0, "max": 9, "bins": 20}, "Ask for fewer bins"),
         ({"type": "integer", "min": 0, "max": 10**9, "width": 1}, "the limit is 1,048,576"),
         ({"type": "integer", "min": 1, "max": 9, "step": 10}, "no multiple of 10"),
@@ -46,29 +55,55 @@ def test_domain_json(tmp_path: Path) -> None:
             {"type": "integer", "min": 0, "max": 9, "width": 5, "refine": True},
             "refine: true is for columns without bins",
         ),
-        ({"type": "integer", "min": 0, "max": 99, "rounding": [[10, 2.0], [15, 3.0]]}, "must divide the next"),
+        (
+            {"type": "integer", "min": 0, "max": 99, "rounding": [[10, 2.0], [15, 3.0]]},
+            "must divide the next",
+        ),
         ({"type": "integer", "min": 0, "max": 300, "storage": "int8"}, "too small"),
         ({"type": "integer", "min": 0, "max": 3, "storage": "bool"}, "storage does not fit"),
-        ({"type": "integer", "min": 0, "max": 3, "out_of_domain": "other"}, "out_of_domain: other does not fit"),
+        (
+            {"type": "integer", "min": 0, "max": 3, "out_of_domain": "other"},
+            "out_of_domain: other does not fit",
+        ),
         ({"type": "integer", "min": 0, "max": 3, "out_of_domain": None}, "needs nullable: true"),
-        ({"type": "integer", "min": 0, "max": 3, "colour": "red"}, "colour: is not a known setting"),
+        (
+            {"type": "integer", "min": 0, "max": 3, "colour": "red"},
+            "colour: is not a known setting",
+        ),
         ({"type": "number", "min": 0.2, "max": 0.7, "decimals": 0}, "no value at this precision"),
         ({"type": "number", "min": 0, "max": 9, "bins": 3, "spacing": "log"}, "spacing: log needs"),
         ({"type": "number", "min": 0, "max": 1, "bins": 20, "decimals": 1}, "holds no value"),
         ({"type": "number", "min": 0, "max": float("nan"), "bins": 20}, "max: "),
-        ({"type": "number", "edges": [0, 1, 2], "decode": "representative", "representatives": [0.5, 3]}, "own bin"),
+        (
+            {
+                "type": "number",
+                "edges": [0, 1, 2],
+                "decode": "representative",
+                "representatives": [0.5, 3],
+            },
+            "own bin",
+        ),
         ({"type": "categorical"}, "needs either values"),
         ({"type": "categorical", "values": []}, "values: "),
         ({"type": "categorical", "values": ["a", "a"]}, "lists a value twice"),
         ({"type": "categorical", "values": ["yes", True]}, "Quote text values"),
         ({"type": "categorical", "values": ["a"], "other": "a"}, "other must be a label"),
-        ({"type": "categorical", "values": ["a"], "out_of_domain": "other"}, "needs a catch-all label"),
+        (
+            {"type": "categorical", "values": ["a"], "out_of_domain": "other"},
+            "needs a catch-all label",
+        ),
         ({"type": "categorical", "values": ["a"], "out_of_domain": "clip"}, "clip does not fit"),
         ({"type": "date", "min": "2020-01-01"}, "needs public bounds"),
         ({"type": "date", "min": "2020-01-01", "max": "2019-01-01"}, "min is after max"),
         ({"type": "date", "min": "soon", "max": "2019-01-01"}, "min: "),
-        ({"type": "datetime", "min": "2020-01-01T00:00:00Z", "max": "2021-01-01T00:00:00Z"}, "no time zone"),
-        ({"type": "datetime", "min": "2020-01-01", "max": "2021-01-01", "timezone": "Mars"}, "not a known time zone"),
+        (
+            {"type": "datetime", "min": "2020-01-01T00:00:00Z", "max": "2021-01-01T00:00:00Z"},
+            "no time zone",
+        ),
+        (
+            {"type": "datetime", "min": "2020-01-01", "max": "2021-01-01", "timezone": "Mars"},
+            "not a known time zone",
+        ),
         ({"type": "boolean", "true_values": ["x"], "false_values": ["x"]}, "no text in common"),
         ({"type": "colour"}, "unknown type"),
         ({"min": 0}, "needs a type"),
@@ -99,7 +134,11 @@ def test_bad_columns_are_named(tmp_path: Path, column: object, says: str) -> Non
         ("s.yaml", "colums: {}\n", 'under the key "columns"'),
         ("s.yaml", "columns:\n  a: {type: boolean}\ncolour: 1\nsize: 2\n", "(1 more)"),
         ("s.yaml", "columns:\n  a: {type: boolean}\n  a: {type: boolean}\n", "'a' is given twice"),
-        ("s.json", '{"columns": {"a": {"type": "boolean"}, "a": {"type": "boolean"}}}', "'a' is given twice"),
+        (
+            "s.json",
+            '{"columns": {"a": {"type": "boolean"}, "a": {"type": "boolean"}}}',
+            "'a' is given twice",
+        ),
         ("s.yaml", "columns:\n  no: {type: boolean}\n", "Quote the name"),
         ("s.yaml", "columns:\n  a: {type: boolean}\nignore_columns: [a]\n", "Remove one of them"),
         ("s.json", '{"a": 0}', "at least 1"),

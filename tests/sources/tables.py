@@ -1,4 +1,7 @@
-"""Random tables with their schemas: every type and policy, nulls, far values and odd names. Used by the tests of all engines."""
+"""Random tables with their schemas: every type and policy, nulls, far values and odd names.
+
+Used by the tests of all engines.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,9 @@ Rng = np.random.Generator
 
 @dataclass(frozen=True)
 class Kind:
-    """A column's settings and one random value of it; `far` asks for one that only a policy can place."""
+    """A column's settings and one random value of it; `far` asks for one that only a policy can
+    place.
+    """
 
     settings: dict[str, Any]
     arrow: pa.DataType
@@ -55,11 +60,19 @@ def _whole(rng: Rng, far: bool) -> int:
 
 
 def _number(rng: Rng, far: bool) -> float:
-    return _pick(rng, [-1e300, -0.001, 10.001, float("inf"), float("-inf")]) if far else round(rng.random() * 10, 3)
+    return (
+        _pick(rng, [-1e300, -0.001, 10.001, float("inf"), float("-inf")])
+        if far
+        else round(rng.random() * 10, 3)
+    )
 
 
 def _decimal(rng: Rng, far: bool) -> Decimal:
-    return _pick(rng, [Decimal("-0.01"), Decimal("99999.99")]) if far else Decimal(int(rng.integers(0, 1001))) / 100
+    return (
+        _pick(rng, [Decimal("-0.01"), Decimal("99999.99")])
+        if far
+        else Decimal(int(rng.integers(0, 1001))) / 100
+    )
 
 
 def _day(rng: Rng, far: bool) -> date:
@@ -73,7 +86,9 @@ def _day(rng: Rng, far: bool) -> date:
 def _instant(rng: Rng, far: bool) -> datetime:
     if far:
         return _pick(rng, [datetime(1900, 1, 1, tzinfo=UTC), datetime(2030, 1, 1, tzinfo=UTC)])
-    return datetime(2024, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(rng.integers(0, 300 * 86400 * 10**6)))
+    return datetime(2024, 1, 1, tzinfo=UTC) + timedelta(
+        microseconds=int(rng.integers(0, 300 * 86400 * 10**6))
+    )
 
 
 TEXTS = ["north", "so uth", "it's", 'a "b"', "ümläut", "=1+1", "back\\slash", "100%", "东"]
@@ -119,8 +134,12 @@ KINDS: tuple[Kind, ...] = (
 )  # fmt: skip
 
 
-def random_table(seed: int, *, columns: int = 5, rows: int | None = None) -> tuple[pa.Table, Schema]:
-    """A table that its schema accepts, with values outside the domain wherever a policy places them."""
+def random_table(
+    seed: int, *, columns: int = 5, rows: int | None = None
+) -> tuple[pa.Table, Schema]:
+    """A table that its schema accepts, with values outside the domain wherever a policy places
+    them.
+    """
     rng = np.random.default_rng(seed)
     rows = int(rng.integers(1, 120)) if rows is None else rows
     names = [ODD_NAMES[i] for i in rng.permutation(len(ODD_NAMES))[:columns]]
@@ -129,7 +148,10 @@ def random_table(seed: int, *, columns: int = 5, rows: int | None = None) -> tup
         kind = KINDS[int(rng.integers(len(KINDS)))]
         settings[name] = kind.settings
         nullable = kind.settings.get("nullable", False)
-        values = [None if nullable and rng.random() < 0.2 else kind.value(rng, rng.random() < 0.2) for _ in range(rows)]
+        values = [
+            None if nullable and rng.random() < 0.2 else kind.value(rng, rng.random() < 0.2)
+            for _ in range(rows)
+        ]
         arrays[name] = pa.array(values, kind.arrow)
     return pa.table(arrays), Schema.of({"columns": settings})
 
@@ -145,15 +167,21 @@ def assert_same_counts(source: CountSource, table: pa.Table, schema: Schema) -> 
     assert source.domain == memory.domain
     assert source.rows == memory.rows
     marginals = all_marginals(schema)
-    for marginal, found, expected in zip(marginals, source.count(marginals), memory.count(marginals), strict=True):
+    for marginal, found, expected in zip(
+        marginals, source.count(marginals), memory.count(marginals), strict=True
+    ):
         assert found.size == expected.size
         assert same(found, expected), f"{marginal} differs"
 
 
 def same(found: CellCounts, expected: CellCounts) -> bool:
-    """Whether two counts of a marginal agree in every cell: most are zero, and are not written out."""
+    """Whether two counts of a marginal agree in every cell: most are zero, and are not written
+    out.
+    """
     kinds = {found.counts.dtype, expected.counts.dtype}
-    return kinds == {np.dtype(np.int64)} and all(map(np.array_equal, nonzero(found), nonzero(expected)))
+    return kinds == {np.dtype(np.int64)} and all(
+        map(np.array_equal, nonzero(found), nonzero(expected))
+    )
 
 
 def nonzero(counts: CellCounts) -> tuple[np.ndarray, np.ndarray]:

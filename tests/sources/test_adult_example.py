@@ -1,4 +1,6 @@
-"""Two raw CSV files become one synthetic CSV file of the same dtypes, by the example script and on the command line."""
+"""Two raw CSV files become one synthetic CSV file of the same dtypes, by the example script and on
+the command line.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +37,26 @@ def raw(tmp_path: Path) -> Path:
 
 
 def synth(
-    table: Path, schema: Path, options: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    table: Path,
+    schema: Path,
+    options: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> pd.DataFrame:
     """The synthetic CSV file of a whole run."""
     monkeypatch.chdir(schema.parent)
     made = schema.parent / "made"
-    arguments = ("--schema", str(schema), "--out", str(made), "--format", "csv", "--yes", "--quiet", *options.split())
+    arguments = (
+        "--schema",
+        str(schema),
+        "--out",
+        str(made),
+        "--format",
+        "csv",
+        "--yes",
+        "--quiet",
+        *options.split(),
+    )
     done = in_process(monkeypatch, capsys, "synth", str(table), *arguments)
     assert done == Done(0, "", "")
     return pd.read_csv(made / "synthetic.csv")
@@ -55,7 +71,9 @@ def test_raw_adult_on_the_command_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     if is_published and not (PUBLISHED / "adult-train.csv").exists():
-        pytest.skip("the published files of UCI Adult are not beside this checkout, in shared/data/raw")
+        pytest.skip(
+            "the published files of UCI Adult are not beside this checkout, in shared/data/raw"
+        )
     folder = PUBLISHED if is_published else raw
     files = [folder / "adult-train.csv", folder / "adult-test.csv"]
     before = pd.concat([pd.read_csv(file) for file in files])
@@ -75,16 +93,30 @@ def test_dates_and_nulls_on_the_command_line(
     pyarrow.csv.write_csv(example(3000, seed=3), tmp_path / "private.csv")
     example_schema().save(tmp_path / "schema.yaml")
     before = pd.read_csv(tmp_path / "private.csv")
-    # a large ε: where the noise takes the few nulls of an integer column away, pandas reads integers instead of floats
-    (tmp_path / "workload.yaml").write_text("- [education, education_years]\n- [employment, occupation, hired]\n")
+    # a large ε: where the noise takes the few nulls of an integer column away, pandas reads
+    # integers instead of floats
+    (tmp_path / "workload.yaml").write_text(
+        "- [education, education_years]\n- [employment, occupation, hired]\n"
+    )
     options = "-e 20 --workload workload.yaml --synthetic-rows 100"
     after = synth(tmp_path / "private.csv", tmp_path / "schema.yaml", options, monkeypatch, capsys)
     assert after.dtypes.to_dict() == before.dtypes.to_dict()
 
 
-def test_raw_files_to_synthetic_file(raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_raw_files_to_synthetic_file(
+    raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "synthetic.csv"
-    options = ["--epsilon", "5", "--kway", "1", "--method", "independent", "--ledger", str(tmp_path / "adult.ledger")]
+    options = [
+        "--epsilon",
+        "5",
+        "--kway",
+        "1",
+        "--method",
+        "independent",
+        "--ledger",
+        str(tmp_path / "adult.ledger"),
+    ]
     monkeypatch.setattr("sys.argv", ["adult.py", str(raw), str(out), *options])
     runpy.run_path(str(SCRIPT), run_name="__main__")
     synthetic = pd.read_csv(out)

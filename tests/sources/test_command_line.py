@@ -1,4 +1,6 @@
-"""Bad, wide and odd tables through the command line: one clear line or a whole release, and nothing spent on a refusal."""
+"""Bad, wide and odd tables through the command line: one clear line or a whole release, and nothing
+spent on a refusal.
+"""
 
 from __future__ import annotations
 
@@ -66,9 +68,20 @@ def test_damaged_files_are_read_or_refused(run: Run, tmp_path: Path) -> None:
         content = bytearray(path.read_bytes())
         at = int(rng.integers(len(content)))
         junk = rng.bytes(8)
-        path.write_bytes(content[:at] if number % 3 == 0 else content[:at] + junk + content[at + len(junk) :])
+        path.write_bytes(
+            content[:at] if number % 3 == 0 else content[:at] + junk + content[at + len(junk) :]
+        )
         engine = ("memory", "files")[number // 2 % 2]
-        options = ("--method", "independent", "--kway", "1", "--engine", engine, "--insecure-noise-seed", "0")
+        options = (
+            "--method",
+            "independent",
+            "--kway",
+            "1",
+            "--engine",
+            engine,
+            "--insecure-noise-seed",
+            "0",
+        )
         done = synth(run, path.name, *options, out=f"made-{number}")
         if done.code:
             assert_refused(done, tmp_path)
@@ -77,7 +90,10 @@ def test_damaged_files_are_read_or_refused(run: Run, tmp_path: Path) -> None:
 
 
 ODD = {
-    'say "hi"': {"type": "categorical", "values": ["=1+1", "+a", "@b", 'q"uote', "new\nline", "com,ma"]},
+    'say "hi"': {
+        "type": "categorical",
+        "values": ["=1+1", "+a", "@b", 'q"uote', "new\nline", "com,ma"],
+    },
     "straße, 街": {"type": "categorical", "values": ["ä", "街", "'; DROP TABLE t; --", "%s", "$1"]},
     "select": {"type": "integer", "min": 0, "max": 3},
     "a.b `c`": {"type": "boolean", "nullable": True},
@@ -87,7 +103,9 @@ ODD = {
 
 
 def odd_table(rows: int, seed: int = 0) -> pa.Table:
-    """Names with spaces, quotes, dots, keywords and other scripts; a constant; texts like formulas and SQL."""
+    """Names with spaces, quotes, dots, keywords and other scripts; a constant; texts like formulas
+    and SQL.
+    """
     rng = np.random.default_rng(seed)
     columns = {
         name: pa.array(rng.choice(settings["values"], rows).tolist())
@@ -95,7 +113,9 @@ def odd_table(rows: int, seed: int = 0) -> pa.Table:
         if settings["type"] == "categorical"
     }
     columns["select"] = pa.array(rng.integers(0, 4, rows))
-    columns["a.b `c`"] = pa.array([None if flag > 1 else bool(flag) for flag in rng.integers(0, 3, rows)])
+    columns["a.b `c`"] = pa.array(
+        [None if flag > 1 else bool(flag) for flag in rng.integers(0, 3, rows)]
+    )
     columns["constant"] = pa.array(np.full(rows, 7))
     return pa.table({name: columns[name] for name in ODD})
 
@@ -111,7 +131,9 @@ CODES = [f"C{i:05d}" for i in range(50_000)]
 
 
 def large_table(rows: int) -> tuple[pa.Table, Schema]:
-    """A 50,000-value code by its first letters, the same by a top list, and a 1001-value zip code."""
+    """A 50,000-value code by its first letters, the same by a top list, and a 1001-value zip
+    code.
+    """
     rng = np.random.default_rng(0)
     codes = [CODES[i] for i in (50_000 * rng.random(rows) ** 3).astype(int)]
     groups: dict[str, list[str]] = {}
@@ -126,7 +148,10 @@ def large_table(rows: int) -> tuple[pa.Table, Schema]:
             }
         }
     )
-    return pa.table({"code": codes, "code again": codes, "zip": rng.integers(0, 1001, rows)}), schema
+    return (
+        pa.table({"code": codes, "code again": codes, "zip": rng.integers(0, 1001, rows)}),
+        schema,
+    )
 
 
 @pytest.mark.parametrize("engine", ["memory", "files"])
@@ -134,13 +159,16 @@ def large_table(rows: int) -> tuple[pa.Table, Schema]:
 def test_odd_names_from_table_to_report(run: Run, tmp_path: Path, kind: str, engine: str) -> None:
     table = odd_table(500)
     Schema.of({"columns": ODD}).save(tmp_path / "schema.yaml")
-    pq.write_table(table, tmp_path / "t.parquet") if kind == "parquet" else pyarrow.csv.write_csv(
-        table, tmp_path / "t.csv"
+    (
+        pq.write_table(table, tmp_path / "t.parquet")
+        if kind == "parquet"
+        else pyarrow.csv.write_csv(table, tmp_path / "t.csv")
     )
     done = synth(run, f"t.{kind}", "--kway", "2", "--engine", engine, "--format", "csv")
     assert done == Done(0, "", "")
     made = pyarrow.csv.read_csv(
-        tmp_path / "out" / "synthetic.csv", parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True)
+        tmp_path / "out" / "synthetic.csv",
+        parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
     )
     assert made.column_names == list(ODD)
     assert set(made['say "hi"'].to_pylist()) <= set(ODD['say "hi"']["values"])
@@ -165,7 +193,9 @@ def test_wide_and_large_tables_from_table_to_report(
     table, schema = made(2000)
     schema.save(tmp_path / "schema.yaml")
     pq.write_table(table, tmp_path / "t.parquet")
-    done = synth(run, "t.parquet", "--kway", "2", "--engine", "files", "--intervals", "no", *options)
+    done = synth(
+        run, "t.parquet", "--kway", "2", "--engine", "files", "--intervals", "no", *options
+    )
     assert done == Done(0, "", "")
     synthetic = pq.read_table(tmp_path / "out" / "synthetic.parquet")
     assert synthetic.column_names == table.column_names

@@ -1,4 +1,6 @@
-"""Files out of core: the same counts as in memory, whatever the layout; changes of the files are noticed."""
+"""Files out of core: the same counts as in memory, whatever the layout; changes of the files are
+noticed.
+"""
 
 import os
 from contextlib import suppress
@@ -57,7 +59,9 @@ def test_csv_counts_like_memory(tmp_path: Path) -> None:
     source = FileSource.open(path, example_schema())
     memory = MemorySource(encode(table, example_schema()))
     marginals = all_marginals(example_schema(), k=2)
-    assert all(same(a, b) for a, b in zip(source.count(marginals), memory.count(marginals), strict=True))
+    assert all(
+        same(a, b) for a, b in zip(source.count(marginals), memory.count(marginals), strict=True)
+    )
 
 
 def test_folder_glob_and_parts_have_one_fingerprint(tmp_path: Path) -> None:
@@ -70,7 +74,10 @@ def test_folder_glob_and_parts_have_one_fingerprint(tmp_path: Path) -> None:
     pq.write_table(table.slice(150, 50), parts / "deep" / "c.parquet")
     (parts / "_SUCCESS").touch()
     (parts / ".a.parquet.crc").write_bytes(b"x")
-    sources = [FileSource.open(p, SCHEMA) for p in (tmp_path / "whole.parquet", parts, f"{parts}/**/*.[pc]*")]
+    sources = [
+        FileSource.open(p, SCHEMA)
+        for p in (tmp_path / "whole.parquet", parts, f"{parts}/**/*.[pc]*")
+    ]
     for source in sources:
         assert_same_counts(source, table, SCHEMA)
     assert len({source.fingerprint() for source in sources}) == 1
@@ -85,11 +92,18 @@ def test_hive_partitions_are_columns(tmp_path: Path, kind: str) -> None:
     )  # fmt: skip
     table = small(200)
     renamed = {"north": "no/rth", "south": "s=x y"}
-    table = table.set_column(0, "region", pa.array([renamed.get(v) for v in table["region"].to_pylist()], pa.string()))
+    table = table.set_column(
+        0, "region", pa.array([renamed.get(v) for v in table["region"].to_pylist()], pa.string())
+    )
     for value in ("no/rth", "s=x y", None):
         column = table["region"]
-        part = table.filter(pc.is_null(column) if value is None else pc.equal(column, value)).drop_columns("region")
-        folder = tmp_path / f"region={'__HIVE_DEFAULT_PARTITION__' if value is None else quote(value, safe='')}"
+        part = table.filter(
+            pc.is_null(column) if value is None else pc.equal(column, value)
+        ).drop_columns("region")
+        folder = (
+            tmp_path
+            / f"region={'__HIVE_DEFAULT_PARTITION__' if value is None else quote(value, safe='')}"
+        )
         folder.mkdir()
         write = pq.write_table if kind == "parquet" else pyarrow.csv.write_csv
         write(part, folder / f"part.{kind}")
@@ -125,7 +139,10 @@ def test_many_marginals_take_several_passes(tmp_path: Path) -> None:
     pq.write_table(table, tmp_path / "t.parquet")
     calls: list[tuple[str, float]] = []
     source = FileSource.open(
-        tmp_path / "t.parquet", example_schema(), memory_limit=20_000, progress=lambda *call: calls.append(call)
+        tmp_path / "t.parquet",
+        example_schema(),
+        memory_limit=20_000,
+        progress=lambda *call: calls.append(call),
     )
     marginals = all_marginals(example_schema(), k=2)
     calls.clear()
@@ -210,7 +227,9 @@ def test_bad_files_give_one_clear_line(tmp_path: Path, name: str) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
-def test_damaged_files_never_crash(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_damaged_files_never_crash(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Cut or overwrite bytes anywhere: it is read, or refused with an error of ours."""
     folder = tmp_path_factory.mktemp("damaged")
     kind = data.draw(st.sampled_from(["parquet", "csv"]))

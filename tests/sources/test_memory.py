@@ -22,7 +22,11 @@ MIXED = Domain.of({"one": 1, "two": 2, "five": 5, "many": 300, "huge": 70_000})
 
 
 def all_marginals(domain, longest=3):
-    return [Marginal(columns) for size in range(longest + 1) for columns in permutations(domain.names, size)]
+    return [
+        Marginal(columns)
+        for size in range(longest + 1)
+        for columns in permutations(domain.names, size)
+    ]
 
 
 @settings(max_examples=25, deadline=None)
@@ -44,7 +48,9 @@ def test_every_way_of_counting_agrees_with_brute_force(rows, seed, block, way):
         patch.setenv("OMP_NUM_THREADS", "3")
         patch.setattr(tally_module, "PENDING_CELLS", 16)
         for marginal, counts in zip(
-            all_marginals(domain), MemorySource(codes_of(domain, table)).count(all_marginals(domain)), strict=True
+            all_marginals(domain),
+            MemorySource(codes_of(domain, table)).count(all_marginals(domain)),
+            strict=True,
         ):
             assert counts.size == marginal.size(domain)
             assert way == "sparse" or counts.cells is None
@@ -52,13 +58,22 @@ def test_every_way_of_counting_agrees_with_brute_force(rows, seed, block, way):
 
 
 def test_columns_of_every_width():
-    """Codes of one, two and four bytes; cell numbers that need more than 16 and more than 32 bits."""
+    """Codes of one, two and four bytes; cell numbers that need more than 16 and more than 32
+    bits.
+    """
     table = random_rows(np.random.default_rng(0), MIXED, 500)
     table[:50] = np.array(MIXED.sizes) - 1
-    marginals = [Marginal(("huge",)), Marginal(("many", "huge")), Marginal(("huge", "many", "five", "two", "one"))]
-    for marginal, counts in zip(marginals, MemorySource(codes_of(MIXED, table)).count(marginals), strict=True):
+    marginals = [
+        Marginal(("huge",)),
+        Marginal(("many", "huge")),
+        Marginal(("huge", "many", "five", "two", "one")),
+    ]
+    for marginal, counts in zip(
+        marginals, MemorySource(codes_of(MIXED, table)).count(marginals), strict=True
+    ):
         cells = np.ravel_multi_index(
-            tuple(table[:, MIXED.position(name)] for name in marginal.columns), MIXED.shape_of(marginal.columns)
+            tuple(table[:, MIXED.position(name)] for name in marginal.columns),
+            MIXED.shape_of(marginal.columns),
         )
         found, expected = np.unique(cells, return_counts=True)
         if counts.cells is None:
@@ -78,7 +93,9 @@ def test_two_byte_cell_numbers_reach_their_limit():
         Marginal(("all", "one")),
         Marginal(("two", "half")),
     ]
-    for marginal, counts in zip(marginals, MemorySource(codes_of(domain, table)).count(marginals), strict=True):
+    for marginal, counts in zip(
+        marginals, MemorySource(codes_of(domain, table)).count(marginals), strict=True
+    ):
         assert counts.dense().tolist() == counted(domain, marginal, table).tolist()
 
 
@@ -93,14 +110,18 @@ def test_a_large_workload_is_planned_together():
         assert max(union.size(domain) for plan in plans for union in plan) <= 1 << 16
         planned = [marginal for plan in plans for served in plan.values() for marginal in served]
         assert sorted(planned, key=str) == sorted(marginals, key=str)
-    for marginal, counts in zip(marginals, MemorySource(codes_of(domain, table)).count(marginals), strict=True):
+    for marginal, counts in zip(
+        marginals, MemorySource(codes_of(domain, table)).count(marginals), strict=True
+    ):
         assert counts.dense().tolist() == counted(domain, marginal, table).tolist()
 
 
 def test_column_order_matters_only_for_the_layout():
     domain = Domain.of({"a": 3, "b": 4})
     table = random_rows(np.random.default_rng(0), domain, 50)
-    ab, ba = MemorySource(codes_of(domain, table)).count([Marginal(("a", "b")), Marginal(("b", "a"))])
+    ab, ba = MemorySource(codes_of(domain, table)).count(
+        [Marginal(("a", "b")), Marginal(("b", "a"))]
+    )
     assert ab.dense().reshape(3, 4).T.tolist() == ba.dense().reshape(4, 3).tolist()
 
 
@@ -174,7 +195,10 @@ def test_fingerprint_follows_the_data():
     table = random_rows(np.random.default_rng(0), domain, 20)
     changed = table.copy()
     changed[3, 1] = (changed[3, 1] + 1) % 3
-    prints = [MemorySource(codes_of(domain, rows)).fingerprint() for rows in (table, table.copy(), changed, table[:-1])]
+    prints = [
+        MemorySource(codes_of(domain, rows)).fingerprint()
+        for rows in (table, table.copy(), changed, table[:-1])
+    ]
     prints.append(MemorySource(codes_of(other, table)).fingerprint())
     assert prints[0] == prints[1]
     assert len(set(prints)) == 4

@@ -1,4 +1,6 @@
-"""Tables of DuckDB, Excel and wrappers; and the stop before a run whose policies would destroy a column."""
+"""Tables of DuckDB, Excel and wrappers; and the stop before a run whose policies would destroy a
+column.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,30 @@ SCHEMA = Schema.of(
         "columns": {
             "age": {"type": "integer", "min": 0, "max": 99},
             "sex": {"type": "categorical", "values": ["f", "m"], "nullable": True},
-            "pay": {"type": "number", "min": 0, "max": 5000, "bins": 10, "format": {"prefix": "€", "thousands": ","}},
+            "pay": {
+                "type": "number",
+                "min": 0,
+                "max": 5000,
+                "bins": 10,
+                "format": {"prefix": "€", "thousands": ","},
+            },
         }
     }
 )
 PLAIN_PAY = SCHEMA.as_mapping() | {
-    "columns": SCHEMA.as_mapping()["columns"]
-    | {"pay": {"type": "number", "min": 0, "max": 5000, "bins": 10, "nullable": True, "out_of_domain": "clip"}}
+    "columns": (
+        SCHEMA.as_mapping()["columns"]
+        | {
+            "pay": {
+                "type": "number",
+                "min": 0,
+                "max": 5000,
+                "bins": 10,
+                "nullable": True,
+                "out_of_domain": "clip",
+            }
+        }
+    )
 }
 
 
@@ -36,7 +55,11 @@ def frame(rows: int = 600) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     sex = np.array(["f", "m", None], dtype=object)[rng.integers(0, 3, rows)]
     return pd.DataFrame(
-        {"age": rng.integers(0, 100, rows), "sex": sex, "pay": [f"€{v:,}" for v in rng.integers(0, 5000, rows)]}
+        {
+            "age": rng.integers(0, 100, rows),
+            "sex": sex,
+            "pay": [f"€{v:,}" for v in rng.integers(0, 5000, rows)],
+        }
     )
 
 
@@ -90,14 +113,21 @@ def test_excel_sheets_are_read_cell_by_cell(tmp_path: Path) -> None:
         "pay": "integer",
     }
     with pytest.raises(DataError, match="no sheet 'Other'"):
-        encode(path, SCHEMA.model_copy(update={"excel": SCHEMA.excel.model_copy(update={"sheet": "Other"})}))
+        encode(
+            path,
+            SCHEMA.model_copy(update={"excel": SCHEMA.excel.model_copy(update={"sheet": "Other"})}),
+        )
 
 
 @pytest.mark.parametrize("damage", DAMAGED_CELLS)
-def test_a_cell_that_cannot_be_read_refuses_the_book_in_one_line(damage: str, tmp_path: Path) -> None:
+def test_a_cell_that_cannot_be_read_refuses_the_book_in_one_line(
+    damage: str, tmp_path: Path
+) -> None:
     pytest.importorskip("python_calamine")
     path = tmp_path / "people.xlsx"
-    workbook_of_cells(path, [list(map(cell, ["age", "sex", "pay"])), [cell(3), cell("f"), DAMAGED_CELLS[damage]]])
+    workbook_of_cells(
+        path, [list(map(cell, ["age", "sex", "pay"])), [cell(3), cell("f"), DAMAGED_CELLS[damage]]]
+    )
     with pytest.raises(DataError, match="cannot be read as an Excel file"):
         encode(path, SCHEMA)
 
@@ -107,7 +137,9 @@ def test_midnight_in_a_sheet_is_a_time_as_others_are(tmp_path: Path) -> None:
     path = tmp_path / "people.xlsx"
     days = {"min": "2023-01-01", "max": "2023-12-31", "unit": "month"}
     times = {"min": "2023-01-01T00:00:00", "max": "2023-12-31T00:00:00", "unit": "month"}
-    schema = Schema.of({"columns": {"day": {"type": "date", **days}, "at": {"type": "datetime", **times}}})
+    schema = Schema.of(
+        {"columns": {"day": {"type": "date", **days}, "at": {"type": "datetime", **times}}}
+    )
     values = [f'<c s="2"><v>{serial}</v></c>' for serial in (45000, 45000.75)]
     workbook_of_cells(path, [[cell("day"), cell("at")], *([value, value] for value in values)])
     assert [column.tolist() for column in encode(path, schema).columns] == [[2, 2], [2, 2]]
@@ -137,13 +169,17 @@ def test_messages_about_a_file_never_show_its_partition(tmp_path: Path) -> None:
     columns = known | {"age": known["age"] | {"nullable": True, "out_of_domain": "clip"}}
     for column in (known["sex"], {"type": "categorical", "domain": "discover"}):
         with pytest.raises(DataError) as refused:
-            dprap.synthesize(tmp_path, {"columns": columns | {"sex": column}}, epsilon=1.0, ledger=False)
+            dprap.synthesize(
+                tmp_path, {"columns": columns | {"sex": column}}, epsilon=1.0, ledger=False
+            )
         assert "fields than the header" in str(refused.value)
         assert "Secret" not in str(refused.value)
 
 
 def test_the_stop_before_a_run_quotes_no_value() -> None:
-    schema = PLAIN_PAY | {"columns": PLAIN_PAY["columns"] | {"pay": PLAIN_PAY["columns"]["pay"] | {"format": None}}}
+    schema = PLAIN_PAY | {
+        "columns": PLAIN_PAY["columns"] | {"pay": PLAIN_PAY["columns"]["pay"] | {"format": None}}
+    }
     table = frame().assign(pay=["Mister Secret", "?"] * 300)
     with pytest.raises(DataError, match=r"100\.0%") as stopped:
         dprap.synthesize(table, schema, epsilon=1.0, ledger=False)
@@ -152,12 +188,20 @@ def test_the_stop_before_a_run_quotes_no_value() -> None:
 
 
 @pytest.mark.parametrize("kind", ["frame", "csv"])
-def test_a_run_stops_before_it_spends_where_a_policy_destroys_a_column(kind: str, tmp_path: Path) -> None:
+def test_a_run_stops_before_it_spends_where_a_policy_destroys_a_column(
+    kind: str, tmp_path: Path
+) -> None:
     frame().to_csv(tmp_path / "people.csv", index=False)
     table = frame() if kind == "frame" else tmp_path / "people.csv"
-    options = {"epsilon": 1.0, "method": "independent", "kway": 1, "ledger": str(tmp_path / "ledger.jsonl")}
+    options = {
+        "epsilon": 1.0,
+        "method": "independent",
+        "kway": 1,
+        "ledger": str(tmp_path / "ledger.jsonl"),
+    }
     with pytest.raises(
-        DataError, match=r'(?s)column .pay.: 100.0% .*format: \{prefix: "€", thousands: ","\}.*check=False'
+        DataError,
+        match=r'(?s)column .pay.: 100.0% .*format: \{prefix: "€", thousands: ","\}.*check=False',
     ) as stopped:
         dprap.synthesize(table, PLAIN_PAY, **options)
     assert "steward" in str(stopped.value)
@@ -171,7 +215,17 @@ def test_a_run_stops_before_it_spends_where_a_policy_destroys_a_column(kind: str
 
 def test_what_is_clipped_in_columns_of_objects_is_seen() -> None:
     schema = Schema.of(
-        {"columns": {"x": {"type": "integer", "min": 0, "max": 9, "nullable": True, "out_of_domain": "clip"}}}
+        {
+            "columns": {
+                "x": {
+                    "type": "integer",
+                    "min": 0,
+                    "max": 9,
+                    "nullable": True,
+                    "out_of_domain": "clip",
+                }
+            }
+        }
     )
     table = pd.DataFrame({"x": pd.Series([5, 50] * 100, dtype=object)})
     assert "50.0%" in check(schema, table).touched[0]

@@ -98,7 +98,10 @@ def test_the_same_records_have_one_digest() -> None:
     order = np.random.default_rng(0).permutation(70_000)
     whole = digest_of(columns)
     assert whole == digest_of([column[order] for column in columns])
-    parts = [digest_of([column[start : start + 9999] for column in columns]) for start in range(0, 70_000, 9999)]
+    parts = [
+        digest_of([column[start : start + 9999] for column in columns])
+        for start in range(0, 70_000, 9999)
+    ]
     assert sum(parts, Digest()) == whole
     changed = [column.copy() for column in columns]
     changed[3][5] = (changed[3][5] + 1) % 7

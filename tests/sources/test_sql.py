@@ -1,4 +1,7 @@
-"""The SQL that encodes: what can be said about it without a server. The counts themselves are tested in tests/engines."""
+"""The SQL that encodes: what can be said about it without a server.
+
+The counts themselves are tested in tests/engines.
+"""
 
 import re
 
@@ -25,7 +28,10 @@ def test_names_are_always_quoted(name: str) -> None:
     quoted = identifier(name)
     assert quoted.startswith('"')
     assert quoted.count('"') % 2 == 0
-    assert name not in query.replace(quoted, "").replace('"other"', "") or name in ("select", "GROUP")
+    assert name not in query.replace(quoted, "").replace('"other"', "") or name in (
+        "select",
+        "GROUP",
+    )
 
 
 def test_texts_are_quoted() -> None:
@@ -52,9 +58,17 @@ def test_texts_are_quoted() -> None:
         ({"type": "categorical", "values": [1]}, "text"),
         ({"type": "boolean"}, "integer"),
         ({"type": "date", "min": "2024-01-01", "max": "2024-02-01"}, "timestamptz"),
-        ({"type": "datetime", "min": "2024-01-01T00:00:00", "max": "2024-02-01T00:00:00"}, "timestamptz"),
         (
-            {"type": "datetime", "min": "2024-01-01T00:00:00", "max": "2024-02-01T00:00:00", "timezone": "UTC"},
+            {"type": "datetime", "min": "2024-01-01T00:00:00", "max": "2024-02-01T00:00:00"},
+            "timestamptz",
+        ),
+        (
+            {
+                "type": "datetime",
+                "min": "2024-01-01T00:00:00",
+                "max": "2024-02-01T00:00:00",
+                "timezone": "UTC",
+            },
             "timestamp",
         ),
     ],
@@ -78,7 +92,13 @@ def test_refusals_are_for_the_first_column_in_order() -> None:
 
 def test_total_columns_never_refuse() -> None:
     """Where a policy covers everything, no negative code stands in the expression."""
-    kinds = {"string": "text", "int64": "integer", "double": "float", "date32[day]": "date", "bool": "boolean"}
+    kinds = {
+        "string": "text",
+        "int64": "integer",
+        "double": "float",
+        "date32[day]": "date",
+        "bool": "boolean",
+    }
     for each in KINDS:
         schema, declared = column(each.settings)
         kind = kinds.get(str(each.arrow))
@@ -99,7 +119,9 @@ _GRAMMAR = {
 
 
 def test_nothing_is_looked_up_along_a_search_path() -> None:
-    """Functions, operators, types and collations stand with their schema; what else is there is grammar or our own."""
+    """Functions, operators, types and collations stand with their schema; what else is there is
+    grammar or our own.
+    """
     kinds: dict[str, list[Kind]] = {
         "string": ["text", "enum"], "int64": ["integer", "decimal", "float"], "double": ["float", "decimal", "integer"],
         "date32[day]": ["date", "timestamp"], "bool": ["boolean"],
@@ -118,12 +140,20 @@ def test_nothing_is_looked_up_along_a_search_path() -> None:
                 checked += 1
                 rest = re.sub(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"", "''", query)
                 rest = re.sub(
-                    r"OPERATOR\(pg_catalog\.[-+*/%<>=]+\)|::pg_catalog\.\w+(\[\])?|pg_catalog\.\w+\(", " ( ", rest
+                    r"OPERATOR\(pg_catalog\.[-+*/%<>=]+\)|::pg_catalog\.\w+(\[\])?|pg_catalog\.\w+\(",
+                    " ( ",
+                    rest,
                 )
-                rest = rest.replace("COLLATE pg_catalog.''", "").replace("(*)", "").replace("( *)", "")
+                rest = (
+                    rest.replace("COLLATE pg_catalog.''", "").replace("(*)", "").replace("( *)", "")
+                )
                 rest = re.sub(r"\b\d[\d.]*e-?\d+\b", "", rest)  # numbers
                 words = set(re.findall(r"[A-Za-z_]\w*", rest)) - _GRAMMAR
-                own = {word for word in words if re.fullmatch(r"c\d+|wide\d+|cell|records|codes|narrow|marginal", word)}
+                own = {
+                    word
+                    for word in words
+                    if re.fullmatch(r"c\d+|wide\d+|cell|records|codes|narrow|marginal", word)
+                }
                 assert words == own, query
                 assert not re.search(r"::|[*/%<>=+]", rest), query
     assert checked > 20

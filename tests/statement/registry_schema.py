@@ -1,4 +1,6 @@
-"""The part of the schema of OpenDP's Deployments Registry that an entry of dprap uses: names, kinds and words."""
+"""The part of the schema of OpenDP's Deployments Registry that an entry of dprap uses: names, kinds
+and words.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,12 @@ from typing import Any
 
 
 def _object(required: list[str], **properties: Any) -> dict[str, Any]:
-    return {"type": "object", "additionalProperties": False, "required": required, "properties": properties}
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": required,
+        "properties": properties,
+    }
 
 
 TEXT = {"type": "string"}

@@ -37,7 +37,9 @@ def test_the_registry_entry_is_valid_and_says_what_the_release_says() -> None:
 
     release = made_release()
     entry = statement_of(release, ABOUT)["registry"]
-    jsonschema.Draft7Validator(REGISTRY_SCHEMA, format_checker=jsonschema.FormatChecker()).validate(entry)
+    jsonschema.Draft7Validator(REGISTRY_SCHEMA, format_checker=jsonschema.FormatChecker()).validate(
+        entry
+    )
     loss = entry["deployment"]["privacy_loss"]
     assert loss["privacy_parameters"]["epsilon"] == release.privacy.epsilon
     assert loss["privacy_parameters"]["delta"] == release.privacy.delta
@@ -48,7 +50,14 @@ def test_the_registry_entry_is_valid_and_says_what_the_release_says() -> None:
 def test_an_entry_is_never_made_up() -> None:
     release = made_release()
     assert statement_of(release)["registry"] is None
-    assert About().missing == ["title", "curator", "curator_type", "intended_use", "region", "author"]
+    assert About().missing == [
+        "title",
+        "curator",
+        "curator_type",
+        "intended_use",
+        "region",
+        "author",
+    ]
     with pytest.raises(SettingsError, match="curator_type must be one of"):
         About(curator_type="Club")
     with pytest.raises(SettingsError, match="no entry 'titel'"):
@@ -68,7 +77,9 @@ def test_person_bounds_and_neighbours_reach_every_paper() -> None:
     text = json.dumps(found["sections"])
     assert "at most 5" in text
     assert "The number of records is protected." in text
-    units = [each["answer"] for each in found["nist_sp_800_226"] if each["layer"] == "Unit of privacy"]
+    units = [
+        each["answer"] for each in found["nist_sp_800_226"] if each["layer"] == "Unit of privacy"
+    ]
     assert any("Unbounded" in answer for answer in units)
 
 
@@ -84,7 +95,9 @@ def test_seeded_noise_is_said_first() -> None:
 @pytest.mark.parametrize("relation", ["replace", "add-remove"])
 @pytest.mark.parametrize("rows", [1, 7])
 def test_every_translation_has_the_same_numbers(code: str, relation: str, rows: int) -> None:
-    privacy = replace(made_release().privacy, epsilon=1.5, delta=1e-6, relation=relation, max_rows_per_person=rows)
+    privacy = replace(
+        made_release().privacy, epsilon=1.5, delta=1e-6, relation=relation, max_rows_per_person=rows
+    )
     texts = language(code)
     said = plain_guarantee(privacy, texts)
     factor = f"{math.exp(1.5):.2f}"
@@ -92,7 +105,9 @@ def test_every_translation_has_the_same_numbers(code: str, relation: str, rows: 
     assert f"1{texts.thousands}000{texts.thousands}000" in said
     assert (re.search(r"\b7\b", said) is not None) == (rows == 7)
     assert "{" not in said
-    other = plain_guarantee(replace(privacy, relation="replace" if relation == "add-remove" else "add-remove"), texts)
+    other = plain_guarantee(
+        replace(privacy, relation="replace" if relation == "add-remove" else "add-remove"), texts
+    )
     assert other != said
     assert [len(row) for row in beliefs(privacy, texts)] == [2, 2, 2, 2]
 
@@ -101,7 +116,10 @@ def test_every_translation_has_the_same_numbers(code: str, relation: str, rows: 
 def test_a_weak_promise_is_not_praised(code: str) -> None:
     """At ε = 10, 1% can become 99.6%: nobody may read then that little can be learned."""
     privacy = made_release().privacy
-    strong, weak = (plain_guarantee(replace(privacy, epsilon=epsilon), language(code)) for epsilon in (1.0, 10.0))
+    strong, weak = (
+        plain_guarantee(replace(privacy, epsilon=epsilon), language(code))
+        for epsilon in (1.0, 10.0)
+    )
     assert language(code).conclusion in strong
     assert language(code).conclusion not in weak
     assert language(code).weak_conclusion in weak
@@ -139,9 +157,26 @@ def test_a_licence_has_a_name_or_an_address(stated: str, written: dict[str, str]
 
 def test_metadata_of_a_csv_file_say_how_values_are_written() -> None:
     columns = {
-        "born": {"type": "date", "min": "1950-01-01", "max": "2000-12-31", "unit": "year", "format": "%d.%m.%Y"},
-        "paid": {"type": "number", "min": 0, "max": 9, "decimals": 2, "format": {"decimal": ",", "suffix": "€"}},
-        "sex": {"type": "categorical", "values": ["F", "M"], "nullable": True, "null_values": ["k.A."]},
+        "born": {
+            "type": "date",
+            "min": "1950-01-01",
+            "max": "2000-12-31",
+            "unit": "year",
+            "format": "%d.%m.%Y",
+        },
+        "paid": {
+            "type": "number",
+            "min": 0,
+            "max": 9,
+            "decimals": 2,
+            "format": {"decimal": ",", "suffix": "€"},
+        },
+        "sex": {
+            "type": "categorical",
+            "values": ["F", "M"],
+            "nullable": True,
+            "null_values": ["k.A."],
+        },
     }
     schema = Schema.of({"columns": columns, "csv": {"delimiter": ";"}})
     release = replace(made_release(), schema=schema)
@@ -161,7 +196,9 @@ def test_the_statement_names_who_vouches_for_the_schema() -> None:
     vouch = Vouch(by="A. Lee", because="the law", settings=("values",), on="2026-01-31")
     name = next(iter(release.schema.columns))
     vouched = replace(release, schema=release.schema.model_copy(update={"vouched": {name: vouch}}))
-    texts = {section["title"]: section["text"] for section in statement_of(vouched, ABOUT)["sections"]}
+    texts = {
+        section["title"]: section["text"] for section in statement_of(vouched, ABOUT)["sections"]
+    }
     said = " ".join(texts["Who answers for the schema"])
     assert f"A. Lee vouches that values of {name!r}" in said
     assert "not taken from the data" not in said
@@ -176,7 +213,10 @@ def test_metadata_have_the_digest_of_the_table(tmp_path: Path) -> None:
     assert described["distribution"][0]["sha256"] == digest
     assert described["distribution"][0]["contentUrl"] == "synthetic.csv"
     assert described["@context"]["citeAs"] == "cr:citeAs"
-    assert json.loads((tmp_path / "datapackage.json").read_text())["resources"][0]["hash"] == f"sha256:{digest}"
+    assert (
+        json.loads((tmp_path / "datapackage.json").read_text())["resources"][0]["hash"]
+        == f"sha256:{digest}"
+    )
 
 
 def test_the_papers_are_written_and_escaped(tmp_path: Path) -> None:
@@ -189,7 +229,9 @@ def test_the_papers_are_written_and_escaped(tmp_path: Path) -> None:
     assert "<script" not in page
     assert 'lang="de"' in page
     assert (
-        yaml.safe_load((tmp_path / "papers" / "registry.yaml").read_text())["deployment"]["basic"]["name"]
+        yaml.safe_load((tmp_path / "papers" / "registry.yaml").read_text())["deployment"]["basic"][
+            "name"
+        ]
         == about.title
     )
     without = write_statement(made_release(), tmp_path / "other")

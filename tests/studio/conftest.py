@@ -8,7 +8,8 @@ import pytest
 
 pytest.importorskip("starlette", reason="the studio's packages are not installed: dprap[studio]")
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # Starlette's own client would rather have a package that is not out yet
+    # Starlette's own client would rather have a package that is not out yet
+    warnings.simplefilter("ignore")
     from starlette.testclient import TestClient
 
 from dprap.datasets import example, example_schema

@@ -1,4 +1,7 @@
-"""A studio in a process of its own, and Chromium looking at it. Everything that a page does wrong is noted."""
+"""A studio in a process of its own, and Chromium looking at it.
+
+Everything that a page does wrong is noted.
+"""
 
 import os
 import re
@@ -10,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-CHROMIUM = next((path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))), None)
+CHROMIUM = next(
+    (path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))), None
+)
 WAIT = 120_000
 
 
@@ -72,7 +77,12 @@ class Watched:
         self.addresses.add(request.url)
 
     def _page(self, page):
-        page.on("console", lambda message: message.type in ("error", "warning") and self.console.append(message.text))
+        page.on(
+            "console",
+            lambda message: (
+                message.type in ("error", "warning") and self.console.append(message.text)
+            ),
+        )
         page.on("pageerror", lambda error: self.console.append(str(error)))
         page.set_default_timeout(WAIT)
 
@@ -88,7 +98,8 @@ class Watched:
     def check(self, page):
         """axe-core finds nothing, and the title names no table.
 
-        The report's frame is sandboxed, so axe-core cannot look inside; its try would be an error on the console.
+        The report's frame is sandboxed, so axe-core cannot look inside; its try would be an error
+        on the console.
         """
         from axe_playwright_python.sync_playwright import Axe
 
@@ -100,7 +111,9 @@ class Watched:
 @contextmanager
 def browsing(playwright, server, **more):
     """Chromium with one context."""
-    browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+    browser = playwright.chromium.launch(
+        executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
+    )
     try:
         context = browser.new_context(**({"viewport": {"width": 1200, "height": 900}} | more))
         yield Watched(context, server)

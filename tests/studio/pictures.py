@@ -62,10 +62,13 @@ def take(folder: Path) -> None:
                             seen.get_by_role("button", name="Ask").click()
                             seen.locator("#answer table").wait_for()
                         seen.screenshot(path=folder / f"{name}-{look}.png")
-                        with Image.open(folder / f"{name}-{look}.png") as picture:  # few colours, a third of the size
+                        # few colours, a third of the size
+                        with Image.open(folder / f"{name}-{look}.png") as picture:
                             picture.quantize(64).save(folder / f"{name}-{look}.png", optimize=True)
                         if len(sys.argv) > 2:  # whole pages too, to look at
-                            seen.screenshot(path=Path(sys.argv[2]) / f"{name}-{look}.png", full_page=True)
+                            seen.screenshot(
+                                path=Path(sys.argv[2]) / f"{name}-{look}.png", full_page=True
+                            )
                     context.close()
         finally:
             server.kill()

@@ -1,4 +1,5 @@
-"""The studio as a steward uses it: from a raw CSV to a downloaded release, with a kill in the middle, in Chromium.
+"""The studio as a steward uses it: from a raw CSV to a downloaded release, with a kill in the
+middle, in Chromium.
 
 `python -m tests.studio.pictures docs/studio` takes the pictures of the documentation.
 """
@@ -23,7 +24,11 @@ from dprap.privacy import read_ledger
 from dprap.release import load
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
-ADULT = Path(os.environ.get("DPRAP_DATA", Path(__file__).parents[3] / "shared" / "data")) / "raw" / "adult-train.csv"
+ADULT = (
+    Path(os.environ.get("DPRAP_DATA", Path(__file__).parents[3] / "shared" / "data"))
+    / "raw"
+    / "adult-train.csv"
+)
 
 
 @pytest.fixture
@@ -81,7 +86,9 @@ def spend(page):
     page.get_by_role("button", name="Start the run").click()
 
 
-def test_from_a_raw_table_to_a_downloaded_release_with_a_kill_in_the_middle(playwright, server, tmp_path):
+def test_from_a_raw_table_to_a_downloaded_release_with_a_kill_in_the_middle(
+    playwright, server, tmp_path
+):
     raw = tmp_path / "Personal <b>2024 & 'co'.csv"
     write_table(example(1_500), raw, example_schema())
     with browsing(playwright, server, accept_downloads=True) as watched:
@@ -138,7 +145,8 @@ def test_from_a_raw_table_to_a_downloaded_release_with_a_kill_in_the_middle(play
         page.locator("#progress").get_by_text(re.compile("Measuring|Fitting|Round")).wait_for()
         watched.check(page)
         table = page.url
-        # the run stands still while the server dies and another one takes over, so that it cannot end too soon
+        # the run stands still while the server dies and another one takes over, so that it cannot
+        # end too soon
         (task,) = server.folder.glob(".dprap-studio/*/task.json")
         run = json.loads(task.read_text())["pid"]
         os.kill(run, signal.SIGSTOP)
@@ -202,7 +210,9 @@ def test_from_a_raw_table_to_a_downloaded_release_with_a_kill_in_the_middle(play
     assert server.process.returncode in (0, -2, 130)
 
 
-def test_two_windows_start_one_run_and_bad_inputs_are_told_at_each_step(playwright, server, tmp_path):
+def test_two_windows_start_one_run_and_bad_inputs_are_told_at_each_step(
+    playwright, server, tmp_path
+):
     wrong = tmp_path / "wrong.csv"
     wrong.write_text("a,b\n1\n2,3,4\n")
     empty = tmp_path / "empty.csv"
@@ -252,7 +262,8 @@ def test_two_windows_start_one_run_and_bad_inputs_are_told_at_each_step(playwrig
         page.get_by_text("Not together: age = 16..20 with marital = widowed").wait_for()
 
         page.get_by_role("link", name="Go on to the plan").click()
-        page.get_by_role("button", name="Keep this plan and go on").click()  # the number of records is not known yet
+        # the number of records is not known yet
+        page.get_by_role("button", name="Keep this plan and go on").click()
         assert "delta must be given" in page.locator("#delta-error").inner_text()
         watched.check(page)
         page.locator("#records").fill("20000")
@@ -273,7 +284,9 @@ def test_two_windows_start_one_run_and_bad_inputs_are_told_at_each_step(playwrig
         assert watched.foreign == []
 
 
-@pytest.mark.skipif(not ADULT.exists(), reason="needs raw/adult-train.csv in the data folder: set DPRAP_DATA")
+@pytest.mark.skipif(
+    not ADULT.exists(), reason="needs raw/adult-train.csv in the data folder: set DPRAP_DATA"
+)
 def test_raw_adult(playwright, server):
     with browsing(playwright, server) as watched:
         page = watched.open()
@@ -287,11 +300,14 @@ def test_raw_adult(playwright, server):
         with table.open(newline="") as rows:
             assert sum(1 for _ in csv.reader(rows)) > 30_000
         assert watched.foreign == []
-        assert [line for line in watched.console if "422" not in line] == []  # a reason was left out, on purpose
+        # a reason was left out, on purpose
+        assert [line for line in watched.console if "422" not in line] == []
 
 
 def test_a_hostile_page_gets_nothing(playwright, server, tmp_path):
-    """A page on another port of this machine, in the steward's own browser, with the steward's cookies."""
+    """A page on another port of this machine, in the steward's own browser, with the steward's
+    cookies.
+    """
     tried = """<!doctype html><title>x</title><form id=f method=post action="{to}/example"></form>
     <iframe src="{to}/" onload="window.framed=1"></iframe><img src="{to}/static/icon.svg" onload="window.seen=1">
     <script>window.got=[];for(const path of ['/', '/static/studio.js'])

@@ -118,7 +118,9 @@ def test_an_upload_streams_in_bounded_memory(tmp_path, monkeypatch):
             yield chunk
         yield b"\r\n--x--\r\n"
 
-    taken = uploads.Upload(lambda name, value: (name, value) == ("csrf", "ok"), lambda _: tmp_path / "big.csv")
+    taken = uploads.Upload(
+        lambda name, value: (name, value) == ("csrf", "ok"), lambda _: tmp_path / "big.csv"
+    )
     tracemalloc.start()
     anyio.run(lambda: taken.take("multipart/form-data; boundary=x", sent()))
     _, peak = tracemalloc.get_traced_memory()
@@ -155,8 +157,9 @@ def test_an_upload_has_limits(tmp_path, monkeypatch):
 
 def test_an_upload_that_is_cut_off_by_the_end_of_the_server_leaves_nothing(tmp_path):
     head = (
-        b'--x\r\nContent-Disposition: form-data; name="csrf"\r\n\r\nok\r\n'
-        b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\nsome,private\n'
+        b"--x\r\nContent-Disposition: form-data;"
+        b' name="csrf"\r\n\r\nok\r\n--x\r\nContent-Disposition: form-data; name="file";'
+        b' filename="a.csv"\r\n\r\nsome,private\n'
     )
 
     async def sent():
@@ -181,7 +184,8 @@ def test_what_the_studio_keeps_only_the_steward_can_read(described):
 
 def test_one_task_a_table_also_for_another_server(described):
     table = described.workspace.tables()[0]
-    start(described.workspace, table, "check", ["studio", "--help"])  # any command: the lock is what counts
+    # any command: the lock is what counts
+    start(described.workspace, table, "check", ["studio", "--help"])
     with pytest.raises(Exception, match="already"):
         start(described.workspace, table, "check", ["studio", "--help"])
     other = type(described.workspace)(described.folder)
@@ -210,7 +214,9 @@ class _Words(HTMLParser):
         if tag in ("style",) or (tag == "script" and "src" not in names):
             self.bad.append((tag, "inline"))
         self.bad += [
-            (tag, value) for name, value in attrs if name in ("src", "href", "action") and "//" in (value or "")
+            (tag, value)
+            for name, value in attrs
+            if name in ("src", "href", "action") and "//" in (value or "")
         ]
 
 
@@ -225,7 +231,9 @@ def test_templates_hold_no_words_no_inline_script_and_no_foreign_address():
 
 def test_every_text_is_used_and_every_text_that_is_used_exists():
     texts = tomllib.loads((PACKAGE / "texts" / "en.toml").read_text())
-    sources = "\n".join(file.read_text() for file in [*PACKAGE.rglob("*.html"), *PACKAGE.rglob("*.py")])
+    sources = "\n".join(
+        file.read_text() for file in [*PACKAGE.rglob("*.html"), *PACKAGE.rglob("*.py")]
+    )
     for page, name in re.findall(r"\bt\.(\w+)\.(\w+)", sources):
         assert name in texts[page], (page, name)
     families = ("state_", "type_", "unit_", "policy_", "verdict_", "stage_", "step_", "kway_")
@@ -242,7 +250,9 @@ def test_vendored_files_are_what_they_say():
 
 
 def test_the_form_of_a_csv_file_is_recognised_shown_and_corrected(browser):
-    browser.upload("stadt.csv", "Bericht 2024;\nStra\u00dfe;Gr\u00f6\u00dfe\nA;1\nB;2\nC;3\n".encode("cp1252"))
+    browser.upload(
+        "stadt.csv", "Bericht 2024;\nStra\u00dfe;Gr\u00f6\u00dfe\nA;1\nB;2\nC;3\n".encode("cp1252")
+    )
     (path,) = browser.folder.glob("*/stadt.csv")
     table = f"/table/{browser.key_of(path)}"
     page = browser.get(f"{table}/table").text

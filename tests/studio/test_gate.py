@@ -35,10 +35,13 @@ def test_the_token_works_once_and_the_cookie_stays(tmp_path):
     assert "samesite=strict" in cookie
     assert browser.client.get("/").status_code == 200
     assert browser.new_client().get(f"/?token={token}").status_code == 403
-    assert browser.new_client().get(f"/?token={browser.keys.token}").status_code == 200  # the next one
+    # the next one
+    assert browser.new_client().get(f"/?token={browser.keys.token}").status_code == 200
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8123", "127.0.0.1:9999", "localhost", "", "[::1]:8123"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8123", "127.0.0.1:9999", "localhost", "", "[::1]:8123"]
+)
 def test_another_host_is_refused(browser, host):
     assert browser.get("/", headers={"host": host}).status_code == 403
     assert browser.get(f"/?token={browser.keys.token}", headers={"host": host}).status_code == 403
@@ -62,9 +65,21 @@ def test_a_form_from_another_page_is_refused(browser, headers):
 
 
 def test_a_page_elsewhere_may_link_here_and_not_fetch(browser):
-    fetched = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "script"}
-    framed = {"sec-fetch-site": "same-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe"}
-    linked = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+    fetched = {
+        "sec-fetch-site": "cross-site",
+        "sec-fetch-mode": "no-cors",
+        "sec-fetch-dest": "script",
+    }
+    framed = {
+        "sec-fetch-site": "same-site",
+        "sec-fetch-mode": "navigate",
+        "sec-fetch-dest": "iframe",
+    }
+    linked = {
+        "sec-fetch-site": "cross-site",
+        "sec-fetch-mode": "navigate",
+        "sec-fetch-dest": "document",
+    }
     assert browser.get("/", headers=fetched).status_code == 403
     assert browser.get("/", headers=framed).status_code == 403
     assert browser.get("/", headers=linked).status_code == 200
@@ -73,7 +88,9 @@ def test_a_page_elsewhere_may_link_here_and_not_fetch(browser):
 @pytest.mark.parametrize("token", ["", "x", "ü"])
 def test_a_form_without_its_token_does_nothing(browser, token):
     assert browser.post("/example", token=token).status_code == 403
-    assert browser.client.post("/example", json={"csrf": browser.keys.form_token()}).status_code == 403
+    assert (
+        browser.client.post("/example", json={"csrf": browser.keys.form_token()}).status_code == 403
+    )
     assert browser.upload("a.csv", b"a\n1\n", token=token).status_code == 403
     assert [path.name for path in browser.folder.iterdir()] == [".dprap-studio"]
 
@@ -91,7 +108,12 @@ def test_a_file_before_the_token_is_refused_unwritten(browser):
 
 
 def test_every_response_forbids_framing_caching_and_foreign_content(browser):
-    for path, status in (("/", 200), ("/nowhere", 404), ("/table/0/plan", 404), ("/static/htmx.min.js", 200)):
+    for path, status in (
+        ("/", 200),
+        ("/nowhere", 404),
+        ("/table/0/plan", 404),
+        ("/static/htmx.min.js", 200),
+    ):
         answered = browser.get(path)
         assert answered.status_code == status
         assert answered.headers["content-security-policy"] == POLICY
@@ -113,7 +135,10 @@ def test_the_kernel_tells_whose_a_connection_is():
             assert not is_other_user(mine.getsockname(), place)
 
 
-@pytest.mark.skipif(sys.platform != "linux" or os.getuid() != 0, reason="needs to become another user: root on Linux")
+@pytest.mark.skipif(
+    sys.platform != "linux" or os.getuid() != 0,
+    reason="needs to become another user: root on Linux",
+)
 def test_another_user_of_this_machine_is_refused_whatever_they_bring():
     with socket.create_server(("127.0.0.1", 0)) as server:
         place = server.getsockname()

@@ -48,13 +48,19 @@ def as_draft(browser, names=None):
     """The example's schema as a draft would be: its bounds and values taken from the data."""
     mapping = example_schema().as_mapping()
     notes = {
-        name: {"reason": "seen", "from_data": [key for key in ("min", "max", "values") if key in column]}
+        name: {
+            "reason": "seen",
+            "from_data": [key for key in ("min", "max", "values") if key in column],
+        }
         for name, column in mapping["columns"].items()
         if names is None or name in names
     }
     notes["age"] |= {"question": "Is 99 a code?"}
     draft = Schema.of(mapping | {"draft": True, "draft_notes": notes})
-    draft.save(browser.folder / "people.schema.yaml", suggestions=["- {type: order, smaller: age, larger: income}"])
+    draft.save(
+        browser.folder / "people.schema.yaml",
+        suggestions=["- {type: order, smaller: age, larger: income}"],
+    )
 
 
 def column_form(browser, position=0, **fields):
@@ -70,27 +76,54 @@ def test_a_draft_is_lifted_only_when_every_column_has_been_read(described):
     assert "1 of them have a question" in page
     assert "Question: Is 99 a code?" in page
     assert "from the data: min, max" in page
-    assert described.post(f"{table}/schema/accept", {"version": version(described)}).status_code == 422
-    assert described.post(f"{table}/schema/vouch", {"version": version(described), "because": " "}).status_code == 422
-    described.post(f"{table}/schema/vouch", {"version": version(described), "because": "a law", "by": "A. Lee"})
+    assert (
+        described.post(f"{table}/schema/accept", {"version": version(described)}).status_code == 422
+    )
+    assert (
+        described.post(
+            f"{table}/schema/vouch", {"version": version(described), "because": " "}
+        ).status_code
+        == 422
+    )
+    described.post(
+        f"{table}/schema/vouch", {"version": version(described), "because": "a law", "by": "A. Lee"}
+    )
     assert "Every column has been read" in said(described.get(f"{table}/schema"))
     assert schema_of(described).is_draft
-    described.post(f"{table}/schema/accept", {"version": version(described)}, follow_redirects=False)
+    described.post(
+        f"{table}/schema/accept", {"version": version(described)}, follow_redirects=False
+    )
     schema = schema_of(described)
     assert not schema.is_draft
     assert not schema.draft_notes
-    assert schema.vouched["age"].sentence("age").startswith("A. Lee vouches that min, max of 'age' are public: a law")
+    assert (
+        schema.vouched["age"]
+        .sentence("age")
+        .startswith("A. Lee vouches that min, max of 'age' are public: a law")
+    )
 
 
 def test_the_review_is_that_of_the_command_line_and_either_goes_on_with_it(described):
-    """The studio once kept who vouches in its own memory, without the settings, and forgot what a draft suggests."""
+    """The studio once kept who vouches in its own memory, without the settings, and forgot what a
+    draft suggests.
+    """
     as_draft(described, names=("age", "sex", "smoker"))
     path = described.folder / "people.schema.yaml"
     loaded = Schema.load(path)
     position = list(loaded.columns).index("age")
     column = loaded.as_mapping()["columns"]["age"]
-    fields = {"type": "integer", "min": str(column["min"]), "max": "110", "binning": "each", "out_of_domain": "error"}
-    form = column_form(described, position, **fields) | {"do": "vouch", "by": "A. Lee", "because": "a law"}
+    fields = {
+        "type": "integer",
+        "min": str(column["min"]),
+        "max": "110",
+        "binning": "each",
+        "out_of_domain": "error",
+    }
+    form = column_form(described, position, **fields) | {
+        "do": "vouch",
+        "by": "A. Lee",
+        "because": "a law",
+    }
     answered = described.post(f"{described.table}/schema/{position}", form | {"because": ""})
     assert answered.status_code == 422
     assert f'id="c{position}-because-error"' in answered.text
@@ -119,7 +152,9 @@ def test_constraints_are_declared_between_two_columns_or_taken_from_the_draft(de
     form = {"relation": "null_when", "column_a": "income", "column_b": "age", "values_b": "0..15"}
     answered = described.post(f"{table}/schema/constraint", form | {"version": version(described)})
     assert "income is missing where age = 0..15" in said(answered)
-    missing = described.post(f"{table}/schema/constraint", form | {"values_b": "", "version": version(described)})
+    missing = described.post(
+        f"{table}/schema/constraint", form | {"values_b": "", "version": version(described)}
+    )
     assert 'id="values_b-error"' in missing.text
     order = {"relation": "order", "column_a": "age", "column_b": "age"}
     answered = described.post(f"{table}/schema/constraint", order | {"version": version(described)})
@@ -157,13 +192,19 @@ def test_a_card_changes_what_it_asks_for_and_keeps_the_rest(described):
         "bin_value": "5",
         "out_of_domain": "clip",
     }
-    assert described.post(f"{described.table}/schema/0", column_form(described, **fields)).status_code == 200
+    assert (
+        described.post(f"{described.table}/schema/0", column_form(described, **fields)).status_code
+        == 200
+    )
     changed = schema_of(described).as_mapping()
     assert changed["columns"]["age"] == {
         "type": "integer", "min": 0, "max": 120, "width": 5, "out_of_domain": "clip", "storage": "int32",
     }  # fmt: skip
     assert changed["constraints"] == example_schema().as_mapping()["constraints"]
-    assert {**changed["columns"], "age": 0} == {**example_schema().as_mapping()["columns"], "age": 0}
+    assert {**changed["columns"], "age": 0} == {
+        **example_schema().as_mapping()["columns"],
+        "age": 0,
+    }
 
 
 @pytest.mark.parametrize(
@@ -172,8 +213,14 @@ def test_a_card_changes_what_it_asks_for_and_keeps_the_rest(described):
         ({"type": "integer", "min": "x", "max": "9"}, "min"),
         ({"type": "integer", "min": "0", "max": "1e999"}, "max"),
         ({"type": "integer", "min": "9", "max": "1"}, None),
-        ({"type": "integer", "min": "0", "max": "9", "binning": "bins", "bin_value": "many"}, "bin_value"),
-        ({"type": "number", "min": "0", "max": "9", "binning": "bins", "bin_value": "-1"}, "bin_value"),
+        (
+            {"type": "integer", "min": "0", "max": "9", "binning": "bins", "bin_value": "many"},
+            "bin_value",
+        ),
+        (
+            {"type": "number", "min": "0", "max": "9", "binning": "bins", "bin_value": "-1"},
+            "bin_value",
+        ),
         ({"type": "date", "min": "yesterday", "max": "2024-01-01"}, "min"),
         ({"type": "categorical", "values": ""}, "values"),
         ({"type": "complex"}, "type"),
@@ -210,9 +257,17 @@ def test_the_plan_needs_no_data_and_says_what_the_accounting_says(described):
 
 
 def test_beliefs_are_those_of_the_documentation():
-    table = {0.1: (0.011, 0.525), 0.5: (0.016, 0.622), 1: (0.027, 0.731), 2: (0.069, 0.881), 5: (0.60, 0.993)}
+    table = {
+        0.1: (0.011, 0.525),
+        0.5: (0.016, 0.622),
+        1: (0.027, 0.731),
+        2: (0.069, 0.881),
+        5: (0.60, 0.993),
+    }
     for epsilon, (rare, even) in table.items():
-        assert largest_belief(0.01, epsilon) == pytest.approx(rare, abs=6e-3 if epsilon == 5 else 6e-4)
+        assert largest_belief(0.01, epsilon) == pytest.approx(
+            rare, abs=6e-3 if epsilon == 5 else 6e-4
+        )
         assert largest_belief(0.5, epsilon) == pytest.approx(even, abs=6e-4)
     assert [prior for prior, _ in beliefs(1.0)] == sorted(prior for prior, _ in beliefs(1.0))
 
@@ -242,7 +297,13 @@ def test_a_plan_that_cannot_be_is_refused_at_its_field(described, fields, field)
 
 
 def test_the_command_that_runs_is_the_one_that_is_shown(described):
-    form = {"epsilon": "0.5", "records": "300", "neighbors": "replace", "target": "income", "weight-1": "0"}
+    form = {
+        "epsilon": "0.5",
+        "records": "300",
+        "neighbors": "replace",
+        "target": "income",
+        "weight-1": "0",
+    }
     described.post(f"{described.table}/plan", form | {"person_column": "--help; rm -rf ~"})
     page = described.get(f"{described.table}/run")
     table = described.workspace.tables()[0]
@@ -252,7 +313,9 @@ def test_the_command_that_runs_is_the_one_that_is_shown(described):
         "neighbors": "replace",
         "workload": "./people.workload.yaml",
     }
-    arguments = commands.synth(described.workspace, table, options, described.folder / "people-release")
+    arguments = commands.synth(
+        described.workspace, table, options, described.folder / "people-release"
+    )
     assert shlex.split(commands.shown(arguments)) == ["dprap", *arguments]
     assert "--person-column=--help; rm -rf ~" in arguments  # one word, whatever it says
     assert "--epsilon=0.5" in page.text
@@ -269,14 +332,21 @@ def test_a_run_starts_only_as_it_was_shown(described):
     shown = described.get(f"{described.table}/run").text
     digest = shown.partition('name="digest" value="')[2].partition('"')[0]
     described.post(f"{described.table}/plan", form | {"epsilon": "5"})
-    assert described.post(f"{described.table}/run", {"digest": digest, "agree": "yes"}).status_code == 409
+    assert (
+        described.post(f"{described.table}/run", {"digest": digest, "agree": "yes"}).status_code
+        == 409
+    )
     assert described.post(f"{described.table}/run", {"digest": digest}).status_code == 422
     assert not list(described.folder.glob("*.private"))
     assert not list(described.folder.glob("*.dprap"))
 
 
 def test_a_password_is_refused_and_never_shown_or_kept(browser):
-    form = {"address": "postgresql://steward:HUSH@db/x", "database_table": "public.people", "name": "people"}
+    form = {
+        "address": "postgresql://steward:HUSH@db/x",
+        "database_table": "public.people",
+        "name": "people",
+    }
     answered = browser.post("/database", form)
     assert answered.status_code == 422
     assert "HUSH" not in answered.text
@@ -299,8 +369,12 @@ def test_an_unexpected_failure_shows_and_logs_no_value(described, monkeypatch):
     from dprap.studio import serve
     from dprap.studio.pages import table as page
 
-    monkeypatch.setattr(page, "preview", lambda *_: (_ for _ in ()).throw(RuntimeError("SECRET 42")))
-    answered = described.new_client(raise_server_exceptions=False).get(f"/?token={described.keys.token}")
+    monkeypatch.setattr(
+        page, "preview", lambda *_: (_ for _ in ()).throw(RuntimeError("SECRET 42"))
+    )
+    answered = described.new_client(raise_server_exceptions=False).get(
+        f"/?token={described.keys.token}"
+    )
     quiet = described.new_client(raise_server_exceptions=False)
     quiet.cookies = described.client.cookies
     answered = quiet.get(f"{described.table}/table")
@@ -312,7 +386,10 @@ def test_an_unexpected_failure_shows_and_logs_no_value(described, monkeypatch):
 def test_a_weighted_workload_keeps_every_column_in_the_table():
     plan = make_plan(example_schema(), RunOptions(epsilon=1.0, kway=2), records=20_000)
     workload = weighted_workload(plan, {"smoker": 0.0, "age": 2.0}, "income")
-    by_columns = {family.columns: weight for family, weight in zip(workload.families, workload.weights, strict=True)}
+    by_columns = {
+        family.columns: weight
+        for family, weight in zip(workload.families, workload.weights, strict=True)
+    }
     assert by_columns[("smoker",)] == 1.0
     assert by_columns[("age", "income")] == 8.0
     assert by_columns[("age", "sex")] == 2.0
@@ -362,7 +439,10 @@ def test_domains_that_the_run_is_to_find_are_planned_and_confirmed_with_the_whol
     """Such a schema once had no plan in the studio."""
     path = described.folder / "people.schema.yaml"
     mapping = example_schema().as_mapping()
-    columns = {"age": mapping["columns"]["age"], "region": {"type": "categorical", "domain": "discover"}}
+    columns = {
+        "age": mapping["columns"]["age"],
+        "region": {"type": "categorical", "domain": "discover"},
+    }
     others = [name for name in mapping["columns"] if name not in columns]
     Schema.of({"columns": columns, "ignore_columns": others}).save(path)
     assert "region" in said(described.get(f"{described.table}/schema"))

@@ -31,7 +31,9 @@ SMALL = Domain.of({"a": 2, "b": 3, "c": 4})
 
 @pytest.mark.parametrize(("k", "candidates", "queries"), [(3, 278, 458_996), (5, 156, 1_376_532)])
 def test_the_papers_queries(k, candidates, queries):
-    """Numbers of queries of the paper's workload on ADULT: 64 random marginals with at most n = 48,842 cells."""
+    """Numbers of queries of the paper's workload on ADULT: 64 random marginals with at most n =
+    48,842 cells.
+    """
     assert len(eligible(ADULT, k, max_cells=48_842)) == candidates
     workload = random_kway(ADULT, k, 64, rows=48_842, seed=0)
     assert len(workload) == 64
@@ -63,7 +65,9 @@ def test_too_many_or_too_few(marginals):
         random_kway(SMALL, 2, marginals, rows=100)
 
 
-@pytest.mark.parametrize("family", [Marginal, lambda c: Threshold(c, 1), lambda c: Range.prefixes(c, c[:1])])
+@pytest.mark.parametrize(
+    "family", [Marginal, lambda c: Threshold(c, 1), lambda c: Range.prefixes(c, c[:1])]
+)
 def test_a_billion_cells_are_refused(family):
     domain = Domain.of({"x": 1000, "y": 1000, "z": 1000})
     with pytest.raises(WorkloadError, match="1,000,000,000 cells"):
@@ -108,7 +112,12 @@ def test_only_marginals():
 @pytest.mark.parametrize("as_json", [True, False])
 def test_files_round_trip(tmp_path, as_json):
     workload = weighted(
-        SMALL, [(Marginal(("a", "c")), 2.0), (Threshold(("a", "b"), 1), 1.0), (Range.prefixes(("a", "c"), ("c",)), 0.5)]
+        SMALL,
+        [
+            (Marginal(("a", "c")), 2.0),
+            (Threshold(("a", "b"), 1), 1.0),
+            (Range.prefixes(("a", "c"), ("c",)), 0.5),
+        ],
     )
     path = tmp_path / "workload"
     if as_json:

@@ -1,3 +1,6 @@
-"""The paper's experiments and comparisons with other methods. NOT PRIVATE: noise is seeded and errors are exact."""
+"""The paper's experiments and comparisons with other methods.
+
+NOT PRIVATE: noise is seeded and errors are exact.
+"""
 
 __version__ = "0.1.0"

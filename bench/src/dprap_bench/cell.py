@@ -13,8 +13,9 @@ from dprap_bench.record import key_of
 class Cell:
     """A method on a workload of a data set at one budget.
 
-    `workload` is as in `dprap_bench.workloads`; `extras` names further measurements to take. `rows` and `columns`
-    keep only so many records and columns of the data set (records are repeated if there are too few).
+    `workload` is as in `dprap_bench.workloads`; `extras` names further measurements to take. `rows`
+    and `columns` keep only so many records and columns of the data set (records are repeated if
+    there are too few).
     """
 
     experiment: str
@@ -31,7 +32,9 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """A digest of everything but the experiment: cells that several experiments share run once."""
+        """A digest of everything but the experiment: cells that several experiments share run
+        once.
+        """
         return key_of(self.as_dict())
 
     def as_dict(self) -> dict[str, Any]:
@@ -41,7 +44,10 @@ class Cell:
 
     def __str__(self) -> str:
         chosen = ",".join(f"{name}={value}" for name, value in self.settings.items())
-        return f"{self.data} {self.workload} ε={self.epsilon:g} {self.method}{f'({chosen})' if chosen else ''} #{self.seed}"
+        return (
+            f"{self.data} {self.workload} ε={self.epsilon:g}"
+            f" {self.method}{f'({chosen})' if chosen else ''} #{self.seed}"
+        )
 
 
 @dataclass(frozen=True)

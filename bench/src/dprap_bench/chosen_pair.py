@@ -1,7 +1,7 @@
 """RAP's pair (T, K): the paper runs a grid and reports the best pair, which is choosing by looking.
 
-The grid is run on some draws. The pair with the smallest median is then run on other draws, which judge: what a table
-shows is theirs, so that the luck of the draws that chose is not in it.
+The grid is run on some draws. The pair with the smallest median is then run on other draws, which
+judge: what a table shows is theirs, so that the luck of the draws that chose is not in it.
 """
 
 from __future__ import annotations
@@ -21,27 +21,36 @@ JUDGING = 9000
 
 
 GRID_ROWS = 100
-"""Relaxed rows n' of the grid: a tenth of the time, and the error has no trend in n' from 100 rows on (experiment 5)."""
+"""Relaxed rows n' of the grid: a tenth of the time, and the error has no trend in n' from 100 rows
+on (experiment 5).
+"""
 
 
 def whole_grid(cells: list[Cell]) -> list[Cell]:
-    """RAP at all 25 pairs (T, K) of the paper, for every problem of the cells; pairs with few queries first."""
+    """RAP at all 25 pairs (T, K) of the paper, for every problem of the cells; pairs with few
+    queries first.
+    """
     problems = {
         _problem(cell.as_dict()): replace(cell, experiment="grid", extras=())
         for cell in cells
         if cell.method == "rap" and "synthetic_rows" not in cell.settings
     }
     return [
-        replace(cell, settings={"rounds": rounds, "queries_per_round": queries, "synthetic_rows": GRID_ROWS})
+        replace(
+            cell,
+            settings={"rounds": rounds, "queries_per_round": queries, "synthetic_rows": GRID_ROWS},
+        )
         for cell in problems.values()
         for rounds, queries in sorted(PAPER_GRID, key=math.prod)
     ]
 
 
 def at_chosen_pair(cells: list[Cell], records: Iterable[Record]) -> list[Cell]:
-    """The cells of RAP alone, at the pair with the smallest median error among the records that choose.
+    """The cells of RAP alone, at the pair with the smallest median error among the records that
+    choose.
 
-    Pairs are compared at one number of relaxed rows: that at which most pairs were run, the larger of two.
+    Pairs are compared at one number of relaxed rows: that at which most pairs were run, the larger
+    of two.
     """
     errors: dict[str, dict[int, dict[tuple[int, int], dict[int, float]]]] = {}
     for record in records:
@@ -70,4 +79,9 @@ _USUAL_ROWS = 1000
 
 
 def _problem(facts: Mapping[str, Any]) -> str:
-    return key_of({name: facts[name] for name in ("data", "workload", "relation", "epsilon", "rows", "columns")})
+    return key_of(
+        {
+            name: facts[name]
+            for name in ("data", "workload", "relation", "epsilon", "rows", "columns")
+        }
+    )

@@ -1,4 +1,6 @@
-"""`dprap bench`: the paper's experiments, the comparison with peers, a quick subset, and studies."""
+"""`dprap bench`: the paper's experiments, the comparison with peers, a quick subset, and
+studies.
+"""
 
 from __future__ import annotations
 
@@ -15,35 +17,54 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="bench",
-    help="Run the paper's experiments and comparisons on public benchmark data. NOT PRIVATE: noise is seeded.",
+    help=(
+        "Run the paper's experiments and comparisons on public benchmark data. NOT PRIVATE: noise"
+        " is seeded."
+    ),
     no_args_is_help=True,
 )
 
 DataDir = Annotated[Path, typer.Option("--data", help="Folder with NAME.csv and NAME-domain.json.")]
 OutDir = Annotated[
-    Path, typer.Option("--out", help="Folder of results, NAME.jsonl each; a run goes on where it stopped.")
+    Path,
+    typer.Option(
+        "--out", help="Folder of results, NAME.jsonl each; a run goes on where it stopped."
+    ),
 ]
 FiguresDir = Annotated[
-    Path | None, typer.Option("--figures", help="Folder for tables and figures; that of the results unless given.")
+    Path | None,
+    typer.Option(
+        "--figures", help="Folder for tables and figures; that of the results unless given."
+    ),
 ]
-Tables = Annotated[list[str], typer.Option("--table", help="Benchmark table; may be given several times.")]
-Seeds = Annotated[int, typer.Option("--seeds", min=1, help="Runs of every cell, each with its own noise.")]
+Tables = Annotated[
+    list[str], typer.Option("--table", help="Benchmark table; may be given several times.")
+]
+Seeds = Annotated[
+    int, typer.Option("--seeds", min=1, help="Runs of every cell, each with its own noise.")
+]
 FirstSeed = Annotated[
     int,
     typer.Option(
         "--first-seed",
         min=0,
-        help="Noise seed of the first run. Draws from 9000 on judge: figures are theirs alone where there are any.",
+        help=(
+            "Noise seed of the first run. Draws from 9000 on judge: figures are theirs alone where"
+            " there are any."
+        ),
     ),
 ]
 Limit = Annotated[float, typer.Option("--seconds", help="Processor seconds a cell may take.")]
 Redo = Annotated[
     list[str] | None,
-    typer.Option("--redo", help="Method whose cells are measured again; may be given several times."),
+    typer.Option(
+        "--redo", help="Method whose cells are measured again; may be given several times."
+    ),
 ]
 Retry = Annotated[bool, typer.Option("--retry", help="Run cells again that have no result.")]
 Methods = Annotated[
-    list[str] | None, typer.Option("--method", help="Run this method's cells alone; may be given several times.")
+    list[str] | None,
+    typer.Option("--method", help="Run this method's cells alone; may be given several times."),
 ]
 ADULT = ["adult"]
 RESULTS = Path("bench-results")
@@ -56,25 +77,34 @@ def paper(
     figures: FiguresDir = None,
     table: Tables = ADULT,
     only: Annotated[
-        list[str] | None, typer.Option("--only", help="Number of an experiment, 1 to 10; several times for several.")
+        list[str] | None,
+        typer.Option("--only", help="Number of an experiment, 1 to 10; several times for several."),
     ] = None,
     grid: Annotated[
         bool,
-        typer.Option("--grid", help="Run RAP alone, at all 25 pairs (T, K) of the paper, with a tenth of the rows."),
+        typer.Option(
+            "--grid",
+            help="Run RAP alone, at all 25 pairs (T, K) of the paper, with a tenth of the rows.",
+        ),
     ] = False,
     judge: Annotated[
         bool,
-        typer.Option("--judge", help="Run RAP alone, at the best pair of those in the results, on draws from 9000 on."),
+        typer.Option(
+            "--judge",
+            help="Run RAP alone, at the best pair of those in the results, on draws from 9000 on.",
+        ),
     ] = False,
     seeds: Seeds = 1,
     first_seed: FirstSeed = 0,
     epsilon: Annotated[
-        list[float] | None, typer.Option("--epsilon", help="Run cells of this ε alone; may be given several times.")
+        list[float] | None,
+        typer.Option("--epsilon", help="Run cells of this ε alone; may be given several times."),
     ] = None,
     workload: Annotated[
         list[str] | None,
         typer.Option(
-            "--workload", help="Run cells of this workload alone, such as 3way:64; may be given several times."
+            "--workload",
+            help="Run cells of this workload alone, such as 3way:64; may be given several times.",
         ),
     ] = None,
     seconds: Limit = 3600.0,
@@ -89,7 +119,9 @@ def paper(
 
     numbers = only or list(PAPER)
     if unknown := [number for number in numbers if number not in PAPER]:
-        raise typer.BadParameter(f"there is no experiment {unknown[0]}; they are numbered 1 to {len(PAPER)}.")
+        raise typer.BadParameter(
+            f"there is no experiment {unknown[0]}; they are numbered 1 to {len(PAPER)}."
+        )
     cells = [cell for number in numbers for name in table for cell in PAPER[number].cells(name)]
     cells = [cell for cell in cells if cell.epsilon in (epsilon or [cell.epsilon])]
     cells = [cell for cell in cells if cell.workload in (workload or [cell.workload])]
@@ -98,12 +130,20 @@ def paper(
     if judge:
         cells, first_seed = at_chosen_pair(cells, Results(out).records(COMPARISONS)), JUDGING
     _compare(
-        _repeated(cells, range(first_seed, first_seed + seeds), method), data, out, figures, seconds, redo, retry=retry
+        _repeated(cells, range(first_seed, first_seed + seeds), method),
+        data,
+        out,
+        figures,
+        seconds,
+        redo,
+        retry=retry,
     )
 
 
 def _add_comparison(name: str, shows: str, seconds_per_cell: float) -> None:
-    """Add the command of a comparison, whose cells are those of the function `name` in `experiments`."""
+    """Add the command of a comparison, whose cells are those of the function `name` in
+    `experiments`.
+    """
 
     @app.command(name, help=shows)
     def comparison(
@@ -125,9 +165,15 @@ def _add_comparison(name: str, shows: str, seconds_per_cell: float) -> None:
         _compare(wanted, data, out, figures, seconds, redo, retry=retry)
 
 
-_add_comparison("peers", "Compare error, time and memory with AIM and MST, as ratios of one run.", 3600.0)
+_add_comparison(
+    "peers", "Compare error, time and memory with AIM and MST, as ratios of one run.", 3600.0
+)
 _add_comparison("quick", "Run a subset of about two minutes, for every change.", 600.0)
-_add_comparison("numbers", "Compare prefixes, ranges and halfspaces of ADULT with HDMM, AIM and Gaussian noise.", 600.0)
+_add_comparison(
+    "numbers",
+    "Compare prefixes, ranges and halfspaces of ADULT with HDMM, AIM and Gaussian noise.",
+    600.0,
+)
 
 
 @app.command()
@@ -136,9 +182,14 @@ def study(
     data: DataDir,
     out: OutDir = RESULTS,
     only: Annotated[
-        list[str] | None, typer.Option("--only", help="Run only cells that have this in their names; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            "--only", help="Run only cells that have this in their names; may be repeated."
+        ),
     ] = None,
-    seeds: Annotated[int | None, typer.Option("--seeds", min=1, help="At most this many noise seeds a case.")] = None,
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", min=1, help="At most this many noise seeds a case.")
+    ] = None,
     seconds: Limit = 3600.0,
     retry: Retry = False,
 ) -> None:
@@ -147,7 +198,11 @@ def study(
     from dprap_bench.results import Results
     from dprap_bench.studies import study_named
 
-    cells = [cell for cell in study_named(name).cells(seeds) if not only or any(part in str(cell) for part in only)]
+    cells = [
+        cell
+        for cell in study_named(name).cells(seeds)
+        if not only or any(part in str(cell) for part in only)
+    ]
     results = Results(out)
     records = _run(cells, results, data, seconds, retry=retry)
     typer.echo("\n".join(study_table(records)))
@@ -157,11 +212,19 @@ def study(
 @app.command("data")
 def data_sets(
     downloads: Annotated[
-        Path, typer.Argument(help="Folder with the published files; what is missing is named.", metavar="DOWNLOADS")
+        Path,
+        typer.Argument(
+            help="Folder with the published files; what is missing is named.", metavar="DOWNLOADS"
+        ),
     ],
-    out: Annotated[Path, typer.Option("--out", help="Folder for NAME.csv and NAME-domain.json, as --data takes it.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", help="Folder for NAME.csv and NAME-domain.json, as --data takes it."),
+    ],
 ) -> None:
-    """Say what to download, and prepare ADULT and LOANS from the published files, checked by digest."""
+    """Say what to download, and prepare ADULT and LOANS from the published files, checked by
+    digest.
+    """
     from dprap_bench.data import prepare
 
     lines, ready = prepare(downloads, out)
@@ -176,17 +239,24 @@ def scale(
     data: DataDir,
     out: OutDir = RESULTS,
     only: Annotated[
-        list[str] | None, typer.Option("--only", help="Run only cases that have this in their names; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            "--only", help="Run only cases that have this in their names; may be repeated."
+        ),
     ] = None,
     seconds: Limit = 3600.0,
     retry: Retry = False,
 ) -> None:
-    """Measure large tables and workloads, and write scale.md: time and memory beside their targets."""
+    """Measure large tables and workloads, and write scale.md: time and memory beside their
+    targets.
+    """
     from dprap_bench.results import Results
     from dprap_bench.studies import scale as cases
 
     results = Results(out)
-    wanted = [cell for cell in cases.cells(None) if not only or any(part in str(cell) for part in only)]
+    wanted = [
+        cell for cell in cases.cells(None) if not only or any(part in str(cell) for part in only)
+    ]
     records = _run(wanted, results, data, seconds, retry=retry)
     lines = cases.table([record for record in results.records() if record.experiment == "scale"])
     (out / "scale.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -240,14 +310,20 @@ def _compare(
     _complain_of_failures(records)
 
 
-def _run(cells: Sequence[AnyCell], results: Results, data: Path, seconds: float, *, retry: bool) -> list[Record]:
+def _run(
+    cells: Sequence[AnyCell], results: Results, data: Path, seconds: float, *, retry: bool
+) -> list[Record]:
     from dprap_bench.runner import run_cells
 
     if retry:
         wanted = {(cell.experiment, cell.key) for cell in cells}
         results.forget(lambda record: record.failed and (record.experiment, record.key) in wanted)
     return run_cells(
-        cells, results, data_dir=data, seconds_per_cell=seconds, report=lambda line: typer.echo(line, err=True)
+        cells,
+        results,
+        data_dir=data,
+        seconds_per_cell=seconds,
+        report=lambda line: typer.echo(line, err=True),
     )
 
 

@@ -1,4 +1,7 @@
-"""The paper's data sets, prepared from the files that others publish and checked by digest. None comes with dprap."""
+"""The paper's data sets, prepared from the files that others publish and checked by digest.
+
+None comes with dprap.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,9 @@ from dprap.errors import DataError, DprapError
 
 @dataclass(frozen=True)
 class Published:
-    """A data set: the files to download, where they are, and the digest of the table made of them."""
+    """A data set: the files to download, where they are, and the digest of the table made of
+    them.
+    """
 
     name: str
     files: tuple[str, ...]
@@ -46,8 +51,8 @@ DATA_SETS = (
     Published(
         "loans",
         ("loans.csv", "loans-domain.json"),
-        "https://github.com/giusevtr/fem, folder datasets: LendingClub loans of 2007 to 2011 as the authors of FEM coded "
-        "them",
+        "https://github.com/giusevtr/fem, folder datasets: LendingClub loans of 2007 to 2011 as the"
+        " authors of FEM coded them",
         "d83d3b0ea45d6b34aaa99bde928364dd7429878f2f771bad36f0817cd2d95a96",
         _loans,
     ),
@@ -55,7 +60,9 @@ DATA_SETS = (
 
 
 def digest_of(codes: Codes) -> str:
-    """SHA-256 of a table's codes, with the names and sizes of its columns; it does not depend on the file's form."""
+    """SHA-256 of a table's codes, with the names and sizes of its columns; it does not depend on
+    the file's form.
+    """
     shape = [list(codes.domain.names), list(codes.domain.sizes), codes.rows]
     digest = hashlib.sha256(json.dumps(shape).encode())
     for column in codes.columns:
@@ -78,19 +85,26 @@ def prepare(downloads: Path, out: Path) -> tuple[list[str], bool]:
     for data in DATA_SETS:
         missing = [name for name in data.files if not (downloads / name).is_file()]
         if missing:
-            lines.append(f"{data.name}: {' and '.join(missing)} missing in {downloads}. Download from {data.source}.")
+            lines.append(
+                f"{data.name}: {' and '.join(missing)} missing in {downloads}. Download from"
+                f" {data.source}."
+            )
             ready = False
             continue
         try:
             codes = data.prepare(downloads)
             if digest_of(codes) != data.digest:
-                raise DataError("the files are not those of the papers: the table made of them has another digest.")
+                raise DataError(
+                    "the files are not those of the papers: the table made of them has another"
+                    " digest."
+                )
         except DprapError as error:
             lines.append(f"{data.name}: {error}")
             ready = False
             continue
         save_benchmark(codes, data.name, out)
         lines.append(
-            f"{data.name}: {codes.rows:,} records, {len(codes.columns)} columns, digest checked. Written to {out}"
+            f"{data.name}: {codes.rows:,} records, {len(codes.columns)} columns, digest checked."
+            f" Written to {out}"
         )
     return lines, ready

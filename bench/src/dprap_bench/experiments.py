@@ -22,15 +22,19 @@ RAP_GRID = {
     0.5: ((10, 10), (25, 5)),
     1.0: ((10, 10), (25, 5)),
 }
-"""ε → (T, K) tried for RAP unless the paper's whole grid is asked for; the best is reported, as in the paper."""
+"""ε → (T, K) tried for RAP unless the paper's whole grid is asked for; the best is reported, as in
+the paper.
+"""
 RAP_PAIR = {0.05: (5, 5), 0.1: (5, 5), 0.25: (10, 10), 0.5: (10, 10), 1.0: (25, 5)}
 """ε → the one pair of further experiments: the better one on ADULT's 64 three-way marginals."""
 
 _FEM_LARGEST = {"3way:64": 0.25, "5way:64": 0.1}
-# FEM's rounds grow with ε, and each solves a hundred integer programmes that grow with the rounds: hours at ε = 1.
+# FEM's rounds grow with ε, and each solves a hundred integer programmes that grow with the rounds:
+# hours at ε = 1.
 
 _AIM_MOST_ROWS = 100_000
-# With more records every round teaches more than its noise, so that AIM uses all of the rounds it plans: many minutes.
+# With more records every round teaches more than its noise, so that AIM uses all of the rounds it
+# plans: many minutes.
 
 
 @dataclass(frozen=True)
@@ -72,11 +76,17 @@ _ALONGSIDE: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("adaptive", "rap", "rp"), ("rounding", "unseen", "quantiles")),
     **dict.fromkeys(("independent", "mst", "aim", "fem"), ("unseen",)),
 }
-# Measured together on ADULT's 64 three-way marginals, so that experiments 1, 4, 8 and 9 share their runs.
+# Measured together on ADULT's 64 three-way marginals, so that experiments 1, 4, 8 and 9 share their
+# runs.
 
 
 def _main_cells(
-    experiment: str, data: str, epsilons: Iterable[float], methods: Iterable[str], *, workload: str = "3way:64"
+    experiment: str,
+    data: str,
+    epsilons: Iterable[float],
+    methods: Iterable[str],
+    *,
+    workload: str = "3way:64",
 ) -> list[Cell]:
     cells = cells_for(experiment, data, workload, epsilons, methods)
     if (data, workload) != ("adult", "3way:64"):
@@ -86,16 +96,31 @@ def _main_cells(
 
 def _undrawn(cells: list[Cell]) -> list[Cell]:
     """The same without drawing records from models, which would add to their time and memory."""
-    return [replace(cell, extras=()) if BENCH_METHODS[cell.method].models else cell for cell in cells]
+    return [
+        replace(cell, extras=()) if BENCH_METHODS[cell.method].models else cell for cell in cells
+    ]
 
 
 def _epsilon(data: str) -> list[Cell]:
-    chosen: tuple[str, ...] = ("adaptive", "rap", "gaussian", "independent", "zero", "mst", "aim", "hdmm-lls")
+    chosen: tuple[str, ...] = (
+        "adaptive",
+        "rap",
+        "gaussian",
+        "independent",
+        "zero",
+        "mst",
+        "aim",
+        "hdmm-lls",
+    )
     if data in SMALL:
         chosen += ("mwem",)
     if data == "adult":
         chosen += ("dualquery", "fem")
-    cells = [cell for k in (3, 5) for cell in _main_cells("1-epsilon", data, EPSILONS, chosen, workload=f"{k}way:64")]
+    cells = [
+        cell
+        for k in (3, 5)
+        for cell in _main_cells("1-epsilon", data, EPSILONS, chosen, workload=f"{k}way:64")
+    ]
     return cells if data == "adult" else _one_pair(cells)
 
 
@@ -113,7 +138,14 @@ def _workload_size(data: str) -> list[Cell]:
     sizes = {"adult": {3: (16, 64, 128, "all"), 5: (16, 64, 128, "all")}}.get(
         data, {3: (64, 256, 1024), 5: (64, 256, 1024)}
     )
-    methods = ("adaptive", "rap", "gaussian", "independent", "zero", *(("aim", "mst") if data == "adult" else ()))
+    methods = (
+        "adaptive",
+        "rap",
+        "gaussian",
+        "independent",
+        "zero",
+        *(("aim", "mst") if data == "adult" else ()),
+    )
     epsilons = (0.05, 0.1)
     return [
         cell
@@ -137,7 +169,11 @@ def _hdmm(data: str) -> list[Cell]:
 
 def _rounding(data: str) -> list[Cell]:
     cells = _main_cells("4-rounding", data, (0.1, 1.0), ("adaptive", "rap"))
-    return cells if data == "adult" else [replace(cell, extras=("rounding",)) for cell in _one_pair(cells)]
+    return (
+        cells
+        if data == "adult"
+        else [replace(cell, extras=("rounding",)) for cell in _one_pair(cells)]
+    )
 
 
 def _synthetic_rows(data: str) -> list[Cell]:
@@ -157,8 +193,15 @@ def _synthetic_rows(data: str) -> list[Cell]:
 def _query_counts(data: str) -> list[Cell]:
     small = (1, 4, 16, 64, 128, "all") if data == "adult" else (1, 4, 16, 64, 256, 1024)
     # LOANS has 3,552 five-way marginals of at most n cells.
-    sizes = {3: small if data == "adult" else (*small, 4096), 5: small if data == "adult" else (*small, "all")}
-    return [Cell("6-queries", data, f"{k}way:{size}", "none") for k, counts in sizes.items() for size in counts]
+    sizes = {
+        3: small if data == "adult" else (*small, 4096),
+        5: small if data == "adult" else (*small, "all"),
+    }
+    return [
+        Cell("6-queries", data, f"{k}way:{size}", "none")
+        for k, counts in sizes.items()
+        for size in counts
+    ]
 
 
 def _thresholds(data: str) -> list[Cell]:
@@ -198,9 +241,15 @@ def _beyond(data: str) -> list[Cell]:
     cells += [replace(cell, columns=columns) for cell in pairs for columns in (4, 8, 14)]
     cells += _undrawn(_main_cells("10-beyond", data, EPSILONS, ("adaptive", "rap", "mst", "aim")))
     cells = [cell for cell in cells if cell.method != "rap" or cell.settings["rounds"] == 10]
-    by_size = [cell for cell in _workload_size(data) if cell.workload.startswith("3way") and cell.epsilon == 0.1]
+    by_size = [
+        cell
+        for cell in _workload_size(data)
+        if cell.workload.startswith("3way") and cell.epsilon == 0.1
+    ]
     cells += [
-        replace(cell, experiment="10-beyond") for cell in by_size if cell.method in ("adaptive", "rap", "mst", "aim")
+        replace(cell, experiment="10-beyond")
+        for cell in by_size
+        if cell.method in ("adaptive", "rap", "mst", "aim")
     ]
     return list({cell.key: cell for cell in cells}.values())
 
@@ -212,7 +261,9 @@ PAPER = {
         Experiment("2-marginals", "Maximum error against the number of marginals", _workload_size),
         Experiment("3-hdmm", "The 15 marginals of the HDMM comparison, cells and prefixes", _hdmm),
         Experiment("4-rounding", "Error after rounding against oversampling", _rounding),
-        Experiment("5-rows", "Error and time against the number of relaxed rows n'", _synthetic_rows),
+        Experiment(
+            "5-rows", "Error and time against the number of relaxed rows n'", _synthetic_rows
+        ),
         Experiment("6-queries", "Queries against workload size", _query_counts),
         Experiment("7-thresholds", "1-of-3 and 2-of-3 thresholds against ε", _thresholds),
         Experiment("8-ablation", "Distribution of errors of the ablation T = 1", _ablation),
@@ -222,19 +273,31 @@ PAPER = {
 }
 """The experiments by number."""
 
-COMPARISONS = (*(experiment.name for experiment in PAPER.values()), "grid", "peers", "numbers", "quick")
+COMPARISONS = (
+    *(experiment.name for experiment in PAPER.values()),
+    "grid",
+    "peers",
+    "numbers",
+    "quick",
+)
 """All experiments whose cells run a method on a workload; their results go into one table."""
 
 
 def peers(data: str) -> list[Cell]:
     """Dprap beside what users would pick instead, on both neighbour relations."""
     methods = ("adaptive", "aim", "mst", "gaussian", "independent")
-    same = [c for k in (3, 5) for c in _main_cells("peers", data, (0.1, 1.0), methods, workload=f"{k}way:64")]
+    same = [
+        c
+        for k in (3, 5)
+        for c in _main_cells("peers", data, (0.1, 1.0), methods, workload=f"{k}way:64")
+    ]
     return _undrawn(same) + [replace(cell, relation="add-remove", extras=()) for cell in same]
 
 
 def numbers(data: str) -> list[Cell]:
-    """Prefixes, ranges and halfspaces of ADULT's numeric columns, with what answers them elsewhere."""
+    """Prefixes, ranges and halfspaces of ADULT's numeric columns, with what answers them
+    elsewhere.
+    """
     if data != "adult":
         return []
     beside = ("adaptive", "hdmm-lls", "gaussian", "aim")
@@ -242,13 +305,23 @@ def numbers(data: str) -> list[Cell]:
     return [
         *cells_for("numbers", data, "hdmm15:prefix", EPSILONS, (*beside, "hdmm-pgm")),
         *cells_for("numbers", data, "hdmm15:range", ends, beside),
-        *cells_for("numbers", data, "halfspaces", ends, ("adaptive", "rap++", "independent", "aim", "gaussian-query")),
+        *cells_for(
+            "numbers",
+            data,
+            "halfspaces",
+            ends,
+            ("adaptive", "rap++", "independent", "aim", "gaussian-query"),
+        ),
     ]
 
 
 def quick(data: str) -> list[Cell]:
-    """A subset of about 40 processor seconds on ADULT, so that two busy cores do it in two minutes."""
-    cells = cells_for("quick", data, "3way:64", (0.1, 1.0), ("adaptive", "gaussian", "independent", "zero"))
+    """A subset of about 40 processor seconds on ADULT, so that two busy cores do it in two
+    minutes.
+    """
+    cells = cells_for(
+        "quick", data, "3way:64", (0.1, 1.0), ("adaptive", "gaussian", "independent", "zero")
+    )
     cells += cells_for("quick", data, "3way:64", (1.0,), ("mst",))
     rap = {"rounds": 5, "queries_per_round": 5, "synthetic_rows": 100}
     return [*cells, Cell("quick", data, "3way:64", "rap", 0.1, settings=rap)]

@@ -57,12 +57,22 @@ def shared_legend(figure: Any) -> None:
     for axis in figure.axes:
         handles, labels = axis.get_legend_handles_labels()
         shown |= dict(zip(labels, handles, strict=True))
-    order = sorted(shown, key=lambda label: list(STYLES).index(label) if label in STYLES else len(STYLES))
-    figure.legend([shown[label] for label in order], order, loc="outside right upper", fontsize=8, frameon=False)
+    order = sorted(
+        shown, key=lambda label: list(STYLES).index(label) if label in STYLES else len(STYLES)
+    )
+    figure.legend(
+        [shown[label] for label in order],
+        order,
+        loc="outside right upper",
+        fontsize=8,
+        frameon=False,
+    )
 
 
 def logarithmic(axis: Any, *, x: bool = False, y: bool = False) -> None:
-    """Logarithmic axes with plain numbers at 1, 2 and 5 (at powers of ten alone where they span many)."""
+    """Logarithmic axes with plain numbers at 1, 2 and 5 (at powers of ten alone where they span
+    many).
+    """
     for name, chosen in (("x", x), ("y", y)):
         if not chosen:
             continue
@@ -75,11 +85,16 @@ def logarithmic(axis: Any, *, x: bool = False, y: bool = False) -> None:
 
 
 def ticks(axis: Any, values: Sequence[float]) -> None:
-    """A tick at each value of a logarithmic x axis, and a number where the next one leaves room for it."""
+    """A tick at each value of a logarithmic x axis, and a number where the next one leaves room for
+    it.
+    """
     axis.set_xticks(values)
     following = [*values[1:], math.inf]
     axis.set_xticklabels(
-        [f"{value:g}" if after > _ROOM * value else "" for value, after in zip(values, following, strict=True)]
+        [
+            f"{value:g}" if after > _ROOM * value else ""
+            for value, after in zip(values, following, strict=True)
+        ]
     )
     axis.minorticks_off()
 
@@ -95,13 +110,20 @@ def _plain(value: float) -> str:
 
 
 def lines(axis: Any, table: pd.DataFrame, x: str, y: str, by: str = "method") -> None:
-    """A line for every method; a band from the smallest to the largest maximum error of its draws."""
+    """A line for every method; a band from the smallest to the largest maximum error of its
+    draws.
+    """
     for name, group in table.groupby(by):
         ordered = group.dropna(subset=[y]).sort_values(x)
         style = style_of(str(name))
         axis.plot(ordered[x], ordered[y], **style)
         if y == "max" and (ordered["draws"] > 1).any():
             axis.fill_between(
-                ordered[x], ordered["max_low"], ordered["max_high"], color=style["color"], alpha=0.15, lw=0
+                ordered[x],
+                ordered["max_low"],
+                ordered["max_high"],
+                color=style["color"],
+                alpha=0.15,
+                lw=0,
             )
     axis.grid(alpha=0.3)

@@ -1,4 +1,6 @@
-"""Results as Markdown tables: a summary, method by ε, and peers with their ratios to dprap's default."""
+"""Results as Markdown tables: a summary, method by ε, and peers with their ratios to dprap's
+default.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ def write_tables(results: pd.DataFrame, out: Path) -> list[Path]:
     if len(failed):
         parts += ["## Cells without a result", ""]
         parts += [
-            f"- {row.experiment}: {row.method} {row.settings} on {row.data} {row.workload}, ε = {row.epsilon:g}: {row.note}"
+            f"- {row.experiment}: {row.method} {row.settings} on {row.data} {row.workload}, ε ="
+            f" {row.epsilon:g}: {row.note}"
             for row in failed.itertuples()
         ]
     path = out / "tables.md"
@@ -39,13 +42,23 @@ def write_tables(results: pd.DataFrame, out: Path) -> list[Path]:
 
 
 def study_table(records: Sequence[Record]) -> list[str]:
-    """Medians of a study's figures over noise seeds, as a Markdown table; cells without a result are left out."""
+    """Medians of a study's figures over noise seeds, as a Markdown table; cells without a result
+    are left out.
+    """
     groups: dict[str, list[Record]] = {}
     for record in records:
         if not record.failed:
-            said = [f"{name} {value}" for name, value in record.cell.items() if name not in ("seed", "code")]
+            said = [
+                f"{name} {value}"
+                for name, value in record.cell.items()
+                if name not in ("seed", "code")
+            ]
             groups.setdefault(", ".join(said), []).append(record)
-    names = list(dict.fromkeys(name for group in groups.values() for record in group for name in record.figures))
+    names = list(
+        dict.fromkeys(
+            name for group in groups.values() for record in group for name in record.figures
+        )
+    )
     lines = ["| cell | runs | " + " | ".join(names) + " |", "|" + "---|" * (len(names) + 2)]
     for words, group in groups.items():
         entries = [_median([record.figures.get(name) for record in group]) for name in names]
@@ -63,7 +76,9 @@ _SUMMARY_EPSILONS = (0.1, 1.0)
 
 
 def summary(results: pd.DataFrame) -> list[str]:
-    """One table: every method, by data set, width of the marginals and ε; the best of each column in bold."""
+    """One table: every method, by data set, width of the marginals and ε; the best of each column
+    in bold.
+    """
     chosen = best(wide(results[results["experiment"] == "1-epsilon"]))
     if chosen.empty:
         return ["No results of experiment 1 yet."]
@@ -74,7 +89,9 @@ def summary(results: pd.DataFrame) -> list[str]:
     heads += [f"draws, {data.upper()}" for data in tables]
     lines = ["| method | " + " | ".join(heads) + " |", "|---|" + "---|" * len(heads)]
     keys = list(zip(chosen["data"], chosen["workload"], chosen["epsilon"], strict=True))
-    ranked = chosen.assign(rank=chosen["max"] / chosen.groupby(["data", "workload", "epsilon"])["max"].transform("min"))
+    ranked = chosen.assign(
+        rank=chosen["max"] / chosen.groupby(["data", "workload", "epsilon"])["max"].transform("min")
+    )
     for method in ranked.groupby("method")["rank"].mean().sort_values().index:
         entries = []
         for column in columns:
@@ -83,10 +100,22 @@ def summary(results: pd.DataFrame) -> list[str]:
             if ours.empty:
                 entries.append("–")
             else:
-                entries.append(" / ".join(_bold_if_best(ours.iloc[0], here, metric) for metric in ("max", "tv")))
+                entries.append(
+                    " / ".join(
+                        _bold_if_best(ours.iloc[0], here, metric) for metric in ("max", "tv")
+                    )
+                )
         drawn = chosen[chosen["method"] == method].groupby("data")["draws"]
-        entries += [_draws(list(drawn.get_group(data))) if data in drawn.groups else "–" for data in tables]
-        name = f"{method} *" if method in _ANSWERS_ONLY else f"`{method}`" if method == "adaptive" else method
+        entries += [
+            _draws(list(drawn.get_group(data))) if data in drawn.groups else "–" for data in tables
+        ]
+        name = (
+            f"{method} *"
+            if method in _ANSWERS_ONLY
+            else f"`{method}`"
+            if method == "adaptive"
+            else method
+        )
         lines += [f"| {name} | " + " | ".join(entries) + " |"]
     return [*lines, "", "Maximum error / TV. * answers only, no synthetic records."]
 
@@ -99,7 +128,9 @@ def _draws(draws: Sequence[float]) -> str:
 def _bold_if_best(row: pd.Series, rivals: pd.DataFrame, metric: str) -> str:
     digits = 4 if metric == "max" else 3
     text = f"{row[metric]:.{digits}f}".removeprefix("0")
-    return f"**{text}**" if round(row[metric], digits) <= round(rivals[metric].min(), digits) else text
+    return (
+        f"**{text}**" if round(row[metric], digits) <= round(rivals[metric].min(), digits) else text
+    )
 
 
 def _number(experiment: str) -> tuple[int, str]:
@@ -112,7 +143,8 @@ def _by_epsilon(part: pd.DataFrame) -> list[str]:
     lines: list[str] = []
     chosen = best(part[(part["rows"] == 0) & (part["columns"] == 0)])
     for (data, workload, relation), group in sorted(
-        chosen.groupby(["data", "workload", "relation"]), key=lambda found: (found[0][0], natural(str(found[0][1])))
+        chosen.groupby(["data", "workload", "relation"]),
+        key=lambda found: (found[0][0], natural(str(found[0][1]))),
     ):
         epsilons = sorted(group["epsilon"].unique())
         lines += [f"{data}, {workload}, {relation}: maximum error / TV", ""]
@@ -121,37 +153,55 @@ def _by_epsilon(part: pd.DataFrame) -> list[str]:
         order = group.groupby("method")["max"].mean().sort_values().index
         for method in order:
             rows = group[group["method"] == method].set_index("epsilon")
-            lines += [f"| {method} | " + " | ".join(_entry(rows, epsilon) for epsilon in epsilons) + " |"]
+            lines += [
+                f"| {method} | " + " | ".join(_entry(rows, epsilon) for epsilon in epsilons) + " |"
+            ]
         lines += ["", *_how_chosen(group)]
     return lines
 
 
 def _by_marginals(part: pd.DataFrame) -> list[str]:
-    """A table for every width of marginals and ε: maximum error and TV, by method and number of marginals."""
+    """A table for every width of marginals and ε: maximum error and TV, by method and number of
+    marginals.
+    """
     lines: list[str] = []
     chosen = best(part)
     width = chosen["workload"].str.partition(":")[0]
-    for (data, kind, epsilon), group in chosen.assign(kind=width).groupby(["data", "kind", "epsilon"]):
+    for (data, kind, epsilon), group in chosen.assign(kind=width).groupby(
+        ["data", "kind", "epsilon"]
+    ):
         workloads = sorted(group["workload"].unique(), key=natural)
         lines += [f"{data}, {kind}, ε = {epsilon:g}: maximum error / TV", ""]
         lines += ["| method | " + " | ".join(name.partition(":")[2] for name in workloads) + " |"]
         lines += ["|---|" + "---|" * len(workloads)]
         for method in group.groupby("method")["max"].mean().sort_values().index:
             rows = group[group["method"] == method].set_index("workload")
-            lines += [f"| {method} | " + " | ".join(_entry(rows, workload) for workload in workloads) + " |"]
+            lines += [
+                f"| {method} | "
+                + " | ".join(_entry(rows, workload) for workload in workloads)
+                + " |"
+            ]
         lines += [""]
     return lines
 
 
 def _how_chosen(group: pd.DataFrame) -> list[str]:
-    """Which pairs (T, K) of RAP the table shows: they were chosen by looking at the error, as the paper does."""
+    """Which pairs (T, K) of RAP the table shows: they were chosen by looking at the error, as the
+    paper does.
+    """
     ours = group[group["method"] == "rap"].sort_values("epsilon")
     if ours.empty:
         return []
-    chosen = [f"{_pair(row['settings'])} at ε = {row['epsilon']:g}" for row in ours.to_dict("records")]
+    chosen = [
+        f"{_pair(row['settings'])} at ε = {row['epsilon']:g}" for row in ours.to_dict("records")
+    ]
     how = "chosen by looking at the error, as in the paper, which is not paid for"
     judged = [f"{epsilon:g}" for epsilon in sorted(ours[ours["judged"]]["epsilon"])]
-    fresh = f" At ε = {', '.join(judged)} the figures are of other draws than those that chose." if judged else ""
+    fresh = (
+        f" At ε = {', '.join(judged)} the figures are of other draws than those that chose."
+        if judged
+        else ""
+    )
     return [f"rap: (T, K) = {', '.join(chosen)}; {how}.{fresh}", ""]
 
 
@@ -163,7 +213,9 @@ def _pair(settings: str) -> str:
 _WHAT = {"data": "data", "workload": "workload", "epsilon": "ε", "method": "method"}
 
 
-def _listing(part: pd.DataFrame, columns: Mapping[str, str], digits: Mapping[str, int]) -> list[str]:
+def _listing(
+    part: pd.DataFrame, columns: Mapping[str, str], digits: Mapping[str, int]
+) -> list[str]:
     """A row for every row of the results: `columns` maps its columns to their headings."""
     shown = {column: heading for column, heading in columns.items() if column in part}
     ordered = part.assign(order=part["workload"].map(natural))
@@ -172,7 +224,9 @@ def _listing(part: pd.DataFrame, columns: Mapping[str, str], digits: Mapping[str
     )
     lines = ["| " + " | ".join(shown.values()) + " |", "|" + "---|" * len(shown)]
     for row in ordered.to_dict("records"):
-        lines += ["| " + " | ".join(_shown(row[column], digits.get(column, 4)) for column in shown) + " |"]
+        lines += [
+            "| " + " | ".join(_shown(row[column], digits.get(column, 4)) for column in shown) + " |"
+        ]
     return [*lines, ""]
 
 
@@ -186,35 +240,68 @@ def _shown(value: object, digits: int) -> str:
 
 def _query_counts(part: pd.DataFrame) -> list[str]:
     """Queries of every workload, where nothing was run on it."""
-    columns = {"data": "data", "workload": "workload", "families": "marginals", "queries": "queries"}
+    columns = {
+        "data": "data",
+        "workload": "workload",
+        "families": "marginals",
+        "queries": "queries",
+    }
     return _listing(part, columns, {"families": 0, "queries": 0})
 
 
 def _rounding(part: pd.DataFrame) -> list[str]:
-    rounded = sorted((int(str(c).rpartition("_")[2]), str(c)) for c in part if str(c).startswith("max_rounded_"))
-    columns = _WHAT | {"max": "max error before rounding"} | {c: f"after, × {times}" for times, c in rounded}
+    rounded = sorted(
+        (int(str(c).rpartition("_")[2]), str(c)) for c in part if str(c).startswith("max_rounded_")
+    )
+    columns = (
+        _WHAT
+        | {"max": "max error before rounding"}
+        | {c: f"after, × {times}" for times, c in rounded}
+    )
     return _listing(best(part), columns, {})
 
 
 def _rows(part: pd.DataFrame) -> list[str]:
     columns = _WHAT | {"n'": "n'", "max": "max error", "tv": "TV", "steps": "steps"}
-    columns |= {"compiled_cpu_seconds_per_step": "CPU ms a step", "compiled_cpu_seconds": "CPU s without compiling"}
+    columns |= {
+        "compiled_cpu_seconds_per_step": "CPU ms a step",
+        "compiled_cpu_seconds": "CPU s without compiling",
+    }
     columns |= {"compilation_cpu_seconds": "CPU s compiling", **_COST}
     part = part.assign(**{"n'": synthetic_rows(part)})
     if "compiled_cpu_seconds_per_step" in part:
         part["compiled_cpu_seconds_per_step"] *= 1000
-    digits = {"compiled_cpu_seconds_per_step": 2, "compiled_cpu_seconds": 1, "compilation_cpu_seconds": 1}
+    digits = {
+        "compiled_cpu_seconds_per_step": 2,
+        "compiled_cpu_seconds": 1,
+        "compilation_cpu_seconds": 1,
+    }
     return _listing(part, columns, {"tv": 3, "steps": 0} | digits | _COST_DIGITS)
 
 
 def _distribution(part: pd.DataFrame) -> list[str]:
-    shares = sorted((float(str(c).removeprefix("error_q")), str(c)) for c in part if str(c).startswith("error_q"))
-    columns = _WHAT | {c: f"{100 * share:g} % below" for share, c in shares} | {"max": "max", "tv": "TV", **_COST}
-    return _listing(best(part), columns, dict.fromkeys(map(str, part.columns), 5) | {"tv": 3} | _COST_DIGITS)
+    shares = sorted(
+        (float(str(c).removeprefix("error_q")), str(c))
+        for c in part
+        if str(c).startswith("error_q")
+    )
+    columns = (
+        _WHAT
+        | {c: f"{100 * share:g} % below" for share, c in shares}
+        | {"max": "max", "tv": "TV", **_COST}
+    )
+    return _listing(
+        best(part), columns, dict.fromkeys(map(str, part.columns), 5) | {"tv": 3} | _COST_DIGITS
+    )
 
 
 def _unseen(part: pd.DataFrame) -> list[str]:
-    columns = _WHAT | {"max": "max error", "unseen_max": "max error, unseen", "tv": "TV", "unseen_tv": "TV, unseen"}
+    columns = _WHAT | {
+        "max": "max error",
+        "unseen_max": "max error, unseen",
+        "tv": "TV",
+        "unseen_tv": "TV, unseen",
+    }
     return _listing(best(part), columns, {"tv": 3, "unseen_tv": 3})
 
 
@@ -226,18 +313,40 @@ def _beyond(part: pd.DataFrame) -> list[str]:
     """Classifiers, then what every run cost."""
     lines: list[str] = []
     if "auc_synthetic" in part:
-        columns = _WHAT | {"max": "max error", "tv": "TV", "accuracy_synthetic": "accuracy", "auc_synthetic": "AUC"}
+        columns = _WHAT | {
+            "max": "max error",
+            "tv": "TV",
+            "accuracy_synthetic": "accuracy",
+            "auc_synthetic": "AUC",
+        }
         columns |= {"accuracy_real": "accuracy, real data", "auc_real": "AUC, real data"}
-        lines += ["Income classifier trained on synthetic records (all pairs as workload), tested on real ones", ""]
+        lines += [
+            (
+                "Income classifier trained on synthetic records (all pairs as workload), tested on"
+                " real ones"
+            ),
+            "",
+        ]
         lines += _listing(part.dropna(subset=["auc_synthetic"]), columns, {"tv": 3})
         part = part[part["auc_synthetic"].isna()]
-    columns = _WHAT | {"rows": "records", "columns": "columns", "max": "max error", "tv": "TV", **_COST}
+    columns = _WHAT | {
+        "rows": "records",
+        "columns": "columns",
+        "max": "max error",
+        "tv": "TV",
+        **_COST,
+    }
     whole = part.assign(
         rows=part["rows"].map(lambda given: f"{given:,}" if given else "all"),
         columns=part["columns"].map(lambda given: str(given) if given else "all"),
         size=part["rows"] + part["columns"],
     )
-    return [*lines, "Processor time and memory", "", *_listing(whole, columns, {"tv": 3} | _COST_DIGITS)]
+    return [
+        *lines,
+        "Processor time and memory",
+        "",
+        *_listing(whole, columns, {"tv": 3} | _COST_DIGITS),
+    ]
 
 
 def _entry(rows: pd.DataFrame, place: float | str) -> str:
@@ -245,17 +354,25 @@ def _entry(rows: pd.DataFrame, place: float | str) -> str:
         return "–"
     row = rows.loc[place]
     tv = f" / {row['tv']:.3f}" if "tv" in row and pd.notna(row["tv"]) else ""
-    spread = f" ({row['max_low']:.4f}–{row['max_high']:.4f}, {row['draws']:.0f} draws)" if row["draws"] > 1 else ""
+    spread = (
+        f" ({row['max_low']:.4f}–{row['max_high']:.4f}, {row['draws']:.0f} draws)"
+        if row["draws"] > 1
+        else ""
+    )
     return f"{row['max']:.4f}{tv}{spread}"
 
 
 def _ratios(part: pd.DataFrame) -> list[str]:
-    """Error, CPU time and memory of every method; in brackets the ratio to dprap's default in the same run."""
+    """Error, CPU time and memory of every method; in brackets the ratio to dprap's default in the
+    same run.
+    """
     lines = [
         "| data, workload, relation, ε | method | max error | TV | CPU seconds | peak MB |",
         "|---|---|---|---|---|---|",
     ]
-    for (data, workload, relation, epsilon), group in part.groupby(["data", "workload", "relation", "epsilon"]):
+    for (data, workload, relation, epsilon), group in part.groupby(
+        ["data", "workload", "relation", "epsilon"]
+    ):
         ours = group[group["method"] == "adaptive"]
         if ours.empty:
             continue
@@ -265,7 +382,9 @@ def _ratios(part: pd.DataFrame) -> list[str]:
                 for metric, digits in (("max", 4), ("tv", 3), ("cpu_seconds", 1), ("peak_mb", 0))
             ]
             lines += [
-                f"| {data}, {workload}, {relation}, {epsilon:g} | {row['method']} | " + " | ".join(entries) + " |"
+                f"| {data}, {workload}, {relation}, {epsilon:g} | {row['method']} | "
+                + " | ".join(entries)
+                + " |"
             ]
     return [*lines, ""]
 

@@ -1,4 +1,7 @@
-"""Run one cell and measure it. NOT PRIVATE: the noise is seeded, and errors are taken against the exact answers."""
+"""Run one cell and measure it.
+
+NOT PRIVATE: the noise is seeded, and errors are taken against the exact answers.
+"""
 
 from __future__ import annotations
 
@@ -51,21 +54,38 @@ def measure_cell(cell: Cell, data_dir: Path) -> Metrics:
     private = _head(codes, _ADULT_TRAIN) if "downstream" in cell.extras else codes
     source = MemorySource(private)
     method = bench_method(cell.method)
-    # A graphical model takes marginals: of halfspaces it gets all pairs, and is judged by records drawn from it.
-    by_records = method.models and any(isinstance(family, Halfspace) for family in workload.families)
+    # A graphical model takes marginals: of halfspaces it gets all pairs, and is judged by records
+    # drawn from it.
+    by_records = method.models and any(
+        isinstance(family, Halfspace) for family in workload.families
+    )
     asked = pairs_below(workload) if by_records else workload
-    draws = private.rows if by_records or {"downstream", "unseen", "rounding"} & set(cell.extras) else 0
+    draws = (
+        private.rows if by_records or {"downstream", "unseen", "rounding"} & set(cell.extras) else 0
+    )
     settings = method.settings(cell.settings, synthetic_rows=draws)
     metrics: Metrics
     with timed() as metrics:
-        curator = seeded_curator(source, epsilon=cell.epsilon, seed=cell.seed, relation=cell.relation)
+        curator = seeded_curator(
+            source, epsilon=cell.epsilon, seed=cell.seed, relation=cell.relation
+        )
         result = method.run(curator, asked, settings, seed=cell.seed)
     if "compilation" in cell.extras:
         metrics |= _without_compilation(cell, source, workload, settings, metrics)
     if result.steps:
-        metrics |= {"steps": float(result.steps), "cpu_seconds_per_step": metrics["cpu_seconds"] / result.steps}
-    errors = evaluate(source, workload, result.relaxed if by_records and result.relaxed is not None else result)
-    metrics |= {"queries": float(errors.queries), "max": errors.max, "mean": errors.mean, "rmse": errors.rmse}
+        metrics |= {
+            "steps": float(result.steps),
+            "cpu_seconds_per_step": metrics["cpu_seconds"] / result.steps,
+        }
+    errors = evaluate(
+        source, workload, result.relaxed if by_records and result.relaxed is not None else result
+    )
+    metrics |= {
+        "queries": float(errors.queries),
+        "max": errors.max,
+        "mean": errors.mean,
+        "rmse": errors.rmse,
+    }
     metrics |= {} if errors.tv is None else {"tv": errors.tv}
     outcome = Outcome(cell, codes, workload, result)
     for extra in cell.extras:
@@ -76,9 +96,13 @@ def measure_cell(cell: Cell, data_dir: Path) -> Metrics:
 def _without_compilation(
     cell: Cell, source: MemorySource, workload: Workload, settings: Any, first: Metrics
 ) -> Metrics:
-    """The same run once more, with its programs compiled: processor seconds of the run, and of compiling."""
+    """The same run once more, with its programs compiled: processor seconds of the run, and of
+    compiling.
+    """
     with timed() as again:
-        curator = seeded_curator(source, epsilon=cell.epsilon, seed=cell.seed, relation=cell.relation)
+        curator = seeded_curator(
+            source, epsilon=cell.epsilon, seed=cell.seed, relation=cell.relation
+        )
         result = bench_method(cell.method).run(curator, workload, settings, seed=cell.seed)
     compiled = again["cpu_seconds"]
     return {
@@ -105,15 +129,21 @@ def _records(outcome: Outcome, *, rows: int | None = None, oversample: int | Non
     relaxed = outcome.result.relaxed
     if relaxed is None:
         raise SettingsError(f"method {outcome.cell.method} makes no synthetic data to measure.")
-    columns = round_rows(relaxed, outcome.cell.seed, rows=rows, oversample=oversample, method="independent")
+    columns = round_rows(
+        relaxed, outcome.cell.seed, rows=rows, oversample=oversample, method="independent"
+    )
     return Codes(relaxed.domain, columns)
 
 
 def _rounding(outcome: Outcome) -> Metrics:
-    """Maximum error after rounding each relaxed row several times, independently as in the paper."""
+    """Maximum error after rounding each relaxed row several times, independently as in the
+    paper.
+    """
     source = MemorySource(outcome.codes)
     return {
-        f"max_rounded_{times}": evaluate(source, outcome.workload, _records(outcome, oversample=times)).max
+        f"max_rounded_{times}": (
+            evaluate(source, outcome.workload, _records(outcome, oversample=times)).max
+        )
         for times in OVERSAMPLING
     }
 
@@ -124,7 +154,10 @@ def _unseen(outcome: Outcome) -> Metrics:
         raise SettingsError(f"method {outcome.cell.method} answers nothing beyond its workload.")
     others = unseen_marginals(outcome.workload, rows=outcome.codes.rows)
     errors = evaluate(MemorySource(outcome.codes), others, outcome.result.relaxed)
-    return {"unseen_max": errors.max, "unseen_tv": errors.tv if errors.tv is not None else float("nan")}
+    return {
+        "unseen_max": errors.max,
+        "unseen_tv": errors.tv if errors.tv is not None else float("nan"),
+    }
 
 
 def _quantiles(outcome: Outcome) -> Metrics:
@@ -132,16 +165,25 @@ def _quantiles(outcome: Outcome) -> Metrics:
     families = outcome.workload.families
     exact = exact_answers(MemorySource(outcome.codes), families)
     published = published_answers(outcome.result, families)
-    errors = np.concatenate([np.abs(np.ravel(p) - e) for e, p in zip(exact, published, strict=True)])
-    return {f"error_q{share:g}": float(np.quantile(errors, share)) for share in (0.25, 0.5, 0.75, 0.9, 0.99, 0.999)}
+    errors = np.concatenate(
+        [np.abs(np.ravel(p) - e) for e, p in zip(exact, published, strict=True)]
+    )
+    return {
+        f"error_q{share:g}": float(np.quantile(errors, share))
+        for share in (0.25, 0.5, 0.75, 0.9, 0.99, 0.999)
+    }
 
 
 def _downstream(outcome: Outcome) -> Metrics:
-    """A gradient-boosted classifier of ADULT's income trained on synthetic records and tested on the real test file."""
+    """A gradient-boosted classifier of ADULT's income trained on synthetic records and tested on
+    the real test file.
+    """
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.metrics import accuracy_score, roc_auc_score
 
-    test = Codes(outcome.codes.domain, tuple(column[_ADULT_TRAIN:] for column in outcome.codes.columns))
+    test = Codes(
+        outcome.codes.domain, tuple(column[_ADULT_TRAIN:] for column in outcome.codes.columns)
+    )
     metrics: Metrics = {}
     real = _head(outcome.codes, _ADULT_TRAIN)
     for name, train in (("synthetic", _records(outcome, rows=_ADULT_TRAIN)), ("real", real)):
@@ -151,12 +193,18 @@ def _downstream(outcome: Outcome) -> Metrics:
         classifier = HistGradientBoostingClassifier(random_state=0).fit(features, labels)
         held_out, truth = _features(test)
         metrics[f"accuracy_{name}"] = float(accuracy_score(truth, classifier.predict(held_out)))
-        metrics[f"auc_{name}"] = float(roc_auc_score(truth, classifier.predict_proba(held_out)[:, 1]))
+        metrics[f"auc_{name}"] = float(
+            roc_auc_score(truth, classifier.predict_proba(held_out)[:, 1])
+        )
     return metrics
 
 
 def _features(codes: Codes) -> tuple[np.ndarray, np.ndarray]:
-    others = [column for name, column in zip(codes.domain.names, codes.columns, strict=True) if name != _LABEL]
+    others = [
+        column
+        for name, column in zip(codes.domain.names, codes.columns, strict=True)
+        if name != _LABEL
+    ]
     return np.stack(others, axis=1).astype(np.float32), codes.column(_LABEL).astype(np.int64)
 
 

@@ -9,15 +9,25 @@ import pandas as pd
 from dprap_bench.chosen_pair import JUDGING
 from dprap_bench.record import COSTS
 
-_GROUP = ["experiment", "data", "workload", "relation", "rows", "columns", "method", "settings", "epsilon"]
+_GROUP = [
+    "experiment",
+    "data",
+    "workload",
+    "relation",
+    "rows",
+    "columns",
+    "method",
+    "settings",
+    "epsilon",
+]
 
 
 def wide(results: pd.DataFrame) -> pd.DataFrame:
     """One row for every group of seeds, metrics as columns: medians over the seeds.
 
-    Where draws that judge were made, the figures are theirs alone, and `judged` says so; `choosing` is the median
-    maximum error of the other `choosing_draws`. `draws` is the number of seeds, `max_low` and `max_high` are the extremes of the
-    maximum error among them.
+    Where draws that judge were made, the figures are theirs alone, and `judged` says so; `choosing`
+    is the median maximum error of the other `choosing_draws`. `draws` is the number of seeds,
+    `max_low` and `max_high` are the extremes of the maximum error among them.
     """
     kept = results[results["metric"] != "failed"].copy()
     kept[["rows", "columns"]] = kept[["rows", "columns"]].fillna(0).astype(int)
@@ -38,12 +48,16 @@ def wide(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def best(table: pd.DataFrame) -> pd.DataFrame:
-    """The settings with the smallest maximum error of each method, as the paper reports; judged ones where there are any."""
+    """The settings with the smallest maximum error of each method, as the paper reports; judged
+    ones where there are any.
+    """
     by = [name for name in _GROUP if name != "settings"]
     if "max" not in table:
         return table.iloc[:0]
     measured = table.dropna(subset=["max"])
-    ranked = measured.assign(unjudged=~measured["judged"], rank=measured["choosing"].fillna(measured["max"]))
+    ranked = measured.assign(
+        unjudged=~measured["judged"], rank=measured["choosing"].fillna(measured["max"])
+    )
     return ranked.sort_values(["unjudged", "rank"]).groupby(by).head(1).sort_index()
 
 

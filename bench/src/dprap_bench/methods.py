@@ -14,14 +14,18 @@ from dprap.mechanisms.result import MechanismResult
 
 @dataclass(frozen=True)
 class Variant:
-    """An installed method with some settings fixed, and whether records must be asked for as `synthetic_rows`."""
+    """An installed method with some settings fixed, and whether records must be asked for as
+    `synthetic_rows`.
+    """
 
     method: str
     fixed: Mapping[str, Any] = field(default_factory=dict)
     models: bool = False
 
     def settings(self, given: Mapping[str, Any], *, synthetic_rows: int) -> Any:
-        """Settings of a run; a positive `synthetic_rows` asks a method with a model for that many records."""
+        """Settings of a run; a positive `synthetic_rows` asks a method with a model for that many
+        records.
+        """
         chosen = {**self.fixed, **given}
         if "max_steps" in chosen:
             from dprap.relaxed.jax.projection import ProjectionSettings
@@ -65,11 +69,15 @@ FEM_BEST = {
     0.5: (0.005, 3.0),
     1.0: (0.009, 2.0),
 }
-"""ε → (ε₀, noise scale): the best of those the authors tried on ADULT, three-way (ours at .05, which they did not report)."""
+"""ε → (ε₀, noise scale): the best of those the authors tried on ADULT, three-way (ours at .05,
+which they did not report).
+"""
 
 
 def fem_settings(epsilon: float, rows: int) -> dict[str, Any]:
-    """The authors' hyperparameters as settings: rounds by their own accounting, paper formula and ε₀²/2 a round."""
+    """The authors' hyperparameters as settings: rounds by their own accounting, paper formula and
+    ε₀²/2 a round.
+    """
     epsilon_0, noise_scale = FEM_BEST[min(FEM_BEST, key=lambda known: abs(known - epsilon))]
     rho = rho_from_epsilon(epsilon, 1 / rows**2, Accounting.PAPER)
     return {"rounds": max(int(rho / (epsilon_0**2 / 2)), 2), "noise_scale": noise_scale}
@@ -80,4 +88,6 @@ def bench_method(name: str) -> Variant:
     try:
         return BENCH_METHODS[name]
     except KeyError:
-        raise SettingsError(f"there is no benchmark method {name!r}: {', '.join(BENCH_METHODS)}.") from None
+        raise SettingsError(
+            f"there is no benchmark method {name!r}: {', '.join(BENCH_METHODS)}."
+        ) from None

@@ -9,7 +9,15 @@ from typing import Any
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from dprap_bench.figure_parts import STYLES, lines, logarithmic, panels_of, shared_legend, style_of, ticks
+from dprap_bench.figure_parts import (
+    STYLES,
+    lines,
+    logarithmic,
+    panels_of,
+    shared_legend,
+    style_of,
+    ticks,
+)
 from dprap_bench.medians import best, synthetic_rows, wide
 from dprap_bench.published import FEM
 
@@ -61,14 +69,18 @@ def _against_epsilon(table: pd.DataFrame) -> Any:
     """A column of panels for every workload: maximum error, and TV below where it is defined."""
     chosen = best(table)
     workloads = sorted(chosen["workload"].unique())
-    metrics = [m for m in ("max", "tv") if m in chosen and chosen.groupby("workload")[m].any().all()]
+    metrics = [
+        m for m in ("max", "tv") if m in chosen and chosen.groupby("workload")[m].any().all()
+    ]
     figure, axes = panels_of(len(workloads) * len(metrics))
     panels = [(workload, metric) for metric in metrics for workload in workloads]
     for axis, (workload, metric) in zip(axes, panels, strict=True):
         lines(axis, chosen[chosen["workload"] == workload], "epsilon", metric)
         if metric == "max":
             _published(axis, str(chosen["data"].iloc[0]), workload)
-        axis.set(title=_title(workload), xlabel="ε", ylabel="maximum error" if metric == "max" else "TV")
+        axis.set(
+            title=_title(workload), xlabel="ε", ylabel="maximum error" if metric == "max" else "TV"
+        )
         logarithmic(axis, y=True)
         axis.set_xticks(sorted(chosen["epsilon"].unique()))
     return figure
@@ -76,9 +88,16 @@ def _against_epsilon(table: pd.DataFrame) -> Any:
 
 def _published(axis: Any, data: str, workload: str) -> None:
     """What FEM's authors report, beside what was measured."""
-    points = sorted((epsilon, error) for (d, w, epsilon), error in FEM.items() if (d, w) == (data, workload))
+    points = sorted(
+        (epsilon, error) for (d, w, epsilon), error in FEM.items() if (d, w) == (data, workload)
+    )
     if points:
-        style = style_of("fem") | {"ls": "", "mfc": "none", "ms": 7, "label": "fem, authors' figures"}
+        style = style_of("fem") | {
+            "ls": "",
+            "mfc": "none",
+            "ms": 7,
+            "label": "fem, authors' figures",
+        }
         axis.plot(*zip(*points, strict=True), **style)
 
 
@@ -100,8 +119,17 @@ def _against_marginals(table: pd.DataFrame) -> Any:
     panels = sorted(set(zip(chosen["width"], chosen["epsilon"], strict=True)))
     figure, axes = panels_of(len(panels))
     for axis, (width, epsilon) in zip(axes, panels, strict=True):
-        lines(axis, chosen[(chosen["width"] == width) & (chosen["epsilon"] == epsilon)], "marginals", "max")
-        axis.set(title=f"{_width(width)}, ε = {epsilon:g}", xlabel="workload (marginals)", ylabel="maximum error")
+        lines(
+            axis,
+            chosen[(chosen["width"] == width) & (chosen["epsilon"] == epsilon)],
+            "marginals",
+            "max",
+        )
+        axis.set(
+            title=f"{_width(width)}, ε = {epsilon:g}",
+            xlabel="workload (marginals)",
+            ylabel="maximum error",
+        )
         logarithmic(axis, x=True, y=True)
         ticks(axis, sorted(chosen[chosen["width"] == width]["marginals"].unique()))
     return figure
@@ -110,7 +138,9 @@ def _against_marginals(table: pd.DataFrame) -> Any:
 def _against_oversampling(table: pd.DataFrame) -> Any:
     chosen = best(table)
     epsilons = sorted(chosen["epsilon"].unique())
-    rounded = sorted(_named(chosen, "max_rounded_"), key=lambda column: int(column.rpartition("_")[2]))
+    rounded = sorted(
+        _named(chosen, "max_rounded_"), key=lambda column: int(column.rpartition("_")[2])
+    )
     times = [int(column.rpartition("_")[2]) for column in rounded]
     figure, axes = panels_of(len(epsilons))
     for axis, epsilon in zip(axes, epsilons, strict=True):
@@ -118,7 +148,11 @@ def _against_oversampling(table: pd.DataFrame) -> Any:
             style = style_of(row["method"])
             axis.plot(times, [row[column] for column in rounded], **style)
             axis.axhline(row["max"], ls=":", color=style["color"])
-        axis.set(title=f"ε = {epsilon:g}; dotted: before rounding", xlabel="oversampling", ylabel="maximum error")
+        axis.set(
+            title=f"ε = {epsilon:g}; dotted: before rounding",
+            xlabel="oversampling",
+            ylabel="maximum error",
+        )
         logarithmic(axis, x=True)
         axis.set_xticks(times)
         axis.set_ylim(bottom=0)
@@ -159,7 +193,9 @@ def _query_counts(table: pd.DataFrame) -> Any:
 
 
 def _error_distribution(table: pd.DataFrame) -> Any:
-    """Box plots of the errors of all queries: quartiles, whiskers to 99%, marks at 99.9% and the maximum."""
+    """Box plots of the errors of all queries: quartiles, whiskers to 99%, marks at 99.9% and the
+    maximum.
+    """
     quantiles = _named(table, "error_q")
     chosen = best(table)
     if chosen.empty or not quantiles:
@@ -183,7 +219,10 @@ _SMALLEST_SHOWN = 1e-6
 def _box(row: Mapping[Any, Any]) -> dict[str, Any]:
     """The statistics of a box plot, from quantiles that were measured."""
     shares = {"q1": "0.25", "med": "0.5", "q3": "0.75", "whishi": "0.99"}
-    found = {name: max(row.get(f"error_q{share}", 0.0), _SMALLEST_SHOWN) for name, share in shares.items()}
+    found = {
+        name: max(row.get(f"error_q{share}", 0.0), _SMALLEST_SHOWN)
+        for name, share in shares.items()
+    }
     fliers = [max(row.get(name, 0.0), _SMALLEST_SHOWN) for name in ("error_q0.999", "max")]
     return {**found, "whislo": _SMALLEST_SHOWN, "fliers": fliers, "label": row["method"]}
 
@@ -195,7 +234,11 @@ def _unseen(table: pd.DataFrame) -> Any:
     epsilons = sorted(chosen["epsilon"].unique())
     figure, axes = panels_of(len(epsilons))
     for axis, epsilon in zip(axes, epsilons, strict=True):
-        group = chosen[chosen["epsilon"] == epsilon].set_index("method")[["max", "unseen_max"]].sort_values("max")
+        group = (
+            chosen[chosen["epsilon"] == epsilon]
+            .set_index("method")[["max", "unseen_max"]]
+            .sort_values("max")
+        )
         group.columns = pd.Index(["in the workload", "unseen"])
         group[::-1].plot.barh(ax=axis, legend=False)
         axis.set(title=f"ε = {epsilon:g}", xlabel="maximum error", ylabel="")
@@ -203,14 +246,20 @@ def _unseen(table: pd.DataFrame) -> Any:
 
 
 def _beyond(table: pd.DataFrame) -> Any:
-    """Errors and classifiers trained on synthetic records; below, CPU time and memory against whatever drives them."""
+    """Errors and classifiers trained on synthetic records; below, CPU time and memory against
+    whatever drives them.
+    """
     figure, axes = panels_of(12)
-    classified = table.dropna(subset=["auc_synthetic"]) if "auc_synthetic" in table else table.iloc[:0]
+    classified = (
+        table.dropna(subset=["auc_synthetic"]) if "auc_synthetic" in table else table.iloc[:0]
+    )
     for axis, (metric, label) in zip(axes, _CLASSIFIED, strict=False):
         if metric in classified and len(classified):
             lines(axis, classified, "epsilon", metric)
             if (real := metric.replace("synthetic", "real")) != metric:
-                axis.axhline(classified[real].mean(), ls=":", color="black", label="trained on real data")
+                axis.axhline(
+                    classified[real].mean(), ls=":", color="black", label="trained on real data"
+                )
         axis.set(title="all pairs of columns", xlabel="ε", ylabel=label)
         logarithmic(axis, x=True)
         axis.set_xticks(sorted(classified["epsilon"].unique()))

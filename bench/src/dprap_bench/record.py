@@ -1,4 +1,6 @@
-"""One result: what was run, what was found, and where, when and with which versions it was measured."""
+"""One result: what was run, what was found, and where, when and with which versions it was
+measured.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ class Record:
 
     Attributes:
         experiment: The experiment or study.
-        key: A digest of the cell. Cells that several experiments share have the same key and are measured once.
+        key: A digest of the cell. Cells that several experiments share have the same key and are
+            measured once.
         cell: What was run, in plain values.
         figures: What was found; empty where the cell has no result, and then `note` says why.
         date: The day, in UTC.
@@ -47,8 +50,12 @@ class Record:
     note: str = ""
 
     @classmethod
-    def of(cls, experiment: str, cell: Mapping[str, Any], figures: Figures, *, key: str, note: str = "") -> Record:
-        """A record of something measured here and now; figures keep six digits, whole numbers all of theirs."""
+    def of(
+        cls, experiment: str, cell: Mapping[str, Any], figures: Figures, *, key: str, note: str = ""
+    ) -> Record:
+        """A record of something measured here and now; figures keep six digits, whole numbers all
+        of theirs.
+        """
         return cls(
             experiment,
             key,
@@ -89,6 +96,12 @@ def machine() -> str:
     model = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
-        names = [line.partition(":")[2].strip() for line in cpuinfo.read_text().splitlines() if "model name" in line]
+        names = [
+            line.partition(":")[2].strip()
+            for line in cpuinfo.read_text().splitlines()
+            if "model name" in line
+        ]
         model = names[0] if names else model
-    return f"{model}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
+    return (
+        f"{model}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
+    )

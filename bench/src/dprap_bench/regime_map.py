@@ -1,4 +1,6 @@
-"""The study `regimes` as a picture: by how much the default is ahead of the better baseline, cell by cell."""
+"""The study `regimes` as a picture: by how much the default is ahead of the better baseline, cell
+by cell.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ TOLERANCE = 1.02
 
 
 def ratios(records: Iterable[Record]) -> dict[Regime, tuple[float, float]]:
-    """Max and TV of the default over the better baseline's, where all three were measured; the last record counts."""
+    """Max and TV of the default over the better baseline's, where all three were measured; the last
+    record counts.
+    """
     found: dict[Regime, dict[str, Record]] = {}
     for record in records:
         if not record.failed:
@@ -33,12 +37,16 @@ def ratios(records: Iterable[Record]) -> dict[Regime, tuple[float, float]]:
 
 
 def _ratio(by_method: dict[str, Record], figure: str) -> float:
-    own, *others = (by_method[name].figures[figure] or 0.0 for name in ("adaptive", "independent", "gaussian"))
+    own, *others = (
+        by_method[name].figures[figure] or 0.0 for name in ("adaptive", "independent", "gaussian")
+    )
     return own / max(min(others), 1e-12)
 
 
 def draw_regimes(records: Iterable[Record], out: Path) -> Path | None:
-    """Draw `regimes.png`, one row for each cell of the grid that was measured, blue where the default is ahead."""
+    """Draw `regimes.png`, one row for each cell of the grid that was measured, blue where the
+    default is ahead.
+    """
     measured = ratios(records)
     cells = [regime for regime in GRID if regime in measured]
     if not cells:
@@ -49,7 +57,9 @@ def draw_regimes(records: Iterable[Record], out: Path) -> Path | None:
     for row, cell in enumerate(cells):
         for column, ratio in enumerate(measured[cell]):
             behind = "bold" if ratio > TOLERANCE else "normal"
-            axis.text(column, row, f"{ratio:.2f}", ha="center", va="center", fontsize=6, weight=behind)
+            axis.text(
+                column, row, f"{ratio:.2f}", ha="center", va="center", fontsize=6, weight=behind
+            )
     axis.set_xticks([0, 1], ["max", "TV"])
     axis.set_yticks(range(len(cells)), [str(cell) for cell in cells], fontsize=6)
     axis.xaxis.tick_top()

@@ -1,4 +1,6 @@
-"""A folder of results: one file of records for each experiment or study, `NAME.jsonl`, one record a line."""
+"""A folder of results: one file of records for each experiment or study, `NAME.jsonl`, one record a
+line.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,19 @@ import pandas as pd
 from dprap_bench.record import Record
 
 COLUMNS = (
-    *("key", "experiment", "data", "workload", "method", "settings", "epsilon", "relation", "rows", "columns", "seed"),
+    *(
+        "key",
+        "experiment",
+        "data",
+        "workload",
+        "method",
+        "settings",
+        "epsilon",
+        "relation",
+        "rows",
+        "columns",
+        "seed",
+    ),
     *("metric", "value", "note", "version", "date", "machine"),
 )
 """Columns of the tidy table."""
@@ -37,7 +51,9 @@ class Results:
                 yield Record.from_line(line)
 
     def add(self, record: Record) -> None:
-        """Append a record, in place of one that a killed run left unfinished; it is on the disk when this returns."""
+        """Append a record, in place of one that a killed run left unfinished; it is on the disk
+        when this returns.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self._path(record.experiment)
         whole = len(_whole_lines(path).encode())
@@ -54,11 +70,14 @@ class Results:
             kept = [record for record in records if not unwanted(record)]
             if len(kept) < len(records):
                 draft = path.with_suffix(".draft")
-                draft.write_text("".join(record.as_line() + "\n" for record in kept), encoding="utf-8")
+                draft.write_text(
+                    "".join(record.as_line() + "\n" for record in kept), encoding="utf-8"
+                )
                 draft.replace(path)
 
     def table(self, experiments: Iterable[str]) -> pd.DataFrame:
-        """Records of the paper's kind of cell as a tidy table: one row for every metric of every cell.
+        """Records of the paper's kind of cell as a tidy table: one row for every metric of every
+        cell.
 
         A cell without a result has one row, with the metric `failed`.
         """
@@ -70,7 +89,9 @@ class Results:
 
 
 def _whole_lines(path: Path) -> str:
-    """A file's text up to its last line end: what follows was being written when a run was killed."""
+    """A file's text up to its last line end: what follows was being written when a run was
+    killed.
+    """
     text = path.read_bytes() if path.exists() else b""
     return text[: text.rfind(b"\n") + 1].decode("utf-8")
 

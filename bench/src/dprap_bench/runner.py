@@ -1,4 +1,6 @@
-"""Run cells one after the other in processes of their own: a cell's crash is its own, and so are its time and memory."""
+"""Run cells one after the other in processes of their own: a cell's crash is its own, and so are
+its time and memory.
+"""
 
 from __future__ import annotations
 
@@ -20,21 +22,27 @@ from dprap_bench.results import Results
 
 Report = Callable[[str], None]
 
-# The limit is of processor time, so that a busy machine stops no cell; a cell that waits for ever is stopped by
-# the clock, after this many times the limit.
+# The limit is of processor time, so that a busy machine stops no cell; a cell that waits for ever
+# is stopped by the clock, after this many times the limit.
 _PATIENCE = 10
 
 _SHOWN = ("max", "tv", "wall_seconds")
 
 
 def run_cells(
-    cells: Sequence[AnyCell], results: Results, *, data_dir: Path, seconds_per_cell: float, report: Report
+    cells: Sequence[AnyCell],
+    results: Results,
+    *,
+    data_dir: Path,
+    seconds_per_cell: float,
+    report: Report,
 ) -> list[Record]:
     """Run the cells that are not among the results yet.
 
     Args:
         cells: What to run.
-        results: Where records are looked up and kept. What fails or takes too long is kept there too.
+        results: Where records are looked up and kept. What fails or takes too long is kept there
+            too.
         data_dir: The folder with the benchmark tables.
         seconds_per_cell: Processor seconds that a cell may take.
         report: Is told of every cell that was run.
@@ -62,7 +70,9 @@ def run_cells(
     for key in wanted:
         if key in measured:
             keep(key, measured[key], "")
-    unmeasured = [next(iter(shared.values())) for key, shared in wanted.items() if key not in measured]
+    unmeasured = [
+        next(iter(shared.values())) for key, shared in wanted.items() if key not in measured
+    ]
     for batch in _batches(unmeasured):
         for cell, figures, note in _in_processes(batch, data_dir, seconds_per_cell):
             keep(cell.key, figures, note)
@@ -77,8 +87,9 @@ def _summary(figures: Figures) -> str:
 def _batches(cells: Iterable[AnyCell]) -> list[list[AnyCell]]:
     """What runs in one process.
 
-    A cell with the noise of seed 0 is alone in it, and its time and memory are kept. Further draws of a method on a
-    workload share one, and the programs compiled there, which take longer than most runs; their costs are not kept.
+    A cell with the noise of seed 0 is alone in it, and its time and memory are kept. Further draws
+    of a method on a workload share one, and the programs compiled there, which take longer than
+    most runs; their costs are not kept.
     """
     together: dict[str, list[AnyCell]] = {}
     for cell in cells:
@@ -95,15 +106,21 @@ def _company(cell: AnyCell) -> str:
     return key_of({name: value for name, value in cell.as_dict().items() if name not in apart})
 
 
-def _in_processes(batch: Sequence[AnyCell], data_dir: Path, seconds: float) -> Iterator[tuple[AnyCell, Figures, str]]:
-    """Each cell with its figures; what a process leaves unmeasured when it ends is done by another."""
+def _in_processes(
+    batch: Sequence[AnyCell], data_dir: Path, seconds: float
+) -> Iterator[tuple[AnyCell, Figures, str]]:
+    """Each cell with its figures; what a process leaves unmeasured when it ends is done by
+    another.
+    """
     left = list(batch)
     while left:
         for figures, note in _in_process(list(left), data_dir, seconds):
             yield left.pop(0), figures, note
 
 
-def _in_process(cells: list[AnyCell], data_dir: Path, seconds: float) -> Iterator[tuple[Figures, str]]:
+def _in_process(
+    cells: list[AnyCell], data_dir: Path, seconds: float
+) -> Iterator[tuple[Figures, str]]:
     """Figures and note of each cell, up to one that ends the process."""
     context = _context()
     receiver, sender = context.Pipe(duplex=False)
@@ -119,7 +136,14 @@ def _in_process(cells: list[AnyCell], data_dir: Path, seconds: float) -> Iterato
     except EOFError:
         process.join()
         stopped = f"stopped after {seconds:g} seconds of processor time"
-        yield {}, stopped if process.exitcode == -signal.SIGXCPU else f"the process ended with code {process.exitcode}"
+        yield (
+            {},
+            (
+                stopped
+                if process.exitcode == -signal.SIGXCPU
+                else f"the process ended with code {process.exitcode}"
+            ),
+        )
     finally:
         if process.is_alive():
             process.join(5)
@@ -130,7 +154,9 @@ def _in_process(cells: list[AnyCell], data_dir: Path, seconds: float) -> Iterato
 
 
 def _context() -> Any:
-    """Fork from a server that has imported everything and run nothing; importing costs more than many a cell."""
+    """Fork from a server that has imported everything and run nothing; importing costs more than
+    many a cell.
+    """
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
@@ -151,7 +177,9 @@ def _child(cells: Sequence[AnyCell], data_dir: Path, seconds: float, sender: Con
             sender.send(({}, f"{type(error).__name__} in {last.name}: {error}"))
         else:
             kept = _has_costs(cell)
-            sender.send(({name: value for name, value in figures.items() if kept or name not in COSTS}, ""))
+            sender.send(
+                ({name: value for name, value in figures.items() if kept or name not in COSTS}, "")
+            )
 
 
 def _measure(cell: AnyCell, data_dir: Path) -> Figures:

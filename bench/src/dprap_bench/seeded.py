@@ -1,4 +1,7 @@
-"""Curators for benchmarks. NOT PRIVATE: their noise is seeded, so that a figure can be made again."""
+"""Curators for benchmarks.
+
+NOT PRIVATE: their noise is seeded, so that a figure can be made again.
+"""
 
 from __future__ import annotations
 

@@ -16,5 +16,9 @@ def published_table(result: MechanismResult, workload: Workload, *, rows: int, s
     """The synthetic records, drawn as a release draws them."""
     if result.relaxed is None:
         raise SettingsError("there are no rows to draw from.")
-    chunks = draw_jointly(result.relaxed, matched_marginals(workload, result.measurements), rows, seed)
-    return Codes(workload.domain, tuple(np.concatenate(parts) for parts in zip(*chunks, strict=True)))
+    chunks = draw_jointly(
+        result.relaxed, matched_marginals(workload, result.measurements), rows, seed
+    )
+    return Codes(
+        workload.domain, tuple(np.concatenate(parts) for parts in zip(*chunks, strict=True))
+    )

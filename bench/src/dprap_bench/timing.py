@@ -32,7 +32,8 @@ def peak_mb() -> float:
 def least_cpu_seconds(work: Callable[[], Any], repetitions: int) -> float:
     """Least processor time of a few repetitions: the machine may be busy.
 
-    Short work is done several times in a repetition, because the clock of the processor may tick slowly.
+    Short work is done several times in a repetition, because the clock of the processor may tick
+    slowly.
     """
     least = math.inf
     for _ in range(repetitions):

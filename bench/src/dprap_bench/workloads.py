@@ -1,9 +1,9 @@
 """Workloads of the experiments, by short names.
 
-`3way:64` 64 random three-way marginals, the paper's choice; `3way:all` every eligible one; `1of3:64` thresholds over the same columns;
-`hdmm15` the marginals of the paper's HDMM comparison, `hdmm15:prefix` their prefixes along ordered columns and
-`hdmm15:range` all intervals along one of these; `halfspaces` 100,000 random halfspaces of ADULT's numbers, by income;
-`2way` all pairs.
+`3way:64` 64 random three-way marginals, the paper's choice; `3way:all` every eligible one;
+`1of3:64` thresholds over the same columns; `hdmm15` the marginals of the paper's HDMM comparison,
+`hdmm15:prefix` their prefixes along ordered columns and `hdmm15:range` all intervals along one of
+these; `halfspaces` 100,000 random halfspaces of ADULT's numbers, by income; `2way` all pairs.
 """
 
 from __future__ import annotations
@@ -54,7 +54,11 @@ def named_workload(name: str, domain: Domain, *, rows: int) -> Workload:
         return Workload(domain, tuple(Marginal(columns) for columns in HDMM15))
     if name == "hdmm15:prefix":
         return Workload(
-            domain, tuple(Range.prefixes(columns, tuple(c for c in columns if c in ORDERED)) for columns in HDMM15)
+            domain,
+            tuple(
+                Range.prefixes(columns, tuple(c for c in columns if c in ORDERED))
+                for columns in HDMM15
+            ),
         )
     if name == "hdmm15:range":
         return Workload(domain, tuple(_ranges(columns) for columns in HDMM15))
@@ -70,11 +74,15 @@ def named_workload(name: str, domain: Domain, *, rows: int) -> Workload:
     drawn = random_kway(domain, k, marginals, rows=rows)
     if at_least is None:
         return drawn
-    return Workload(domain, tuple(Threshold(family.columns, int(at_least)) for family in drawn.families))
+    return Workload(
+        domain, tuple(Threshold(family.columns, int(at_least)) for family in drawn.families)
+    )
 
 
 def _ranges(columns: tuple[str, ...]) -> Range:
-    """All intervals along the last ordered column: along two of them there would be 25 million for each other value."""
+    """All intervals along the last ordered column: along two of them there would be 25 million for
+    each other value.
+    """
     return Range(columns, dict.fromkeys([name for name in columns if name in ORDERED][-1:], "all"))
 
 
@@ -85,11 +93,17 @@ def pairs_below(workload: Workload) -> Workload:
 
 
 def unseen_marginals(workload: Workload, *, rows: int, marginals: int = 64) -> Workload:
-    """Marginals as wide as the workload's that are not in it, drawn as the workload was but with another seed."""
+    """Marginals as wide as the workload's that are not in it, drawn as the workload was but with
+    another seed.
+    """
     k = len(workload.families[0].columns)
     used = {frozenset(family.columns) for family in workload.families}
-    others = [m for m in eligible(workload.domain, k, max_cells=rows) if frozenset(m.columns) not in used]
+    others = [
+        m for m in eligible(workload.domain, k, max_cells=rows) if frozenset(m.columns) not in used
+    ]
     if not others:
         raise WorkloadError("the workload holds every marginal: none is left unseen.")
-    chosen = np.random.RandomState(1).choice(len(others), min(marginals, len(others)), replace=False)
+    chosen = np.random.RandomState(1).choice(
+        len(others), min(marginals, len(others)), replace=False
+    )
     return Workload(workload.domain, tuple(Marginal(others[place].columns) for place in chosen))

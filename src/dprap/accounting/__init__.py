@@ -10,7 +10,13 @@ refined      what was paid for the intervals of a column without bins
 """
 
 from dprap.accounting.budget import Budget, default_delta
-from dprap.accounting.measurement import Certificate, DrawnTable, FoundValues, Measurement, QueryMeasurement
+from dprap.accounting.measurement import (
+    Certificate,
+    DrawnTable,
+    FoundValues,
+    Measurement,
+    QueryMeasurement,
+)
 from dprap.accounting.neighbors import Neighbors, Relation
 from dprap.accounting.stddev import stddev_for
 from dprap.accounting.zcdp import Accounting, Rho, epsilon_from_rho, rho_from_epsilon

@@ -23,9 +23,10 @@ from dprap.errors import BudgetError
 class Budget:
     """(ε, δ) and the ρ they allow.
 
-    A promise may cover two runs on the books, paid discovery and what follows it. Each then has a budget with the (ε, δ)
-    of the whole: `rho` is its own part, `other_rho` that of the other run, and `threshold_delta` the part of δ that
-    thresholds of discovery take, so that ρ + `other_rho` is accounted for with the rest of δ.
+    A promise may cover two runs on the books, paid discovery and what follows it. Each then has a
+    budget with the (ε, δ) of the whole: `rho` is its own part, `other_rho` that of the other run,
+    and `threshold_delta` the part of δ that thresholds of discovery take, so that ρ + `other_rho`
+    is accounted for with the rest of δ.
 
     >>> budget = Budget.of(epsilon=1.0, delta=1e-9)
     >>> round(float(budget.rho), 4)
@@ -58,7 +59,9 @@ class Budget:
         return left if self.threshold_delta == 0 else math.nextafter(left, 0.0)
 
     @classmethod
-    def of(cls, *, epsilon: float, delta: float, accounting: Accounting = Accounting.EXACT) -> Budget:
+    def of(
+        cls, *, epsilon: float, delta: float, accounting: Accounting = Accounting.EXACT
+    ) -> Budget:
         """Turn (ε, δ) into the largest ρ that the accounting allows.
 
         Args:
@@ -72,12 +75,15 @@ class Budget:
         Raises:
             BudgetError: If ε or δ makes no sense.
 
-        >>> float(Budget.of(epsilon=1.0, delta=1e-9, accounting="paper").rho) < float(Budget.of(epsilon=1.0, delta=1e-9).rho)
+        >>> float(Budget.of(epsilon=1.0, delta=1e-9, accounting="paper").rho) < float(
+        ...     Budget.of(epsilon=1.0, delta=1e-9).rho
+        ... )
         True
-
         """
         accounting = Accounting(accounting)
-        return cls(epsilon, delta, Fraction(rho_from_epsilon(epsilon, delta, accounting)), accounting)
+        return cls(
+            epsilon, delta, Fraction(rho_from_epsilon(epsilon, delta, accounting)), accounting
+        )
 
     def split(self, share: float, *, threshold_delta: float) -> tuple[Budget, Budget]:
         """Two budgets under the promise of this one: a share of ρ for discovery, and the rest.
@@ -98,17 +104,25 @@ class Budget:
 
         """
         if not 0 < share < 1:
-            raise BudgetError(f"the share of discovery must lie strictly between 0 and 1; it is {share}.")
+            raise BudgetError(
+                f"the share of discovery must lie strictly between 0 and 1; it is {share}."
+            )
         if not 0 <= threshold_delta < self.delta:
             raise BudgetError("the thresholds of discovery must leave some of delta.")
-        left = self.delta if threshold_delta == 0 else math.nextafter(self.delta - threshold_delta, 0.0)
+        left = (
+            self.delta
+            if threshold_delta == 0
+            else math.nextafter(self.delta - threshold_delta, 0.0)
+        )
         whole = Fraction(rho_from_epsilon(self.epsilon, left, self.accounting))
         part = whole * Fraction(share)
         first = replace(self, rho=part, other_rho=whole - part, threshold_delta=threshold_delta)
         return first, replace(first, rho=whole - part, other_rho=part)
 
     @classmethod
-    def of_rho(cls, rho: float | Fraction, *, delta: float, accounting: Accounting = Accounting.EXACT) -> Budget:
+    def of_rho(
+        cls, rho: float | Fraction, *, delta: float, accounting: Accounting = Accounting.EXACT
+    ) -> Budget:
         """State a budget by its ρ; ε follows.
 
         Args:
@@ -129,18 +143,22 @@ class Budget:
         if rho <= 0:
             raise BudgetError(f"rho must be positive; it is {float(rho)}.")
         epsilon = epsilon_from_rho(rho, delta, accounting)
-        # Where δ alone covers so small a ρ, ε is 0; a positive ε is as true and keeps the parameters meaningful.
+        # Where δ alone covers so small a ρ, ε is 0; a positive ε is as true and keeps the
+        # parameters meaningful.
         return cls(max(epsilon, 1e-12), delta, Fraction(rho), Accounting(accounting))
 
     @cached_property
     def proof(self) -> Accounting:
-        """The accounting that the promise rests on: `tight` where `exact` has nothing to add to it."""
+        """The accounting that the promise rests on: `tight` where `exact` has nothing to add to
+        it.
+        """
         return proof_of(self.whole_rho, self.epsilon, self.accounted_delta, self.accounting)
 
     def pick_rho(self, charge: Fraction) -> Fraction:
         """The zCDP cost that a pick may have for a charge.
 
-        It is the whole charge, but for a promise by `exact`: there a pick costs more than its zCDP cost.
+        It is the whole charge, but for a promise by `exact`: there a pick costs more than its zCDP
+        cost.
 
         Args:
             charge: What is charged for one pick.
@@ -154,7 +172,6 @@ class Budget:
         >>> budget = Budget.of(epsilon=1.0, delta=1e-9)
         >>> 0.9 < float(budget.pick_rho(budget.rho / 100) / (budget.rho / 100)) <= 1
         True
-
         """
         return pick_rho(charge, self.whole_rho) if self.proof is Accounting.EXACT else charge
 
@@ -175,8 +192,8 @@ class Budget:
         check_epsilon_delta(self.epsilon, self.delta)
         if self.delta * rows >= 1:
             raise BudgetError(
-                f"delta = {self.delta:g} is not below 1/n for n = {rows:,} records, so it would allow publishing a record "
-                f"outright. Use 1/n² = {1 / rows**2:.2g}."
+                f"delta = {self.delta:g} is not below 1/n for n = {rows:,} records, so it would"
+                f" allow publishing a record outright. Use 1/n² = {1 / rows**2:.2g}."
             )
 
 
@@ -186,9 +203,11 @@ def default_delta(rows: int) -> float:
 
 
 def largest_belief(prior: float, epsilon: float) -> float:
-    """How sure somebody can become about one person who was as sure as `prior` before, leaving δ aside.
+    """How sure somebody can become about one person who was as sure as `prior` before, leaving δ
+    aside.
 
-    A conclusion is at most e^ε times as likely with the person's record as with another, so the odds grow at most e^ε-fold.
+    A conclusion is at most e^ε times as likely with the person's record as with another, so the
+    odds grow at most e^ε-fold.
 
     >>> round(largest_belief(0.5, 1.0), 3), largest_belief(0.5, 5000.0)
     (0.731, 1.0)

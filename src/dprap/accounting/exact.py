@@ -1,4 +1,5 @@
-"""The (ε, δ) of a whole run from its privacy loss, where zCDP's conversion gives a tenth of the budget away.
+"""The (ε, δ) of a whole run from its privacy loss, where zCDP's conversion gives a tenth of the
+budget away.
 
 docs/exact-accounting.md has the proofs; numbers in brackets are its lemmas. A run is discrete
 Gaussian measurements and exponential-mechanism picks, each chosen in the light of the results
@@ -55,9 +56,11 @@ _ULPS = 4e-16
 
 
 def gaussian_delta(variance: float, epsilon: float) -> float:
-    """δ at ε of a Gaussian mechanism whose privacy loss has this variance, rounded up; an upper bound beyond ε = 700.
+    """δ at ε of a Gaussian mechanism whose privacy loss has this variance, rounded up; an upper
+    bound beyond ε = 700.
 
-    The two terms nearly cancel where ε is small, so the error of each counts: a few units in the last place, times how steeply Φ falls there.
+    The two terms nearly cancel where ε is small, so the error of each counts: a few units in the
+    last place, times how steeply Φ falls there.
     """
     root = math.sqrt(variance)
     above = _normal_cdf(root / 2 - epsilon / root)
@@ -68,7 +71,9 @@ def gaussian_delta(variance: float, epsilon: float) -> float:
 
 
 def exact_rho(epsilon: float, delta: float) -> float:
-    """The sum of charges that (ε, δ) allows, up to `LARGEST_RHO`; cut to 40 bits, so that another machine finds the same."""
+    """The sum of charges that (ε, δ) allows, up to `LARGEST_RHO`; cut to 40 bits, so that another
+    machine finds the same.
+    """
 
     def kept(log_rho: float) -> bool:
         rho = math.exp(log_rho)
@@ -97,7 +102,9 @@ def exact_epsilon(rho: float, delta: float) -> float:
 
 
 def pick_rho(charge: Fraction, budget_rho: Fraction) -> Fraction:
-    """The zCDP cost that a pick may have for a charge, in a run whose charges may add up to `budget_rho`."""
+    """The zCDP cost that a pick may have for a charge, in a run whose charges may add up to
+    `budget_rho`.
+    """
     reserve = float(budget_rho) * _RESERVE / (1 - _RESERVE)
     ratio = float(charge) / reserve
     # The root of c = ρ + ρ²/4R as a share of c, without cancellation at small c/R; rounded down.

@@ -14,7 +14,9 @@ from dprap.queries.query import Query
 
 @dataclass(frozen=True)
 class Measurement:
-    """Noisy counts of all cells of a marginal; each cell has independent noise of the same standard deviation."""
+    """Noisy counts of all cells of a marginal; each cell has independent noise of the same standard
+    deviation.
+    """
 
     marginal: Marginal
     counts: Counts
@@ -28,25 +30,36 @@ class Measurement:
             domain: The domain of the table.
 
         Returns:
-            A measurement without groups; this one, where there are none. Its noise is that of the sums.
+            A measurement without groups; this one, where there are none. Its noise is that of the
+            sums.
 
         Raises:
             WorkloadError: If the groups are not of the domain's codes.
 
         >>> import numpy as np
-        >>> by_decade = Measurement(Marginal(("sex", "age"), (None, (0, 2))), np.array([3, 4, 5, 6]), 1.0, 0.1)
+        >>> by_decade = Measurement(
+        ...     Marginal(("sex", "age"), (None, (0, 2))), np.array([3, 4, 5, 6]), 1.0, 0.1
+        ... )
         >>> summed = by_decade.by_codes(Domain.of({"sex": 2, "age": 3}))
         >>> str(summed.marginal), summed.counts.tolist(), round(summed.stddev_counts, 3)
         ('sex', [7, 11], 1.414)
-
         """
         if self.marginal.groups is None:
             return self
         shape = self.marginal.shape(domain)
-        grouped = tuple(axis for axis, groups in enumerate(self.marginal.groups) if groups is not None)
-        columns = tuple(name for axis, name in enumerate(self.marginal.columns) if axis not in grouped)
+        grouped = tuple(
+            axis for axis, groups in enumerate(self.marginal.groups) if groups is not None
+        )
+        columns = tuple(
+            name for axis, name in enumerate(self.marginal.columns) if axis not in grouped
+        )
         stddev = self.stddev_counts * math.sqrt(math.prod(shape[axis] for axis in grouped))
-        return Measurement(Marginal(columns), self.counts.reshape(shape).sum(axis=grouped).ravel(), stddev, self.rho)
+        return Measurement(
+            Marginal(columns),
+            self.counts.reshape(shape).sum(axis=grouped).ravel(),
+            stddev,
+            self.rho,
+        )
 
 
 @dataclass(frozen=True)
@@ -74,7 +87,8 @@ class FoundValues:
 
 @dataclass(frozen=True)
 class DrawnTable:
-    """A synthetic table to be certified beside the fit: public, like everything made of earlier results.
+    """A synthetic table to be certified beside the fit: public, like everything made of earlier
+    results.
 
     `answers_counts` are its answers, one array a family, on the scale of the fit's estimates;
     `digest` tells it from others.

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RefinedColumn:
-    """How the intervals of a column without bins were found: noisy counts of `levels` levels of intervals, for `rho`.
+    """How the intervals of a column without bins were found: noisy counts of `levels` levels of
+    intervals, for `rho`.
 
     The schema of the release has the `intervals`, and the shape inside each; the grid had `points`.
     """

@@ -1,7 +1,8 @@
 """The command line. Modules behind a command are imported when it runs, so that help comes at once.
 
 app        the commands in one application
-demo, schema, plan, synth, resume, answer, report, statement, evaluate, ledger, studio: a command each
+demo, schema, plan, synth, resume, answer, report, statement, evaluate, ledger, studio
+           a command each
 review     the walk through a draft
 installed  commands that installed packages add
 summaries  lists of commands with whole sentences
@@ -29,7 +30,8 @@ def main() -> None:
         from dprap.cli.secrets import passwords_taken
         from dprap.errors import DprapError
 
-    # Pydantic would look through every installed package for plug-ins, a tenth of the time that a question takes.
+    # Pydantic would look through every installed package for plug-ins, a tenth of the time that a
+    # question takes.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     show_every_sign()
     try:
@@ -45,6 +47,10 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
-        # a path may hold values of records (folders named column=value), so only the system's own words are shown
-        complain(f"the system refused to use a file: {error.strerror or type(error).__name__}. Check the paths.")
+        # a path may hold values of records (folders named column=value), so only the system's own
+        # words are shown
+        complain(
+            f"the system refused to use a file: {error.strerror or type(error).__name__}. Check the"
+            " paths."
+        )
         sys.exit(REFUSED_INPUT)

@@ -15,24 +15,30 @@ def answer(
     question: Annotated[
         str,
         typer.Argument(
-            help='Such as "age in 30..39 and sex = F", or "mean income by region where age >= 65".', metavar="QUESTION"
+            help='Such as "age in 30..39 and sex = F", or "mean income by region where age >= 65".',
+            metavar="QUESTION",
         ),
     ],
     by: Annotated[
-        list[str] | None, typer.Option(help="Break the answer down by a column; may be repeated.", metavar="COLUMN")
+        list[str] | None,
+        typer.Option(help="Break the answer down by a column; may be repeated.", metavar="COLUMN"),
     ] = None,
     level: Annotated[float, typer.Option(help="Level of the intervals, from 0.5 to 0.99.")] = 0.95,
     population: Annotated[
-        bool, typer.Option("--population", help="Intervals for a population of which the records are a sample.")
+        bool,
+        typer.Option(
+            "--population", help="Intervals for a population of which the records are a sample."
+        ),
     ] = False,
     as_json: o.Json = False,
 ) -> None:
     """Answer a question from a release, at no cost: how many, or a statistic of a column.
 
-    A condition asks for count and share, each with an interval that says how far it may be off. A question about
-    numbers begins with count, share, sum, mean, variance, stddev, median, quantile LEVEL,
-    correlation or histogram, and may go on with by COLUMNS and where CONDITION. Two groups are compared by
-    "difference of mean income between sex = F versus sex = M", or ratio; "share of A among B" is a part of some records.
+    A condition asks for count and share, each with an interval that says how far it may be off. A
+    question about numbers begins with count, share, sum, mean, variance, stddev, median, quantile
+    LEVEL, correlation or histogram, and may go on with by COLUMNS and where CONDITION. Two groups
+    are compared by "difference of mean income between sex = F versus sex = M", or ratio; "share of
+    A among B" is a part of some records.
     """
     from dprap.lazily import importing
 

@@ -6,7 +6,19 @@ from typing import Annotated
 
 import typer
 
-from dprap.cli import answer, demo, evaluate, ledger, plan, report, resume, schema, statement, studio, synth
+from dprap.cli import (
+    answer,
+    demo,
+    evaluate,
+    ledger,
+    plan,
+    report,
+    resume,
+    schema,
+    statement,
+    studio,
+    synth,
+)
 from dprap.cli.installed import WithInstalledCommands
 from dprap.version import __version__
 
@@ -41,7 +53,10 @@ def _print_version(asked: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     """Publish statistics and a synthetic table under differential privacy."""

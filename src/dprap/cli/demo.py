@@ -25,9 +25,9 @@ _FILES_OF_A_DEMO = frozenset(
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Directory for the release; replaced if it is an earlier demo.")] = Path(
-        "demo-release"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="Directory for the release; replaced if it is an earlier demo.")
+    ] = Path("demo-release"),
     rows: Annotated[int, typer.Option(help="Records of the example table.")] = 20_000,
     epsilon: Annotated[float, typer.Option("--epsilon", "-e", help=ABOUT["epsilon"].help)] = 1.0,
     quiet: o.Quiet = False,
@@ -52,7 +52,10 @@ def demo(
     if out.exists():
         kept = out / "schema.yaml"
         names = {path.name for path in out.iterdir()} if out.is_dir() else set()
-        if not {"release.json", "schema.yaml"} <= names <= _FILES_OF_A_DEMO or Schema.load(kept) != schema:
+        if (
+            not {"release.json", "schema.yaml"} <= names <= _FILES_OF_A_DEMO
+            or Schema.load(kept) != schema
+        ):
             raise SettingsError(f"{out} exists and is not an earlier demo. Choose another --out.")
         shutil.rmtree(out)
     note(f"an invented table of {rows:,} people, {len(schema.columns)} columns", quiet=quiet)
@@ -69,6 +72,8 @@ def demo(
         results.print(line, markup=False)
     # the table is invented, so this may be shown
     found = evaluate(source, release.workload, release.codes())
-    results.print(f"against the invented table: largest error {found.max:.4f}, mean {found.mean:.2e}")
+    results.print(
+        f"against the invented table: largest error {found.max:.4f}, mean {found.mean:.2e}"
+    )
     results.print(f"open {out}/report.html and {out}/synthetic.parquet, or ask:", markup=False)
     results.print(f'  dprap answer {out} "age in 30..39" --by region', markup=False)

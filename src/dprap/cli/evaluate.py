@@ -16,20 +16,33 @@ READING = ("engine", "database_table", "person_column", "excess")
 @o.takes(READING)
 def evaluate(
     release: Annotated[Path, typer.Argument(help="A release directory.", metavar="DIR")],
-    table: Annotated[str, typer.Argument(help="The private table it was made from.", metavar="TABLE")],
+    table: Annotated[
+        str, typer.Argument(help="The private table it was made from.", metavar="TABLE")
+    ],
     given: dict[str, Any],
     *,
     report: Annotated[
         Path | None,
-        typer.Option(help="Where to write the page with the truth in it; default DIR-NOT-PRIVATE.html, beside DIR."),
+        typer.Option(
+            help=(
+                "Where to write the page with the truth in it; default DIR-NOT-PRIVATE.html, beside"
+                " DIR."
+            )
+        ),
     ] = None,
     target: Annotated[
         list[str] | None,
-        typer.Option(help="Column that models predict, trained on either table; may be repeated.", metavar="COLUMN"),
+        typer.Option(
+            help="Column that models predict, trained on either table; may be repeated.",
+            metavar="COLUMN",
+        ),
     ] = None,
     as_json: o.Json = False,
 ) -> None:
-    """Measure the true errors of a release and show it beside the private table. The result is NOT PRIVATE."""
+    """Measure the true errors of a release and show it beside the private table.
+
+    The result is NOT PRIVATE.
+    """
     from dprap.cli.output import print_json, results
     from dprap.runs.finished_release import compare, comparison_path
 

@@ -1,7 +1,7 @@
 """Exit codes of the command line.
 
-0 done; 1 unexpected failure; 2 wrong usage; 3 schema, data, workload or settings refused; 4 budget or ledger refused;
-130 stopped by Ctrl-C or a termination signal (resumable).
+0 done; 1 unexpected failure; 2 wrong usage; 3 schema, data, workload or settings refused; 4 budget
+or ledger refused; 130 stopped by Ctrl-C or a termination signal (resumable).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Commands that installed packages add, by entry points of the group `dprap.commands`.
 
-They are looked up only where help is asked for or a command is not one of dprap's own, so that no other
-command waits for it. An entry point names a `typer.Typer`.
+They are looked up only where help is asked for or a command is not one of dprap's own, so that no
+other command waits for it. An entry point names a `typer.Typer`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ class WithInstalledCommands(WholeSummaries):
         """The command to run; where a known package is missing, the error says which."""
         package = PACKAGE_OF.get(args[0]) if args else None
         if package is not None and self.get_command(ctx, args[0]) is None:
-            ctx.fail(f"No such command {args[0]!r}. It comes with the package {package}: install {package}.")
+            ctx.fail(
+                f"No such command {args[0]!r}. It comes with the package {package}: install"
+                f" {package}."
+            )
         return super().resolve_command(ctx, args)
 
 
@@ -46,7 +49,8 @@ def _installed(name: str) -> Any:
         command, package = found
         if not isinstance(command, typer.Typer):
             raise SettingsError(
-                f"command {name!r} of package {package} is no typer.Typer. Its author must register one."
+                f"command {name!r} of package {package} is no typer.Typer. Its author must register"
+                " one."
             )
     except DprapError as error:
         return _failing(name, error)
@@ -54,10 +58,16 @@ def _installed(name: str) -> Any:
 
 
 def _failing(name: str, error: DprapError) -> Any:
-    """A command that says what is wrong with its package, so that help on the others still works."""
+    """A command that says what is wrong with its package, so that help on the others still
+    works.
+    """
     app = typer.Typer(rich_markup_mode=None)
 
-    @app.command(name, help=str(error), context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+    @app.command(
+        name,
+        help=str(error),
+        context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    )
     def fail() -> NoReturn:
         raise error
 

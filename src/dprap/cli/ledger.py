@@ -11,10 +11,13 @@ from dprap.cli.options import AnchorOption, Json
 from dprap.cli.summaries import WholeSummaries
 
 app = typer.Typer(
-    cls=WholeSummaries, help="Look into a ledger: what was spent, and whether it is whole.", no_args_is_help=True
+    cls=WholeSummaries,
+    help="Look into a ledger: what was spent, and whether it is whole.",
+    no_args_is_help=True,
 )
 LedgerFile = Annotated[
-    Path, typer.Argument(help="The ledger file, or the table beside which it stands.", metavar="FILE")
+    Path,
+    typer.Argument(help="The ledger file, or the table beside which it stands.", metavar="FILE"),
 ]
 
 
@@ -22,7 +25,9 @@ LedgerFile = Annotated[
 def show(
     file: LedgerFile,
     *,
-    events: Annotated[bool, typer.Option("--events", help="Also what was released by each charge.")] = False,
+    events: Annotated[
+        bool, typer.Option("--events", help="Also what was released by each charge.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Show the runs of a ledger and what they spent."""
@@ -70,13 +75,18 @@ def verify(file: LedgerFile) -> None:
     file = named_ledger(file)
     state = read_ledger(file)
     charges = sum(len(run.charges) for run in state.runs.values())
-    results.print(f"{file}: intact; {len(state.runs)} runs, {charges} charges, ρ = {float(state.spent_rho):.6g}")
+    results.print(
+        f"{file}: intact; {len(state.runs)} runs, {charges} charges, ρ ="
+        f" {float(state.spent_rho):.6g}"
+    )
 
 
 @app.command("abandon")
 def abandon(
     file: LedgerFile,
-    run: Annotated[str, typer.Argument(help="The run, or the first letters of its name.", metavar="RUN")],
+    run: Annotated[
+        str, typer.Argument(help="The run, or the first letters of its name.", metavar="RUN")
+    ],
     anchor: AnchorOption = None,
 ) -> None:
     """Close an unfinished run for good, and give back what it holds but did not charge."""
@@ -86,5 +96,6 @@ def abandon(
 
     closed = abandon_run(named_ledger(file), run, anchor=anchor)
     results.print(
-        f"run {run} is closed; ρ = {closed.given_back_rho:.6g} is free again, {closed.held_rho:.6g} stay spent or held."
+        f"run {run} is closed; ρ = {closed.given_back_rho:.6g} is free again, {closed.held_rho:.6g}"
+        " stay spent or held."
     )

@@ -1,4 +1,6 @@
-"""Options of commands: those of a run, made from the fields of `RunOptions`, and a few that only the command line has."""
+"""Options of commands: those of a run, made from the fields of `RunOptions`, and a few that only
+the command line has.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ import typer
 
 from dprap.runs.options import ABOUT, DEFAULTS, SETTING_FLAGS
 
-SchemaFile = Annotated[Path, typer.Option("--schema", help="The public schema (YAML, JSON or TOML).")]
+SchemaFile = Annotated[
+    Path, typer.Option("--schema", help="The public schema (YAML, JSON or TOML).")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say only what went wrong.")]
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable result on stdout.")]
 AnchorOption = Annotated[str | None, typer.Option("--anchor", help=ABOUT["anchor"].help)]
@@ -29,15 +33,15 @@ def takes(
 ) -> Callable[[Callable[..., None]], Any]:
     """Give a command the flags of some options of a run.
 
-    The command has a parameter `given`, in whose place the flags stand in help. It is called with the values by name:
-    all of them where `helps` is None, and otherwise, for a command that changes an earlier run, those that were
-    written on the command line.
+    The command has a parameter `given`, in whose place the flags stand in help. It is called with
+    the values by name: all of them where `helps` is None, and otherwise, for a command that changes
+    an earlier run, those that were written on the command line.
 
     Args:
-        names: Fields of `RunOptions`. `settings` stands for `--set` and the flags of single settings.
+        names: Fields of `RunOptions`. `settings` stands for `--set` and the flags of single
+            settings.
         helps: Other explanations, by name, for a command that only changes these options.
         optional: Options without a default that may be left out; their value is then None.
-
     """
     chosen = tuple(names)
 
@@ -66,7 +70,9 @@ def takes(
     return decorate
 
 
-def _parameters(name: str, helps: Mapping[str, str] | None, optional: Collection[str]) -> list[inspect.Parameter]:
+def _parameters(
+    name: str, helps: Mapping[str, str] | None, optional: Collection[str]
+) -> list[inspect.Parameter]:
     """The parameters of a command for one option of a run."""
     if name == "settings":
         single = [
@@ -79,7 +85,9 @@ def _parameters(name: str, helps: Mapping[str, str] | None, optional: Collection
             for setting, text in SETTING_FLAGS.items()
         ]
         general = typer.Option(
-            "--set", help="Any setting of the method; several times for several.", metavar="NAME=VALUE"
+            "--set",
+            help="Any setting of the method; several times for several.",
+            metavar="NAME=VALUE",
         )
         return [*single, _parameter("assignments", list[str] | None, general, None)]
     about = ABOUT[name]
@@ -87,7 +95,9 @@ def _parameters(name: str, helps: Mapping[str, str] | None, optional: Collection
     if about.kind is bool:
         forms[0] = f"{about.flag}/--no-{str(about.flag)[2:]}"
     text = about.help if helps is None else helps[name]
-    option = typer.Option(*forms, help=text, metavar=about.metavar, autocompletion=_completion(name))
+    option = typer.Option(
+        *forms, help=text, metavar=about.metavar, autocompletion=_completion(name)
+    )
     if helps is not None:
         return [_parameter(name, about.kind | None, option, None)]
     if about.repeatable:
@@ -112,7 +122,9 @@ def _completion(name: str) -> Callable[[str], list[str]] | None:
 
 def _parameter(name: str, kind: Any, option: Any, default: Any) -> inspect.Parameter:
     annotation: Any = Annotated[kind, option]
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )
 
 
 def _joined(value: Any) -> Any:

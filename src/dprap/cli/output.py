@@ -1,4 +1,6 @@
-"""What the command line shows: results on stdout, everything else on stderr; public quantities only."""
+"""What the command line shows: results on stdout, everything else on stderr; public quantities
+only.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def note(text: str, *, quiet: bool = False) -> None:
 
 
 def show_every_sign() -> None:
-    """Write signs that a stream cannot carry (ε on an ASCII terminal, half a surrogate) as escapes, not as an error."""
+    """Write signs that a stream cannot carry (ε on an ASCII terminal, half a surrogate) as escapes,
+    not as an error.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -45,18 +49,24 @@ def print_json(data: Any) -> None:
 
 @contextmanager
 def progress_display(*, quiet: bool) -> Iterator[ProgressCallback]:
-    """Show how far a run is: a live line on a terminal, a plain line per stage and round otherwise."""
+    """Show how far a run is: a live line on a terminal, a plain line per stage and round
+    otherwise.
+    """
     if quiet:
         yield lambda _: None
     elif messages.is_terminal:
         yield from _live()
     else:
         started = time.monotonic()
-        yield lambda progress: messages.print(f"{time.monotonic() - started:7.1f} s  {_escaped(_line(progress))}")
+        yield lambda progress: messages.print(
+            f"{time.monotonic() - started:7.1f} s  {_escaped(_line(progress))}"
+        )
 
 
 class Reading:
-    """Shows how far a pass over the table is, on a terminal alone: its speed tells the size, which may be private."""
+    """Shows how far a pass over the table is, on a terminal alone: its speed tells the size, which
+    may be private.
+    """
 
     def __init__(self) -> None:
         self.bar: Any = None
@@ -67,8 +77,12 @@ class Reading:
         if self.bar is None:
             return
         if self._task is None or self._task not in self.bar.task_ids:
-            self._task = self.bar.add_task("", total=100, stage="reading", detail="percent of the table")
-        self.bar.update(self._task, completed=int(100 * share), detail=f"percent of the table: {stage}")
+            self._task = self.bar.add_task(
+                "", total=100, stage="reading", detail="percent of the table"
+            )
+        self.bar.update(
+            self._task, completed=int(100 * share), detail=f"percent of the table: {stage}"
+        )
 
     @contextmanager
     def shown_in(self, bar: Any) -> Iterator[None]:
@@ -100,8 +114,15 @@ def _live() -> Iterator[ProgressCallback]:
 
         def show(progress: Progress) -> None:
             if progress.stage not in tasks:
-                tasks[progress.stage] = bar.add_task("", total=progress.total, stage=progress.stage, detail="")
-            bar.update(tasks[progress.stage], completed=progress.done, total=progress.total, detail=progress.detail)
+                tasks[progress.stage] = bar.add_task(
+                    "", total=progress.total, stage=progress.stage, detail=""
+                )
+            bar.update(
+                tasks[progress.stage],
+                completed=progress.done,
+                total=progress.total,
+                detail=progress.detail,
+            )
 
         yield show
 

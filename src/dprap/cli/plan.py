@@ -21,16 +21,27 @@ def plan(
     ] = None,
     target_error: Annotated[
         float | None,
-        typer.Option(help="A wanted error, as a share of all records: shows the ε, or the records, that it needs."),
+        typer.Option(
+            help=(
+                "A wanted error, as a share of all records: shows the ε, or the records, that it"
+                " needs."
+            )
+        ),
     ] = None,
     of: Annotated[
-        str | None, typer.Argument(help='The marginal of --target-error, such as "age × sex".', metavar="MARGINAL")
+        str | None,
+        typer.Argument(
+            help='The marginal of --target-error, such as "age × sex".', metavar="MARGINAL"
+        ),
     ] = None,
     as_json: o.Json = False,
 ) -> None:
-    """Show what a run would do and how accurate it would be. Touches no private data, spends nothing.
+    """Show what a run would do and how accurate it would be.
 
-    With --target-error and a marginal it plans backwards: with --records it finds the ε, with --epsilon the records.
+    Touches no private data, spends nothing.
+
+    With --target-error and a marginal it plans backwards: with --records it finds the ε, with
+    --epsilon the records.
     """
     from dprap.cli.output import print_json, results
     from dprap.errors import SettingsError
@@ -45,7 +56,9 @@ def plan(
         _backwards(schema, given, records, target_error, of, as_json=as_json)
         return
     if given["epsilon"] is None:
-        raise SettingsError("--epsilon is missing: how much privacy may the run spend? See `dprap plan --help`.")
+        raise SettingsError(
+            "--epsilon is missing: how much privacy may the run spend? See `dprap plan --help`."
+        )
     made = plan_run(Schema.load(schema), RunOptions(**given), records=records)
     if as_json:
         print_json(plan_data(made))
@@ -55,7 +68,13 @@ def plan(
 
 
 def _backwards(
-    schema: Path, given: dict[str, Any], records: int | None, error: float | None, of: str | None, *, as_json: bool
+    schema: Path,
+    given: dict[str, Any],
+    records: int | None,
+    error: float | None,
+    of: str | None,
+    *,
+    as_json: bool,
 ) -> None:
     from dataclasses import asdict
 
@@ -68,7 +87,9 @@ def _backwards(
     if error is None or of is None:
         raise SettingsError('planning backwards takes both: --target-error 0.01 "age × sex".')
     if (records is None) == (given["epsilon"] is None):
-        raise SettingsError("give --records to find the ε, or --epsilon to find the records: one of the two.")
+        raise SettingsError(
+            "give --records to find the ε, or --epsilon to find the records: one of the two."
+        )
     loaded = Schema.load(schema)
     options = RunOptions(**given | {"epsilon": given["epsilon"] or 1.0})
     found = plan_for_error(loaded, marginal_of(of, loaded), error, options, records)

@@ -10,8 +10,12 @@ import typer
 
 def report(
     release: Annotated[Path, typer.Argument(help="A release directory.", metavar="DIR")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Default: DIR/report.html.")] = None,
-    language: Annotated[str, typer.Option(help="Language of the guarantee in plain words: en, de, fr or es.")] = "en",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Default: DIR/report.html.")
+    ] = None,
+    language: Annotated[
+        str, typer.Option(help="Language of the guarantee in plain words: en, de, fr or es.")
+    ] = "en",
 ) -> None:
     """Write a self-contained HTML page about a release. It shows only what the release contains."""
     from dprap.cli.output import results

@@ -24,7 +24,9 @@ def resume(
     out: Annotated[Path, typer.Argument(help="The --out of the run that stopped.", metavar="DIR")],
     given: dict[str, Any],
     *,
-    data: Annotated[str | None, typer.Option(help="Where the private table is now, if it was moved.")] = None,
+    data: Annotated[
+        str | None, typer.Option(help="Where the private table is now, if it was moved.")
+    ] = None,
     quiet: o.Quiet = False,
     as_json: o.Json = False,
 ) -> None:
@@ -47,4 +49,6 @@ def resume(
         stop.advice = advice_to_resume(out)
         watching = Watching(stop, quiet=quiet, ask=False)
         release = carry_out(job_to_resume(out, table=data, changes=given), watching)
-        show_release(release, str(out), time.monotonic() - watching.started, quiet=quiet, as_json=as_json)
+        show_release(
+            release, str(out), time.monotonic() - watching.started, quiet=quiet, as_json=as_json
+        )

@@ -15,17 +15,29 @@ _CHOICES = "[a]ccept, [e]dit, [c]oarsen, [d]rop, [s]kip for now, [q]uit"
 
 
 def review(
-    schema: Annotated[Path, typer.Argument(help="The draft, which is changed in its place.", metavar="SCHEMA")],
-    by: Annotated[str | None, typer.Option("--by", help="Who reviews, by name; asked for otherwise.")] = None,
+    schema: Annotated[
+        Path, typer.Argument(help="The draft, which is changed in its place.", metavar="SCHEMA")
+    ],
+    by: Annotated[
+        str | None, typer.Option("--by", help="Who reviews, by name; asked for otherwise.")
+    ] = None,
     because: Annotated[
         str | None,
-        typer.Option("--because", help="Why what came from the data is public; asked for each column otherwise."),
+        typer.Option(
+            "--because",
+            help="Why what came from the data is public; asked for each column otherwise.",
+        ),
     ] = None,
     accept_all: Annotated[
-        bool, typer.Option("--accept-all", help="Accept every column as it is; needs --by and --because.")
+        bool,
+        typer.Option(
+            "--accept-all", help="Accept every column as it is; needs --by and --because."
+        ),
     ] = False,
 ) -> None:
-    """Walk through a draft, keep who vouches for each entry that came from the data and why, and lift its mark."""
+    """Walk through a draft, keep who vouches for each entry that came from the data and why, and
+    lift its mark.
+    """
     from dprap.cli.output import note, results
     from dprap.errors import DprapError, SettingsError
     from dprap.schema import Schema
@@ -37,7 +49,8 @@ def review(
         raise SettingsError(f"{schema} is no draft: there is nothing to review.")
     if accept_all and not (by and because):
         raise SettingsError(
-            "--accept-all needs --by NAME and --because REASON: somebody vouches for what came from the data."
+            "--accept-all needs --by NAME and --because REASON: somebody vouches for what came from"
+            " the data."
         )
     who = by or typer.prompt("Who reviews (name)", err=True)
     today = datetime.now(tz=UTC).date()
@@ -68,9 +81,14 @@ def review(
         raise typer.Exit(0)
     finished = finish(loaded)
     finished.save(schema)
-    results.print(f"{schema}: reviewed by {who}, {len(finished.columns)} columns; it is no draft any more.")
+    results.print(
+        f"{schema}: reviewed by {who}, {len(finished.columns)} columns; it is no draft any more."
+    )
     for text in suggestions:
-        note(f"suggested  {text.removeprefix('- ')}: put it under constraints if it is so by law or logic")
+        note(
+            f"suggested  {text.removeprefix('- ')}: put it under constraints if it is so by law or"
+            " logic"
+        )
     for name, vouch in finished.vouched.items():
         note(f"  {vouch.sentence(name)}")
 
@@ -82,7 +100,11 @@ def _show(schema: Schema, name: str) -> None:
 
     kept = schema.draft_notes[name]
     entry = yaml.safe_dump(
-        schema.as_mapping()["columns"][name], sort_keys=False, default_flow_style=True, allow_unicode=True, width=100
+        schema.as_mapping()["columns"][name],
+        sort_keys=False,
+        default_flow_style=True,
+        allow_unicode=True,
+        width=100,
     )
     note(f"\n{name}\n  {entry.strip()}\n  why: {kept.reason}")
     if kept.from_data:
@@ -91,7 +113,9 @@ def _show(schema: Schema, name: str) -> None:
         note(f"  question: {kept.question}")
 
 
-def _step(schema: Schema, name: str, who: str, because: str | None, today: Any) -> tuple[Schema, bool]:
+def _step(
+    schema: Schema, name: str, who: str, because: str | None, today: Any
+) -> tuple[Schema, bool]:
     """One answer about a column; the schema after it, and whether the column is done."""
     from dprap.cli.output import note
     from dprap.documents import DocumentError, parse
@@ -123,7 +147,9 @@ def _step(schema: Schema, name: str, who: str, because: str | None, today: Any) 
         listed = ""
         if schema.columns[name].type == "categorical":
             listed = typer.prompt("values to put together as other, with commas", err=True)
-        changed = coarsen(schema, name, into_other=[value.strip() for value in listed.split(",") if value.strip()])
+        changed = coarsen(
+            schema, name, into_other=[value.strip() for value in listed.split(",") if value.strip()]
+        )
     else:
         note(f"Answer with one letter: {_CHOICES}")
         return schema, False

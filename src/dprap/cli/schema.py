@@ -11,31 +11,51 @@ from dprap.cli.options import Json
 from dprap.cli.review import review
 from dprap.cli.summaries import WholeSummaries
 
-app = typer.Typer(cls=WholeSummaries, help="Propose, review, check, import or export a schema.", no_args_is_help=True)
+app = typer.Typer(
+    cls=WholeSummaries,
+    help="Propose, review, check, import or export a schema.",
+    no_args_is_help=True,
+)
 
 _Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
-_Table = Annotated[str | None, typer.Option("--table", help="Table of a .duckdb file: schema.table.")]
+_Table = Annotated[
+    str | None, typer.Option("--table", help="Table of a .duckdb file: schema.table.")
+]
 
 
 @app.command("draft")
 def draft(
     table: Annotated[Path, typer.Argument(help="The private table: a file.", metavar="TABLE")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the draft (.yaml or .json).")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Where to write the draft (.yaml or .json).")
+    ],
     known: Annotated[
         list[Path] | None,
         typer.Option(
             "--known",
-            help="What is known already: a file that `schema import` reads. Wins over the data. May be repeated.",
+            help=(
+                "What is known already: a file that `schema import` reads. Wins over the data. May"
+                " be repeated."
+            ),
             metavar="FILE",
         ),
     ] = None,
     database_table: _Table = None,
-    delimiter: Annotated[str | None, typer.Option(help="What stands between the fields of a CSV file.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Its character encoding, such as utf-8 or cp1252.")] = None,
-    skip_lines: Annotated[int | None, typer.Option(help="Lines above its header.", metavar="N")] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(help="What stands between the fields of a CSV file.")
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="Its character encoding, such as utf-8 or cp1252.")
+    ] = None,
+    skip_lines: Annotated[
+        int | None, typer.Option(help="Lines above its header.", metavar="N")
+    ] = None,
     force: _Force = False,
 ) -> None:
-    """Propose a schema from private data, for a person to review. How a CSV file is written is recognised, unless given."""
+    """Propose a schema from private data, for a person to review.
+
+    How a CSV file is written is recognised, unless given.
+    """
     from dprap.cli.output import note
     from dprap.encoding.draft import draft as draft_table
     from dprap.schema.imports import import_known
@@ -59,11 +79,13 @@ def draft(
         note(f"question   {', '.join(names[:3])}{more}: {question}")
     if drafted.suggestions:
         note(
-            f"Constraints that hold in the data stand as comments at the end of the draft ({len(drafted.suggestions)})."
+            "Constraints that hold in the data stand as comments at the end of the draft"
+            f" ({len(drafted.suggestions)})."
         )
     note(
-        f"{output}: a draft of {len(schema.columns)} column{'s' * (len(schema.columns) > 1)}. What it says comes from private data, and is for the steward's eyes "
-        f"alone. Go on with `dprap schema review {output}`. Until then no private operation takes it."
+        f"{output}: a draft of {len(schema.columns)} column{'s' * (len(schema.columns) > 1)}. What"
+        " it says comes from private data, and is for the steward's eyes alone. Go on with `dprap"
+        f" schema review {output}`. Until then no private operation takes it."
     )
 
 
@@ -73,11 +95,16 @@ app.command("review")(review)
 @app.command("check")
 def check(
     schema: Annotated[Path, typer.Argument(help="The schema.", metavar="SCHEMA")],
-    table: Annotated[Path | None, typer.Argument(help="A table to check against it.", metavar="TABLE")] = None,
+    table: Annotated[
+        Path | None, typer.Argument(help="A table to check against it.", metavar="TABLE")
+    ] = None,
     database_table: _Table = None,
     as_json: Json = False,
 ) -> None:
-    """Check a schema, and a table against it. What it says about a table is for the steward only."""
+    """Check a schema, and a table against it.
+
+    What it says about a table is for the steward only.
+    """
     from dataclasses import asdict
 
     from dprap.cli.exits import REFUSED_INPUT
@@ -91,7 +118,9 @@ def check(
     if as_json:
         print_json(asdict(found))
         raise typer.Exit(0 if found.is_ready else REFUSED_INPUT)
-    results.print(f"{schema}: {len(loaded.domain)} columns, {loaded.domain.onehot_size:,} codes in all")
+    results.print(
+        f"{schema}: {len(loaded.domain)} columns, {loaded.domain.onehot_size:,} codes in all"
+    )
     for text in found.notes:
         note(text)
     if found.counts:
@@ -111,11 +140,16 @@ def import_schema(
     source: Annotated[
         Path,
         typer.Argument(
-            help="SDV metadata, Frictionless, JSON Schema or Croissant (.json), pandera (.yaml), SAS, Stata or SPSS, or a code book (.csv).",
+            help=(
+                "SDV metadata, Frictionless, JSON Schema or Croissant (.json), pandera (.yaml),"
+                " SAS, Stata or SPSS, or a code book (.csv)."
+            ),
             metavar="SOURCE",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the schema (.yaml or .json).")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Where to write the schema (.yaml or .json).")
+    ],
     force: _Force = False,
 ) -> None:
     """Make a schema of what another tool or a code book knows."""
@@ -149,7 +183,9 @@ def export_schema(
     loaded = Schema.load(schema)
     loaded.require_reviewed()
     try:
-        output.write_text(json.dumps(EXPORTS[to](loaded), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        output.write_text(
+            json.dumps(EXPORTS[to](loaded), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
     except OSError as error:
         raise SettingsError(f"{output}: cannot be written ({error.strerror}).") from None
     results.print(f"{output}: {len(loaded.columns)} columns for {to}")

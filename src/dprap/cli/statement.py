@@ -13,19 +13,29 @@ from dprap.cli import options as o
 def statement(
     release: Annotated[Path, typer.Argument(help="A release directory.", metavar="DIR")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder to write to; default DIR-statement, beside DIR.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Folder to write to; default DIR-statement, beside DIR."
+        ),
     ] = None,
     about: Annotated[
         Path | None,
         typer.Option(
-            help="YAML file with title, curator, curator_type, intended_use, region, sector, author, contact, license, url.",
+            help=(
+                "YAML file with title, curator, curator_type, intended_use, region, sector, author,"
+                " contact, license, url."
+            ),
             metavar="FILE",
         ),
     ] = None,
-    language: Annotated[str, typer.Option(help="Language of the guarantee in plain words: en, de, fr or es.")] = "en",
+    language: Annotated[
+        str, typer.Option(help="Language of the guarantee in plain words: en, de, fr or es.")
+    ] = "en",
     as_json: o.Json = False,
 ) -> None:
-    """Write the papers about a release: a plain statement, registry entry, NIST's questions, metadata."""
+    """Write the papers about a release: a plain statement, registry entry, NIST's questions,
+    metadata.
+    """
     from dprap.cli.output import note, print_json, results
     from dprap.release import load
     from dprap.statement import About, statement_of, write_statement
@@ -42,5 +52,6 @@ def statement(
         results.print(str(path), markup=False)
     if stated.missing:
         note(
-            f"no registry.yaml: it requires {', '.join(stated.missing)}. State them in a file, and name it by --about."
+            f"no registry.yaml: it requires {', '.join(stated.missing)}. State them in a file, and"
+            " name it by --about."
         )

@@ -1,9 +1,10 @@
 """Ctrl-C and SIGTERM: a clean stop with a way on, never swallowed.
 
-A signal handler raises KeyboardInterrupt wherever the program happens to be. In a callback of the garbage collector (JAX
-has one) or in a `__del__` Python prints such an exception and drops it, and a library may catch it. So the handler also
-leaves a mark, which is looked at with every step of progress and before every charge; and where Python reports a dropped
-KeyboardInterrupt, the exception is raised again a moment later. A second signal ends the process at once, which costs
+A signal handler raises KeyboardInterrupt wherever the program happens to be. In a callback of the
+garbage collector (JAX has one) or in a `__del__` Python prints such an exception and drops it, and
+a library may catch it. So the handler also leaves a mark, which is looked at with every step of
+progress and before every charge; and where Python reports a dropped KeyboardInterrupt, the
+exception is raised again a moment later. A second signal ends the process at once, which costs
 nothing but the step under way.
 """
 
@@ -19,7 +20,8 @@ from typing import Any
 
 from dprap.cli.exits import STOPPED
 
-# Long enough to be out of the callback that dropped the exception, too short for a person to notice.
+# Long enough to be out of the callback that dropped the exception, too short for a person to
+# notice.
 _AGAIN_SECONDS = 0.05
 
 
@@ -67,7 +69,8 @@ def stopping() -> Iterator[Stop]:
     from dprap.cli.output import note
 
     stop = Stop()
-    if threading.current_thread() is not threading.main_thread():  # signals reach the main thread alone
+    # signals reach the main thread alone
+    if threading.current_thread() is not threading.main_thread():
         yield stop
         return
     handlers: dict[signal.Signals, Callable[[int, Any], None]] = {

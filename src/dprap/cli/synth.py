@@ -17,7 +17,10 @@ def synth(
     table: Annotated[
         str,
         typer.Argument(
-            help="The private table: a CSV or Parquet file, a folder or glob of them, or postgresql://…",
+            help=(
+                "The private table: a CSV or Parquet file, a folder or glob of them, or"
+                " postgresql://…"
+            ),
             metavar="TABLE",
         ),
     ],
@@ -43,4 +46,6 @@ def synth(
         job = new_job(table, Schema.load(schema), options, out=out)
         watching = Watching(stop, quiet=quiet, ask=not yes)
         release = carry_out(job, watching)
-        show_release(release, str(out), time.monotonic() - watching.started, quiet=quiet, as_json=as_json)
+        show_release(
+            release, str(out), time.monotonic() - watching.started, quiet=quiet, as_json=as_json
+        )

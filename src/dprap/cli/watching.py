@@ -25,7 +25,9 @@ from dprap.sources.table_files import PassProgress
 
 
 class Watching(Observer):
-    """Shows the plan, asks before spending unless told not to, shows progress, and stops when a signal came."""
+    """Shows the plan, asks before spending unless told not to, shows progress, and stops when a
+    signal came.
+    """
 
     def __init__(self, stop: Stop, *, quiet: bool, ask: bool) -> None:
         self.stop = stop
@@ -82,7 +84,10 @@ class Watching(Observer):
 
 def advice_to_resume(out: object) -> str:
     """What to tell whoever stopped a run that can be resumed."""
-    return f"stopped. Nothing is lost and nothing will be spent twice: go on with `dprap resume {out}`."
+    return (
+        "stopped. Nothing is lost and nothing will be spent twice: go on with `dprap resume"
+        f" {out}`."
+    )
 
 
 def show_release(release: Release, out: str, seconds: float, *, quiet: bool, as_json: bool) -> None:

@@ -1,4 +1,5 @@
-"""Counting kernels: exact integer counts of marginals over encoded records, of private tables and of public ones.
+"""Counting kernels: exact integer counts of marginals over encoded records, of private tables and
+of public ones.
 
 Nothing here reads a table, adds noise or keeps a record: codes come in, counts go out.
 

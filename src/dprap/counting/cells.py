@@ -15,9 +15,11 @@ _TWO_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class CellCounts:
-    """Exact counts of one marginal's cells: all of them, or (`cells` given) only those that are not zero.
+    """Exact counts of one marginal's cells: all of them, or (`cells` given) only those that are not
+    zero.
 
-    Counts are 64-bit integers, and so is every sum of them: a table of fewer than 2^63 records overflows none.
+    Counts are 64-bit integers, and so is every sum of them: a table of fewer than 2^63 records
+    overflows none.
     """
 
     size: int
@@ -46,7 +48,9 @@ class CellCounts:
         return CellCounts(self.size, self.counts[cells], cells)
 
 
-def cell_numbers(columns: Sequence[CodeColumn], sizes: Sequence[int], records: int) -> Integer[np.ndarray, " records"]:
+def cell_numbers(
+    columns: Sequence[CodeColumn], sizes: Sequence[int], records: int
+) -> Integer[np.ndarray, " records"]:
     """Mixed-radix cell numbers of records, the last column's codes next to each other.
 
     They come in the smallest type that holds them all, so that the fewest bytes are moved.
@@ -57,18 +61,21 @@ def cell_numbers(columns: Sequence[CodeColumn], sizes: Sequence[int], records: i
         records: How many records there are: a marginal of no columns has one cell.
 
     Returns:
-        Unsigned numbers of two bytes up to 2^16 cells, else 64-bit numbers; fewer than 2^63 cells fit.
+        Unsigned numbers of two bytes up to 2^16 cells, else 64-bit numbers; fewer than 2^63 cells
+        fit.
 
-    >>> cell_numbers([np.array([0, 1, 1], np.uint8), np.array([2, 0, 1], np.uint8)], [2, 3], 3).tolist()
+    >>> cell_numbers(
+    ...     [np.array([0, 1, 1], np.uint8), np.array([2, 0, 1], np.uint8)], [2, 3], 3
+    ... ).tolist()
     [2, 3, 4]
-
     """
     dtype = np.uint16 if math.prod(sizes) <= _TWO_BYTES else np.int64
     if not columns:
         return np.zeros(records, dtype=dtype)
     cells = columns[0].astype(dtype)
     for column, size in zip(columns[1:], sizes[1:], strict=True):
-        # A column of 2^16 codes leaves only 0 to its predecessors, so its factor may wrap around to 0.
+        # A column of 2^16 codes leaves only 0 to its predecessors, so its factor may wrap around to
+        # 0.
         np.multiply(cells, dtype(size % _TWO_BYTES) if dtype is np.uint16 else size, out=cells)
         np.add(cells, column.astype(dtype, copy=False), out=cells)
     return cells

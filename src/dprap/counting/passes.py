@@ -1,4 +1,6 @@
-"""How many passes over the records a set of marginals needs, so that the counters of each pass fit in memory."""
+"""How many passes over the records a set of marginals needs, so that the counters of each pass fit
+in memory.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,13 @@ MEMORY_LIMIT = 1 << 29
 """Bytes that a source may use for its counters, or for codes kept in memory: 512 MB."""
 
 UNION_CELLS = 1 << 13
-"""Marginals are counted together up to this many cells: 64 KB of counts stay in the nearest caches, adding those of a block
-takes an eighth of counting it, and cell numbers fit into two bytes."""
+"""Marginals are counted together up to this many cells: 64 KB of counts stay in the nearest caches,
+adding those of a block takes an eighth of counting it, and cell numbers fit into two bytes.
+"""
 
 _RECORDS_PER_CELL = 4
-# With fewer records for each cell of a union, summing its cells out takes longer than counting what it serves.
+# With fewer records for each cell of a union, summing its cells out takes longer than counting what
+# it serves.
 
 _LEAST_CELLS = 1 << 8
 
@@ -41,7 +45,10 @@ def plan_passes(
     >>> pairs = [Marginal(("a", "b")), Marginal(("b", "c")), Marginal(("a", "c"))]
     >>> [[str(union) for union in each] for each in plan_passes(domain, pairs, rows=10**6)]
     [['a×b×c']]
-    >>> [[str(union) for union in each] for each in plan_passes(domain, pairs, rows=100, memory_limit=1200)]
+    >>> [
+    ...     [str(union) for union in each]
+    ...     for each in plan_passes(domain, pairs, rows=100, memory_limit=1200)
+    ... ]
     [['a×b', 'a×c'], ['b×c']]
     """
     wanted = list(dict.fromkeys(marginals))
@@ -64,9 +71,12 @@ def plan_passes(
         yield present
 
 
-# A run counts the same workload over the private table, over the synthetic one and over those of its repetitions.
+# A run counts the same workload over the private table, over the synthetic one and over those of
+# its repetitions.
 @lru_cache(maxsize=2)
-def _unions(domain: Domain, marginals: tuple[Marginal, ...], max_cells: int) -> dict[Marginal, list[int]]:
+def _unions(
+    domain: Domain, marginals: tuple[Marginal, ...], max_cells: int
+) -> dict[Marginal, list[int]]:
     return plan_unions(domain, marginals, max_cells=max_cells)
 
 
@@ -83,7 +93,9 @@ def count_columns(
 
     >>> import numpy as np
     >>> domain, ab = Domain.of({"a": 2, "b": 2}), Marginal(("a", "b"))
-    >>> count_columns(domain, [np.array([0, 1], np.uint8), np.array([1, 1], np.uint8)], [ab])[ab].dense().tolist()
+    >>> count_columns(domain, [np.array([0, 1], np.uint8), np.array([1, 1], np.uint8)], [ab])[
+    ...     ab
+    ... ].dense().tolist()
     [0, 1, 0, 1]
     """
     counted: dict[Marginal, CellCounts] = {}
@@ -94,19 +106,25 @@ def count_columns(
         for start in range(0, records, _BETWEEN_LOOKS):
             tally.add([column[start : start + _BETWEEN_LOOKS] for column in columns])
             if watch is not None:
-                watch(number * records + min(start + _BETWEEN_LOOKS, records), len(passes) * records)
+                watch(
+                    number * records + min(start + _BETWEEN_LOOKS, records), len(passes) * records
+                )
         counted.update(tally.results())
     return counted
 
 
-def first_pass(domain: Domain, marginals: Sequence[Marginal], *, rows: int, memory_limit: int) -> Tally:
+def first_pass(
+    domain: Domain, marginals: Sequence[Marginal], *, rows: int, memory_limit: int
+) -> Tally:
     """A tally of as many of the marginals as one pass can count."""
     plan = next(plan_passes(domain, marginals, rows=rows, memory_limit=memory_limit), {})
     return Tally(domain, plan, threads=counting_threads())
 
 
 def _counter_bytes(size: int, rows: int) -> int:
-    """What counting a marginal takes at most: a count a cell, or pairs of cell and count before they are merged."""
+    """What counting a marginal takes at most: a count a cell, or pairs of cell and count before
+    they are merged.
+    """
     if size <= DENSE_CELLS:
         return 8 * size
     return 16 * (min(size, rows) + min(PENDING_CELLS, rows))

@@ -11,16 +11,21 @@ from dprap.domain import Domain
 from dprap.queries.marginal import Marginal
 
 _DENSE = 16
-# Up to so many cells a count, adding into a vector of all cells is faster than sorting cell numbers.
+# Up to so many cells a count, adding into a vector of all cells is faster than sorting cell
+# numbers.
 
 _EXACT_IN_FLOATS = 2**53
 
 
-def summed_out(domain: Domain, counts: CellCounts, wider: Marginal, marginal: Marginal) -> CellCounts:
+def summed_out(
+    domain: Domain, counts: CellCounts, wider: Marginal, marginal: Marginal
+) -> CellCounts:
     """Counts of a marginal from those of one that has all its columns.
 
     >>> domain, ab = Domain.of({"a": 2, "b": 2}), Marginal(("a", "b"))
-    >>> summed_out(domain, CellCounts(4, np.array([5, 7]), np.array([1, 2])), ab, Marginal(("b",))).dense().tolist()
+    >>> summed_out(
+    ...     domain, CellCounts(4, np.array([5, 7]), np.array([1, 2])), ab, Marginal(("b",))
+    ... ).dense().tolist()
     [7, 5]
     """
     return next(iter(all_summed_out(domain, counts, wider, [marginal])))
@@ -45,7 +50,9 @@ def all_summed_out(
             table = counts.counts.reshape(shape).transpose(axes + others)
             yield CellCounts(size, table.reshape(size, -1).sum(axis=1))
         else:
-            cells = np.ravel_multi_index([codes[axis] for axis in axes], [shape[axis] for axis in axes])
+            cells = np.ravel_multi_index(
+                [codes[axis] for axis in axes], [shape[axis] for axis in axes]
+            )
             if size <= _DENSE * len(cells) and total < _EXACT_IN_FLOATS:
                 # weights are floats, and whole numbers up to 2^53 are exact in them
                 totals = np.bincount(cells, weights=counts.counts, minlength=size).astype(np.int64)

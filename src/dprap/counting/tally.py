@@ -1,8 +1,10 @@
-"""The counting kernel: one pass over blocks of codes counts all marginals, by `bincount` on mixed-radix cell numbers.
+"""The counting kernel: one pass over blocks of codes counts all marginals, by `bincount` on
+mixed-radix cell numbers.
 
-Marginals that share columns are counted together, as one marginal over the union of their columns, and summed out at
-the end: fewer passes over a block, and cell numbers of two bytes. Sums of integers are exact in any order, so threads
-and blocks change nothing. Counters are 64-bit integers: with fewer than 2^63 records none overflows.
+Marginals that share columns are counted together, as one marginal over the union of their columns,
+and summed out at the end: fewer passes over a block, and cell numbers of two bytes. Sums of
+integers are exact in any order, so threads and blocks change nothing. Counters are 64-bit integers:
+with fewer than 2^63 records none overflows.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ BLOCK_RECORDS = 65_536
 """Records per block: small enough that a block's codes and the hot counts stay in cache."""
 
 DENSE_CELLS = 1 << 19
-"""Above this many cells, adding a dense vector per block costs more than sorting the block's cell numbers."""
+"""Above this many cells, adding a dense vector per block costs more than sorting the block's cell
+numbers.
+"""
 
 PENDING_CELLS = 1 << 22
 """A sparse tally merges its pending cells when there are this many: 64 MB."""
@@ -36,7 +40,9 @@ _WORTH_THREADS = 1 << 22
 
 
 def counting_threads() -> int:
-    """How many threads count in this process: one for each processor, or as OMP_NUM_THREADS says."""
+    """How many threads count in this process: one for each processor, or as OMP_NUM_THREADS
+    says.
+    """
     asked = os.environ.get("OMP_NUM_THREADS", "")
     return max(1, int(asked) if asked.isdecimal() else os.cpu_count() or 1)
 
@@ -57,7 +63,9 @@ class Tally:
 
     """
 
-    def __init__(self, domain: Domain, plan: Mapping[Marginal, Sequence[Marginal]], *, threads: int = 1) -> None:
+    def __init__(
+        self, domain: Domain, plan: Mapping[Marginal, Sequence[Marginal]], *, threads: int = 1
+    ) -> None:
         self._domain = domain
         self._plan = plan
         counters = [_Counter(domain, union) for union in plan]
@@ -74,7 +82,10 @@ class Tally:
             list(threads.map(lambda counters: _count(columns, counters), self._shares))
 
     def results(self) -> Iterator[tuple[Marginal, CellCounts]]:
-        """The marginals with their counts. Counters are given up one by one, so this can be asked once."""
+        """The marginals with their counts.
+
+        Counters are given up one by one, so this can be asked once.
+        """
         for union, served in self._plan.items():
             counts = self._counters.pop(union).result()
             yield from zip(served, all_summed_out(self._domain, counts, union, served), strict=True)
@@ -89,12 +100,16 @@ def _count(columns: Sequence[CodeColumn], counters: Sequence[_Counter]) -> None:
 
 
 class _Counter:
-    """Counts of the cells of one marginal: a number for each cell, or of a large marginal for those that occur."""
+    """Counts of the cells of one marginal: a number for each cell, or of a large marginal for those
+    that occur.
+    """
 
     def __init__(self, domain: Domain, marginal: Marginal) -> None:
         self._size = marginal.size(domain)
         if self._size > _MAX_CELL_NUMBER:
-            raise WorkloadError("a marginal has more cells than 64-bit cell numbers can tell apart.")
+            raise WorkloadError(
+                "a marginal has more cells than 64-bit cell numbers can tell apart."
+            )
         self._positions = [domain.position(name) for name in marginal.columns]
         self._sizes = domain.shape_of(marginal.columns)
         self._dense = np.zeros(self._size, dtype=np.int64) if self._size <= DENSE_CELLS else None
@@ -102,7 +117,9 @@ class _Counter:
         self._pending = 0
 
     def add(self, block: Sequence[CodeColumn]) -> None:
-        cells = cell_numbers([block[position] for position in self._positions], self._sizes, len(block[0]))
+        cells = cell_numbers(
+            [block[position] for position in self._positions], self._sizes, len(block[0])
+        )
         if self._dense is None:
             self._add_sparse(cells)
             return
@@ -125,5 +142,7 @@ class _Counter:
         if self._dense is not None:
             return CellCounts(self._size, self._dense)
         self._merge()
-        cells, counts = self._parts[0] if self._parts else (np.zeros(0, np.int64), np.zeros(0, np.int64))
+        cells, counts = (
+            self._parts[0] if self._parts else (np.zeros(0, np.int64), np.zeros(0, np.int64))
+        )
         return CellCounts(self._size, counts, cells)

@@ -1,7 +1,9 @@
-"""Few wide marginals whose counts serve many: one count over the union of their columns, summed out later.
+"""Few wide marginals whose counts serve many: one count over the union of their columns, summed out
+later.
 
-Counting costs a pass over the records for each marginal that is counted, whatever its size as long as its counters stay
-in cache. All pairs of 60 columns of ten codes are 1,770 marginals, and 341 unions of four columns.
+Counting costs a pass over the records for each marginal that is counted, whatever its size as long
+as its counters stay in cache. All pairs of 60 columns of ten codes are 1,770 marginals, and 341
+unions of four columns.
 """
 
 from __future__ import annotations
@@ -21,23 +23,31 @@ _FAR = 0.25
 # What a marginal that lacks one more column counts for when the next column of a union is chosen.
 
 _TOGETHER = 1 << 11
-# Up to so many marginals are planned together, in a fifth of a second; all pairs of 60 columns are fewer.
+# Up to so many marginals are planned together, in a fifth of a second; all pairs of 60 columns are
+# fewer.
 
 _CHUNK = 1 << 10
-# More are planned in chunks, because planning takes time by the square of their number. That costs a fifth more unions.
+# More are planned in chunks, because planning takes time by the square of their number. That costs
+# a fifth more unions.
 
 _TILE = 22
-# Marginals whose columns lie in the same tiles, of so many columns each, are next to each other in chunks: they share most.
+# Marginals whose columns lie in the same tiles, of so many columns each, are next to each other in
+# chunks: they share most.
 
 
-def plan_unions(domain: Domain, marginals: Sequence[Marginal], *, max_cells: int) -> dict[Marginal, list[int]]:
-    """Marginals to count, each with the positions of those that it serves; at most `max_cells` large unless it is one of them.
+def plan_unions(
+    domain: Domain, marginals: Sequence[Marginal], *, max_cells: int
+) -> dict[Marginal, list[int]]:
+    """Marginals to count, each with the positions of those that it serves; at most `max_cells`
+    large unless it is one of them.
 
-    Greedy: a union starts from the largest marginal that has none yet and takes column after column, always the one that
-    brings most others nearer for its number of codes.
+    Greedy: a union starts from the largest marginal that has none yet and takes column after
+    column, always the one that brings most others nearer for its number of codes.
 
     >>> domain = Domain.of({"a": 9, "b": 8, "c": 7})
-    >>> unions = plan_unions(domain, [Marginal(("c", "a")), Marginal(("a", "b")), Marginal(("c",))], max_cells=1000)
+    >>> unions = plan_unions(
+    ...     domain, [Marginal(("c", "a")), Marginal(("a", "b")), Marginal(("c",))], max_cells=1000
+    ... )
     >>> {str(union): served for union, served in unions.items()}
     {'a×b×c': [0, 1, 2]}
     """
@@ -53,14 +63,21 @@ def _groups(domain: Domain, marginals: Sequence[Marginal]) -> Iterator[list[int]
     if len(marginals) <= _TOGETHER:
         yield list(range(len(marginals)))
         return
-    tiles = [tuple(sorted(domain.position(name) // _TILE for name in marginal.columns)) for marginal in marginals]
+    tiles = [
+        tuple(sorted(domain.position(name) // _TILE for name in marginal.columns))
+        for marginal in marginals
+    ]
     order = sorted(range(len(marginals)), key=lambda number: tiles[number])
     for start in range(0, len(order), _CHUNK):
         yield order[start : start + _CHUNK]
 
 
-def _plan(domain: Domain, marginals: Sequence[Marginal], max_cells: int) -> Iterator[tuple[Marginal, list[int]]]:
-    names = sorted({name for marginal in marginals for name in marginal.columns}, key=domain.position)
+def _plan(
+    domain: Domain, marginals: Sequence[Marginal], max_cells: int
+) -> Iterator[tuple[Marginal, list[int]]]:
+    names = sorted(
+        {name for marginal in marginals for name in marginal.columns}, key=domain.position
+    )
     place = {name: position for position, name in enumerate(names)}
     has = np.zeros((len(marginals), len(names)), dtype=np.float32)
     for number, marginal in enumerate(marginals):

@@ -1,9 +1,10 @@
 """ADULT as the query-release papers use it, prepared from the files UCI publishes.
 
-The Adult data set (Becker and Kohavi 1996, CC BY 4.0) is at https://archive.ics.uci.edu/dataset/2/adult as `adult.data`
-and `adult.test`. FEM, HDMM+PGM and RAP use 14 of its columns (all but `education`, which `education-num` repeats), integer-coded:
-numbers shifted to start at 0 or put into right-closed bins of equal width, words numbered in the order of UCI's `adult.names`, with
-the missing-value mark `?` last. Records of the training file come first.
+The Adult data set (Becker and Kohavi 1996, CC BY 4.0) is at
+https://archive.ics.uci.edu/dataset/2/adult as `adult.data` and `adult.test`. FEM, HDMM+PGM and RAP
+use 14 of its columns (all but `education`, which `education-num` repeats), integer-coded: numbers
+shifted to start at 0 or put into right-closed bins of equal width, words numbered in the order of
+UCI's `adult.names`, with the missing-value mark `?` last. Records of the training file come first.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ class Shifted:
 
 @dataclass(frozen=True)
 class Binned:
-    """Right-closed bins: code i holds start + i·width < value <= start + (i + 1)·width; the start itself has code 0."""
+    """Right-closed bins: code i holds start + i·width < value <= start + (i + 1)·width; the start
+    itself has code 0.
+    """
 
     start: int
     width: int
@@ -65,8 +68,25 @@ class Words:
 
 
 RAW_COLUMNS = (
-    *("age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship"),
-    *("race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income>50K"),
+    *(
+        "age",
+        "workclass",
+        "fnlwgt",
+        "education",
+        "education-num",
+        "marital-status",
+        "occupation",
+        "relationship",
+    ),
+    *(
+        "race",
+        "sex",
+        "capital-gain",
+        "capital-loss",
+        "hours-per-week",
+        "native-country",
+        "income>50K",
+    ),
 )
 """Columns of UCI's files; the last one is called differently in different copies."""
 
@@ -74,7 +94,15 @@ RULES: dict[str, Shifted | Binned | Words] = {
     "age": Shifted(16, 85),
     "workclass": Words(
         (
-            *("Private", "Self-emp-not-inc", "Self-emp-inc", "Federal-gov", "Local-gov", "State-gov", "Without-pay"),
+            *(
+                "Private",
+                "Self-emp-not-inc",
+                "Self-emp-inc",
+                "Federal-gov",
+                "Local-gov",
+                "State-gov",
+                "Without-pay",
+            ),
             *("Never-worked", "?"),
         )
     ),
@@ -82,18 +110,40 @@ RULES: dict[str, Shifted | Binned | Words] = {
     "education-num": Shifted(1, 16),
     "marital-status": Words(
         (
-            *("Married-civ-spouse", "Divorced", "Never-married", "Separated", "Widowed", "Married-spouse-absent"),
+            *(
+                "Married-civ-spouse",
+                "Divorced",
+                "Never-married",
+                "Separated",
+                "Widowed",
+                "Married-spouse-absent",
+            ),
             "Married-AF-spouse",
         )
     ),
     "occupation": Words(
         (
-            *("Tech-support", "Craft-repair", "Other-service", "Sales", "Exec-managerial", "Prof-specialty"),
-            *("Handlers-cleaners", "Machine-op-inspct", "Adm-clerical", "Farming-fishing", "Transport-moving"),
+            *(
+                "Tech-support",
+                "Craft-repair",
+                "Other-service",
+                "Sales",
+                "Exec-managerial",
+                "Prof-specialty",
+            ),
+            *(
+                "Handlers-cleaners",
+                "Machine-op-inspct",
+                "Adm-clerical",
+                "Farming-fishing",
+                "Transport-moving",
+            ),
             *("Priv-house-serv", "Protective-serv", "Armed-Forces", "?"),
         )
     ),
-    "relationship": Words(("Wife", "Own-child", "Husband", "Not-in-family", "Other-relative", "Unmarried")),
+    "relationship": Words(
+        ("Wife", "Own-child", "Husband", "Not-in-family", "Other-relative", "Unmarried")
+    ),
     "race": Words(("White", "Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other", "Black")),
     "sex": Words(("Female", "Male")),
     "capital-gain": Binned(0, 1000, 100),
@@ -102,10 +152,48 @@ RULES: dict[str, Shifted | Binned | Words] = {
     "native-country": Words(
         (
             *("United-States", "Cambodia", "England", "Puerto-Rico", "Canada", "Germany"),
-            *("Outlying-US(Guam-USVI-etc)", "India", "Japan", "Greece", "South", "China", "Cuba", "Iran", "Honduras"),
-            *("Philippines", "Italy", "Poland", "Jamaica", "Vietnam", "Mexico", "Portugal", "Ireland", "France"),
-            *("Dominican-Republic", "Laos", "Ecuador", "Taiwan", "Haiti", "Columbia", "Hungary", "Guatemala"),
-            *("Nicaragua", "Scotland", "Thailand", "Yugoslavia", "El-Salvador", "Trinadad&Tobago", "Peru", "Hong"),
+            *(
+                "Outlying-US(Guam-USVI-etc)",
+                "India",
+                "Japan",
+                "Greece",
+                "South",
+                "China",
+                "Cuba",
+                "Iran",
+                "Honduras",
+            ),
+            *(
+                "Philippines",
+                "Italy",
+                "Poland",
+                "Jamaica",
+                "Vietnam",
+                "Mexico",
+                "Portugal",
+                "Ireland",
+                "France",
+            ),
+            *(
+                "Dominican-Republic",
+                "Laos",
+                "Ecuador",
+                "Taiwan",
+                "Haiti",
+                "Columbia",
+                "Hungary",
+                "Guatemala",
+            ),
+            *(
+                "Nicaragua",
+                "Scotland",
+                "Thailand",
+                "Yugoslavia",
+                "El-Salvador",
+                "Trinadad&Tobago",
+                "Peru",
+                "Hong",
+            ),
             *("Holand-Netherlands", "?"),
         )
     ),
@@ -118,7 +206,9 @@ ADULT_DOMAIN = Domain.of({name: rule.size for name, rule in RULES.items()})
 
 
 def prepare_adult(train: Path | str, test: Path | str) -> Codes:
-    """Code UCI's training and test file (with or without a header line) into the papers' table of 48,842 records."""
+    """Code UCI's training and test file (with or without a header line) into the papers' table of
+    48,842 records.
+    """
     records = [record for path in (train, test) for record in _records(Path(path))]
     columns: dict[str, object] = {}
     for name, rule in RULES.items():
@@ -126,15 +216,23 @@ def prepare_adult(train: Path | str, test: Path | str) -> Codes:
         try:
             codes = rule.codes([record[position] for record in records])
         except ValueError:
-            raise DataError(f"column {name!r}: a value is not a whole number. Use UCI's files as they are.") from None
+            raise DataError(
+                f"column {name!r}: a value is not a whole number. Use UCI's files as they are."
+            ) from None
         if len(codes) and (codes.min() < 0 or codes.max() >= rule.size):
-            raise DataError(f"column {name!r}: a value is outside what UCI documents. Use UCI's files as they are.")
+            raise DataError(
+                f"column {name!r}: a value is outside what UCI documents. Use UCI's files as they"
+                " are."
+            )
         columns[name] = codes
     return Codes.of(ADULT_DOMAIN, columns)
 
 
 def _records(path: Path) -> Iterator[list[str]]:
-    """Records as stripped strings. UCI's test file opens with a remark and ends its labels with a full stop."""
+    """Records as stripped strings.
+
+    UCI's test file opens with a remark and ends its labels with a full stop.
+    """
     with path.open(encoding="utf-8", newline="") as lines:
         for fields in csv.reader(lines, skipinitialspace=True):
             if len(fields) < len(RAW_COLUMNS) or fields[0] == "age":

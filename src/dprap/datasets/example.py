@@ -1,7 +1,10 @@
-"""The embedded example: a made-up register of employees, of any size. Public; no real person is in it.
+"""The embedded example: a made-up register of employees, of any size.
 
-It has what real tables have: a long-tailed income, skewed regions, rare occupations, dates, instants, missing values
-and dependencies (occupation on education, income on both and on age, hours on employment, sick days on age and smoking).
+Public; no real person is in it.
+
+It has what real tables have: a long-tailed income, skewed regions, rare occupations, dates,
+instants, missing values and dependencies (occupation on education, income on both and on age, hours
+on employment, sick days on age and smoking).
 """
 
 from __future__ import annotations
@@ -16,7 +19,9 @@ from dprap.array_types import Float64, Int64
 from dprap.schema import Schema
 
 _BLOCK = 1 << 16
-"""Records are drawn in blocks of this size, each with its own stream: the table does not depend on the batch size."""
+"""Records are drawn in blocks of this size, each with its own stream: the table does not depend on
+the batch size.
+"""
 
 REGIONS = (
     "Capital",
@@ -32,7 +37,15 @@ REGIONS = (
     "Islands",
     "Border",
 )
-EDUCATION = ("primary", "lower secondary", "upper secondary", "vocational", "bachelor", "master", "doctorate")
+EDUCATION = (
+    "primary",
+    "lower secondary",
+    "upper secondary",
+    "vocational",
+    "bachelor",
+    "master",
+    "doctorate",
+)
 OCCUPATIONS = (
     "sales", "office", "craft", "transport", "care", "teaching", "engineering", "health", "management", "farming",
     "security", "law", "science", "arts", "fishing", "diplomacy", "aviation", "astronomy",
@@ -40,12 +53,21 @@ OCCUPATIONS = (
 EMPLOYMENT = ("employee", "self-employed", "public servant", "apprentice", "retired", "not working")
 MARITAL = ("single", "married", "divorced", "widowed")
 
-_REGION_SHARES = np.array([0.31, 0.17, 0.12, 0.09, 0.08, 0.07, 0.06, 0.045, 0.03, 0.017, 0.006, 0.002])
+_REGION_SHARES = np.array(
+    [0.31, 0.17, 0.12, 0.09, 0.08, 0.07, 0.06, 0.045, 0.03, 0.017, 0.006, 0.002]
+)
 _EDUCATION_SHARES = np.array([0.06, 0.14, 0.30, 0.22, 0.16, 0.10, 0.02])
-# weight of each occupation at the lowest and at the highest education; in between it moves geometrically
-_OCCUPATION_LOW = np.array([20, 8, 22, 16, 10, 0.3, 0.5, 1, 1, 9, 5, 0.05, 0.05, 1, 0.8, 0.01, 0.02, 0.002])
-_OCCUPATION_HIGH = np.array([3, 5, 0.5, 0.3, 1, 18, 16, 17, 14, 0.5, 0.5, 9, 12, 3, 0.02, 0.4, 0.5, 0.1])
-_PAY = np.array([0.95, 1, 1, 0.92, 0.85, 1.05, 1.35, 1.25, 1.6, 0.7, 0.9, 1.6, 1.2, 0.75, 0.7, 1.5, 1.7, 1.2])
+# weight of each occupation at the lowest and at the highest education; in between it moves
+# geometrically
+_OCCUPATION_LOW = np.array(
+    [20, 8, 22, 16, 10, 0.3, 0.5, 1, 1, 9, 5, 0.05, 0.05, 1, 0.8, 0.01, 0.02, 0.002]
+)
+_OCCUPATION_HIGH = np.array(
+    [3, 5, 0.5, 0.3, 1, 18, 16, 17, 14, 0.5, 0.5, 9, 12, 3, 0.02, 0.4, 0.5, 0.1]
+)
+_PAY = np.array(
+    [0.95, 1, 1, 0.92, 0.85, 1.05, 1.35, 1.25, 1.6, 0.7, 0.9, 1.6, 1.2, 0.75, 0.7, 1.5, 1.7, 1.2]
+)
 _HIRE_FIRST, _HIRE_LAST = date(1985, 1, 1), date(2024, 12, 31)
 _REVIEW_START = 1_704_067_200  # 2024-01-01T00:00:00Z
 
@@ -71,7 +93,9 @@ def example(rows: int = 10_000, seed: int = 0) -> pa.Table:
 
 
 def example_batches(rows: int, seed: int = 0, batch_rows: int = _BLOCK) -> Iterator[pa.RecordBatch]:
-    """The example table as batches of at most `batch_rows` records; their content does not depend on `batch_rows`."""
+    """The example table as batches of at most `batch_rows` records; their content does not depend
+    on `batch_rows`.
+    """
     pending: list[pa.RecordBatch] = []
     held = 0
     for block in range(-(-rows // _BLOCK)):
@@ -142,7 +166,10 @@ _YEARS = np.array([4, 9, 12, 13, 16, 18, 21])
 
 
 def _block(rows: int, seed: int, block: int) -> pa.RecordBatch:
-    """One block of records. Draws always fill the whole block, so that a shorter last block has the same records."""
+    """One block of records.
+
+    Draws always fill the whole block, so that a shorter last block has the same records.
+    """
     rng = np.random.default_rng([seed, block])
     u = rng.random((16, _BLOCK))
     normal = rng.standard_normal((4, _BLOCK))
@@ -171,14 +198,18 @@ def _block(rows: int, seed: int, block: int) -> pa.RecordBatch:
         "sex": _texts(("female", "male", "diverse"), sex[:rows]),
         "region": _texts(REGIONS, region[:rows]),
         "education": _texts(EDUCATION, education[:rows], no_education[:rows]),
-        "education_years": pa.array(_YEARS[education[:rows]].astype(np.int32), mask=no_education[:rows]),
+        "education_years": pa.array(
+            _YEARS[education[:rows]].astype(np.int32), mask=no_education[:rows]
+        ),
         "marital": _texts(MARITAL, marital[:rows]),
         "employment": _texts(EMPLOYMENT, employment[:rows]),
         "occupation": _texts(OCCUPATIONS, occupation[:rows], ~works[:rows]),
         "hours": pa.array(hours[:rows].astype(np.int64)),
         "income": pa.array(income[:rows], mask=no_income[:rows]),
         "hired": pa.array(hired[:rows].astype(np.int32), mask=~works[:rows]).cast(pa.date32()),
-        "last_review": pa.array(review[:rows] * 10**6, mask=~works[:rows]).cast(pa.timestamp("us", "UTC")),
+        "last_review": (
+            pa.array(review[:rows] * 10**6, mask=~works[:rows]).cast(pa.timestamp("us", "UTC"))
+        ),
         "sick_days": pa.array(sick[:rows]),
         "smoker": pa.array(smoker[:rows], mask=u[15, :rows] < 0.08),
     }
@@ -190,29 +221,43 @@ def _beta_like(u: Float64[np.ndarray, " block"]) -> Float64[np.ndarray, " block"
     return np.asarray(0.55 * u + 0.45 * (1 - np.sqrt(1 - u)))
 
 
-def _pick(shares: Float64[np.ndarray, " values"], u: Float64[np.ndarray, " block"]) -> Int64[np.ndarray, " block"]:
+def _pick(
+    shares: Float64[np.ndarray, " values"], u: Float64[np.ndarray, " block"]
+) -> Int64[np.ndarray, " block"]:
     cumulative = np.cumsum(shares / shares.sum())
     return np.asarray(np.minimum(np.searchsorted(cumulative, u, side="right"), len(shares) - 1))
 
 
 def _pick_by(
-    shares: Float64[np.ndarray, "given values"], given: Int64[np.ndarray, " block"], u: Float64[np.ndarray, " block"]
+    shares: Float64[np.ndarray, "given values"],
+    given: Int64[np.ndarray, " block"],
+    u: Float64[np.ndarray, " block"],
 ) -> Int64[np.ndarray, " block"]:
-    """Draw from the row of `shares` that `given` names: one search in all rows' cumulative shares end to end."""
+    """Draw from the row of `shares` that `given` names: one search in all rows' cumulative shares
+    end to end.
+    """
     cumulative = np.cumsum(shares / shares.sum(axis=1, keepdims=True), axis=1)
     cumulative[:, -1] = 1.0
     flat = (cumulative + np.arange(len(shares))[:, None]).ravel()
     # given + u may round up to the next row
     return np.asarray(
-        np.minimum(np.searchsorted(flat, given + u, side="right") - given * shares.shape[1], shares.shape[1] - 1)
+        np.minimum(
+            np.searchsorted(flat, given + u, side="right") - given * shares.shape[1],
+            shares.shape[1] - 1,
+        )
     )
 
 
 def _education(age: np.ndarray, region: np.ndarray, u: np.ndarray) -> Int64[np.ndarray, " block"]:
-    tilt = np.array([0.35, 0, 0.1, 0, -0.1, -0.15, 0, -0.2, -0.2, 0, -0.3, -0.25])[region] + (45 - age) / 120
+    tilt = (
+        np.array([0.35, 0, 0.1, 0, -0.1, -0.15, 0, -0.2, -0.2, 0, -0.3, -0.25])[region]
+        + (45 - age) / 120
+    )
     education = _pick(_EDUCATION_SHARES, np.clip(u ** np.exp(-tilt), 0, 1 - 1e-12))
     # the young have not finished yet; nobody is a doctor before 25
-    highest = np.select([age < 18, age < 20, age < 22, age < 24, age < 27], [1, 2, 3, 4, 5], default=6)
+    highest = np.select(
+        [age < 18, age < 20, age < 22, age < 24, age < 27], [1, 2, 3, 4, 5], default=6
+    )
     highest = np.where((age >= 25) & (age < 27), 5, highest)
     return np.asarray(np.minimum(education, highest))
 
@@ -238,7 +283,9 @@ def _marital(age: np.ndarray, u: np.ndarray) -> Int64[np.ndarray, " block"]:
     return _pick_by(shares, band, u)
 
 
-def _employment(age: np.ndarray, education: np.ndarray, u: np.ndarray) -> Int64[np.ndarray, " block"]:
+def _employment(
+    age: np.ndarray, education: np.ndarray, u: np.ndarray
+) -> Int64[np.ndarray, " block"]:
     band = np.digitize(age, [20, 26, 55, 63, 67, 75]) * 2 + (education >= 4)
     shares = np.array(
         [
@@ -274,11 +321,20 @@ def _income(
     normal: np.ndarray,
 ) -> Float64[np.ndarray, " block"]:
     experience = np.clip(age - 18, 0, 40)
-    log_pay = 9.75 + 0.14 * education + np.log(_PAY[occupation]) + 0.028 * experience - 0.00035 * experience**2
+    log_pay = (
+        9.75
+        + 0.14 * education
+        + np.log(_PAY[occupation])
+        + 0.028 * experience
+        - 0.00035 * experience**2
+    )
     log_pay += np.log(np.maximum(hours, 1) / 38) - 0.06 * (sex == 0) + 0.12 * (region == 0)
-    log_pay += np.where(employment == 1, 0.75, 0.33) * normal  # the self-employed make the long tail
+    # the self-employed make the long tail
+    log_pay += np.where(employment == 1, 0.75, 0.33) * normal
     pension = 9.2 + 0.11 * education + 0.25 * normal
-    log_income = np.where(employment == 4, pension, np.where(employment == 3, 9.1 + 0.1 * normal, log_pay))
+    log_income = np.where(
+        employment == 4, pension, np.where(employment == 3, 9.1 + 0.1 * normal, log_pay)
+    )
     return np.where(employment == 5, 0.0, np.round(np.exp(log_income), 2))
 
 
@@ -289,6 +345,8 @@ def _hired(age: np.ndarray, u: np.ndarray) -> Int64[np.ndarray, " block"]:
     return np.asarray(last - (span * u**1.8).astype(np.int64))
 
 
-def _texts(labels: tuple[str, ...], codes: np.ndarray, missing: np.ndarray | None = None) -> pa.Array:
+def _texts(
+    labels: tuple[str, ...], codes: np.ndarray, missing: np.ndarray | None = None
+) -> pa.Array:
     indices = pa.array(codes.astype(np.int32), mask=missing)
     return pa.DictionaryArray.from_arrays(indices, pa.array(labels)).cast(pa.string())

@@ -36,7 +36,13 @@ from dprap.lazily import imported_when_used
 if TYPE_CHECKING:
     from dprap.encoding.check_table import CheckReport, check
     from dprap.encoding.draft import draft_schema
-    from dprap.encoding.encode_table import check_columns, encode, encode_batch, encode_batches, encode_with_ids
+    from dprap.encoding.encode_table import (
+        check_columns,
+        encode,
+        encode_batch,
+        encode_batches,
+        encode_with_ids,
+    )
     from dprap.encoding.tables import open_table
     from dprap.encoding.write_tables import write_chunks, write_table
 
@@ -58,7 +64,8 @@ __all__ = [
     "write_table",
 ]
 
-# A release needs codes and their values; everything that reads or writes tables waits until it is used.
+# A release needs codes and their values; everything that reads or writes tables waits until it is
+# used.
 __getattr__ = imported_when_used(
     __name__,
     {

@@ -14,19 +14,23 @@ from dprap.errors import DprapError
 from dprap.schema import Column, Schema
 
 MAX_TOUCHED = 0.01
-"""The share of a column's values that a policy may turn into null or move to a bound before a run stops."""
+"""The share of a column's values that a policy may turn into null or move to a bound before a run
+stops.
+"""
 
 
 @dataclass(frozen=True)
 class CheckReport:
-    """Problems that make a run fail, and notes worth reading. What is found in a table depends on private data.
+    """Problems that make a run fail, and notes worth reading.
+
+    What is found in a table depends on private data.
 
     Args:
         problems: What stands in the way.
         notes: What follows from the schema.
-        touched: Columns of which a policy changes more than a share of the values, with the likely cause.
+        touched: Columns of which a policy changes more than a share of the values, with the likely
+            cause.
         counts: For each column how many values its policy touches.
-
     """
 
     problems: tuple[str, ...]
@@ -43,7 +47,8 @@ class CheckReport:
 
 
 def check(schema: Schema, table: Any = None, *, share: float = MAX_TOUCHED) -> CheckReport:
-    """Check a schema, and a table against it, and list every problem instead of stopping at the first.
+    """Check a schema, and a table against it, and list every problem instead of stopping at the
+    first.
 
     Args:
         schema: The schema.
@@ -67,13 +72,19 @@ def check(schema: Schema, table: Any = None, *, share: float = MAX_TOUCHED) -> C
     problems += found
     touched = TouchedTable(schema) if found else touched_by(schema, table)
     return CheckReport(
-        tuple(problems), notes, tuple(touched.findings(share, quoting=True)), tuple(touched.count_lines()), records
+        tuple(problems),
+        notes,
+        tuple(touched.findings(share, quoting=True)),
+        tuple(touched.count_lines()),
+        records,
     )
 
 
 def _notes(schema: Schema) -> list[str]:
     notes = [f"{len(schema.columns)} columns, {schema.domain.onehot_size:,} codes in all"]
-    notes += [f"column {name!r}: a run finds its domain and pays for it" for name in schema.discover]
+    notes += [
+        f"column {name!r}: a run finds its domain and pays for it" for name in schema.discover
+    ]
     stopping: dict[str, list[str]] = {}
     for name, column in schema.columns.items():
         if not column.is_total:
@@ -89,7 +100,10 @@ def _notes(schema: Schema) -> list[str]:
 
 def _advice(column: Column) -> str:
     if "other" in column.policies:
-        return "Declare a catch-all (other) or nullable: true with out_of_domain: null to rule that out"
+        return (
+            "Declare a catch-all (other) or nullable: true with out_of_domain: null to rule"
+            " that out"
+        )
     return "Declare nullable: true and out_of_domain: null or clip to rule that out"
 
 
@@ -105,10 +119,16 @@ def _table_problems(schema: Schema, table: Any) -> tuple[list[str], int | None]:
             _batch_problems(schema, batch, problems, is_text=source.is_text)
     except DprapError as error:
         return [*problems.values(), str(error)], None
-    return list(problems.values()) if rows else ["the table has no records. There is nothing to release."], rows
+    return (
+        list(problems.values())
+        if rows
+        else ["the table has no records. There is nothing to release."]
+    ), rows
 
 
-def _batch_problems(schema: Schema, batch: pa.RecordBatch, problems: dict[str, str], *, is_text: bool) -> None:
+def _batch_problems(
+    schema: Schema, batch: pa.RecordBatch, problems: dict[str, str], *, is_text: bool
+) -> None:
     codes = {}
     for name, column in schema.columns.items():
         if name in problems:
@@ -122,6 +142,6 @@ def _batch_problems(schema: Schema, batch: pa.RecordBatch, problems: dict[str, s
         held = [codes[name] for name in constraint.columns if name in codes]
         if len(held) == len(constraint.columns) and constraint.broken(*held).any():
             problems[f"constraint {position}"] = (
-                f"constraint {position} on {', '.join(constraint.columns)}: the table has records that break it. "
-                "Correct the records or remove the constraint."
+                f"constraint {position} on {', '.join(constraint.columns)}: the table has records"
+                " that break it. Correct the records or remove the constraint."
             )

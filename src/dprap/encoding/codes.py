@@ -18,7 +18,9 @@ def code_dtype(size: int) -> np.dtype[np.unsignedinteger]:
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """Records as codes, column by column in the order of the domain. Private when they come from a private table.
+    """Records as codes, column by column in the order of the domain.
+
+    Private when they come from a private table.
 
     >>> codes = Codes.of(Domain.of({"sex": 2, "age": 300}), {"sex": [0, 1], "age": [299, 7]})
     >>> codes.rows, [column.dtype.name for column in codes.columns]
@@ -30,16 +32,24 @@ class Codes:
 
     def __post_init__(self) -> None:
         if len(self.columns) != len(self.domain):
-            raise DataError(f"codes: {len(self.columns)} columns where the schema has {len(self.domain)}.")
+            raise DataError(
+                f"codes: {len(self.columns)} columns where the schema has {len(self.domain)}."
+            )
         if len({len(column) for column in self.columns}) > 1:
             raise DataError("codes: columns differ in length.")
-        for name, size, column in zip(self.domain.names, self.domain.sizes, self.columns, strict=True):
+        for name, size, column in zip(
+            self.domain.names, self.domain.sizes, self.columns, strict=True
+        ):
             if column.dtype != code_dtype(size):
                 raise DataError(
-                    f"column {name!r}: codes must be {code_dtype(size)}, the smallest type for {size} codes."
+                    f"column {name!r}: codes must be {code_dtype(size)}, the smallest type for"
+                    f" {size} codes."
                 )
             if len(column) and int(column.max()) >= size:
-                raise DataError(f"column {name!r}: has codes outside 0..{size - 1}. Encode with the same schema.")
+                raise DataError(
+                    f"column {name!r}: has codes outside 0..{size - 1}. Encode with the same"
+                    " schema."
+                )
 
     @classmethod
     def of(cls, domain: Domain, columns: dict[str, object]) -> Codes:
@@ -48,7 +58,9 @@ class Codes:
         for name, size in zip(domain.names, domain.sizes, strict=True):
             column = np.asarray(columns[name])
             if column.size and (column.min() < 0 or column.max() >= size):
-                raise DataError(f"column {name!r}: has codes outside 0..{size - 1}. Check the domain.")
+                raise DataError(
+                    f"column {name!r}: has codes outside 0..{size - 1}. Check the domain."
+                )
             arrays.append(column.astype(code_dtype(size)))
         return cls(domain, tuple(arrays))
 

@@ -1,4 +1,6 @@
-"""The form of a CSV file, recognised from its first lines for a draft; the schema then declares it, and reading is strict."""
+"""The form of a CSV file, recognised from its first lines for a draft; the schema then declares it,
+and reading is strict.
+"""
 
 from __future__ import annotations
 
@@ -38,15 +40,19 @@ _ENCODINGS = [
     "euc_kr",
     "big5",
 ]
-# How much a sign counts as a delimiter that cuts the first line into another number of fields. Titles above a header
-# do so too, but to every sign.
+# How much a sign counts as a delimiter that cuts the first line into another number of fields.
+# Titles above a header do so too, but to every sign.
 _NO_HEADER = 0.8
-# Letters and signs of western Europe outside ASCII: a file that has no others is one of Windows' western encoding.
-_WESTERN = set("éèêëàâäáãåæçñíìîïóòôöõøœúùûüýÿßÉÈÊÀÂÄÁÃÅÆÇÑÍÎÓÔÖÕØŒÚÛÜŸ€£¥§°²³µ·–—‘’“”„«»…™©®¿¡ªº½¼¾×±¢\xa0")
+# Letters and signs of western Europe outside ASCII: a file that has no others is one of Windows'
+# western encoding.
+_WESTERN = set(
+    "éèêëàâäáãåæçñíìîïóòôöõøœúùûüýÿßÉÈÊÀÂÄÁÃÅÆÇÑÍÎÓÔÖÕØŒÚÛÜŸ€£¥§°²³µ·–—‘’“”„«»…™©®¿¡ªº½¼¾×±¢\xa0"
+)
 
 
 def recognise_csv(path: Path, given: Mapping[str, Any] | None = None) -> Csv:
-    """Delimiter, encoding, quote, blanks and lines above the header, as the first lines of a file show them.
+    """Delimiter, encoding, quote, blanks and lines above the header, as the first lines of a file
+    show them.
 
     Args:
         path: The file.
@@ -56,8 +62,8 @@ def recognise_csv(path: Path, given: Mapping[str, Any] | None = None) -> Csv:
         The form of the file.
 
     Raises:
-        DataError: If the file cannot be read, its first line is a record and no header, or a given setting is refused.
-
+        DataError: If the file cannot be read, its first line is a record and no header, or a given
+            setting is refused.
     """
     given = _checked(given or {})
     try:
@@ -65,7 +71,9 @@ def recognise_csv(path: Path, given: Mapping[str, Any] | None = None) -> Csv:
             start = raw.read(_SAMPLE_BYTES)
         encoding = given.get("encoding") or _encoding(path, start)
     except (OSError, pa.ArrowException):
-        raise DataError(f"{path}: cannot be read as CSV. Check its header line and permissions.") from None
+        raise DataError(
+            f"{path}: cannot be read as CSV. Check its header line and permissions."
+        ) from None
     if not start:
         raise DataError(f"{path}: is empty. A CSV file needs a header line and records.")
     text = start.decode("utf-8-sig" if encoding == "utf-8" else encoding, errors="ignore")
@@ -75,7 +83,9 @@ def recognise_csv(path: Path, given: Mapping[str, Any] | None = None) -> Csv:
     delimiter, quote = given.get("delimiter", delimiter), given.get("quote", quote)
     rows = _rows(lines, delimiter, quote)
     width = Counter(len(row) for row in rows).most_common(1)[0][0] if rows else 1
-    skip = next((number for number, row in enumerate(rows) if len(row) == width and _is_filled(row)), 0)
+    skip = next(
+        (number for number, row in enumerate(rows) if len(row) == width and _is_filled(row)), 0
+    )
     skip = given.get("skip_lines", skip if skip <= 30 else 0)
     rows = [row for row in rows[skip:] if row]
     padded = sum(field[:1] in " \t" for row in rows[1:] for field in row[1:])
@@ -87,9 +97,11 @@ def recognise_csv(path: Path, given: Mapping[str, Any] | None = None) -> Csv:
 
 
 def _is_filled(row: list[str]) -> bool:
-    """Whether most fields of a line hold something; spreadsheets write a title with empty fields behind it.
+    """Whether most fields of a line hold something; spreadsheets write a title with empty fields
+    behind it.
 
-    The header of a table with row numbers may lack its first name alone, whichever its number of columns.
+    The header of a table with row numbers may lack its first name alone, whichever its number of
+    columns.
     """
     filled = [bool(field.strip()) for field in row]
     return 2 * sum(filled) > len(row) or (len(row) > 1 and all(filled[1:]))
@@ -103,7 +115,11 @@ def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _encoding(path: Path, start: bytes) -> str:
-    for mark, name in ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
+    for mark, name in (
+        (codecs.BOM_UTF8, "utf-8"),
+        (codecs.BOM_UTF16_LE, "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16"),
+    ):
         if start.startswith(mark):
             return name
     odd = _bytes_beyond_utf8(path)
@@ -131,7 +147,9 @@ def _bytes_beyond_utf8(path: Path) -> bytes | None:
                 except UnicodeDecodeError:
                     is_utf8 = False
             if len(found) < _SAMPLE_BYTES and not chunk.isascii():
-                found += b"\n".join(line for line in chunk.splitlines() if not line.isascii())[:_SAMPLE_BYTES]
+                found += b"\n".join(line for line in chunk.splitlines() if not line.isascii())[
+                    :_SAMPLE_BYTES
+                ]
             if not is_utf8 and len(found) >= _SAMPLE_BYTES:
                 break
     return None if is_utf8 else bytes(found)
@@ -139,13 +157,19 @@ def _bytes_beyond_utf8(path: Path) -> bytes | None:
 
 def _rows(lines: list[str], delimiter: str, quote: str) -> list[list[str]]:
     try:
-        return list(csv.reader(io.StringIO("".join(lines), newline=""), delimiter=delimiter, quotechar=quote))
+        return list(
+            csv.reader(
+                io.StringIO("".join(lines), newline=""), delimiter=delimiter, quotechar=quote
+            )
+        )
     except csv.Error:
         return []
 
 
 def _delimiter(lines: list[str]) -> tuple[str, str]:
-    """The delimiter that cuts the most lines into the same number of fields, more than one; and the quote."""
+    """The delimiter that cuts the most lines into the same number of fields, more than one; and the
+    quote.
+    """
     text = "".join(lines)
     best, found = 0.0, (",", '"')
     for delimiter in _DELIMITERS:
@@ -158,17 +182,21 @@ def _delimiter(lines: list[str]) -> tuple[str, str]:
             width, count = Counter(map(len, rows)).most_common(1)[0]
             if width == 1:
                 continue
-            # a sign that stands in every line once or twice is weaker evidence than one that stands there often
+            # a sign that stands in every line once or twice is weaker evidence than one that stands
+            # there often
             score = count / len(rows) * (1 - 0.5 / width) * (1.01 if quote == "'" else 1)
             if len(rows[0]) != width:
-                score *= _NO_HEADER  # colons of clocks cut all lines alike, but not the names of the columns
+                # colons of clocks cut all lines alike, but not the names of the columns
+                score *= _NO_HEADER
             if score > best + 1e-9:
                 best, found = score, (delimiter, quote)
     return found
 
 
 def _require_header(path: Path, rows: list[list[str]]) -> None:
-    """Refuse a file whose first line is a record: its values would become names of columns, and be published."""
+    """Refuse a file whose first line is a record: its values would become names of columns, and be
+    published.
+    """
     if len(rows) < 3:
         return
     header, records = rows[0], rows[1:]
@@ -178,5 +206,6 @@ def _require_header(path: Path, rows: list[list[str]]) -> None:
     )
     if again > len(header) / 2:
         raise DataError(
-            f"{path}: its first line looks like a record, and no header. Add a line with the names of the columns."
+            f"{path}: its first line looks like a record, and no header. Add a line with the names"
+            " of the columns."
         )

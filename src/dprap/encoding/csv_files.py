@@ -15,7 +15,8 @@ from dprap.encoding.csv_quotes import check_line_quotes, check_quotes
 from dprap.errors import DataError
 from dprap.schema.schema import Csv
 
-# Arrow holds several blocks and their texts at a time, so this decides how much memory reading takes.
+# Arrow holds several blocks and their texts at a time, so this decides how much memory reading
+# takes.
 _BLOCK_BYTES = 1 << 21
 
 _HEADER_BYTES = 1 << 20
@@ -32,7 +33,9 @@ def csv_header(path: Path, form: Csv) -> tuple[str, ...]:
             lines.readline()
         first = next(csv.reader(lines, delimiter=form.delimiter, quotechar=form.quote), [])
     except (csv.Error, OSError, pa.ArrowException, UnicodeError):
-        raise DataError(f"{path}: cannot be read as CSV. Check its header line and permissions.") from None
+        raise DataError(
+            f"{path}: cannot be read as CSV. Check its header line and permissions."
+        ) from None
     if not first:
         raise DataError(f"{path}: is empty. A CSV file needs a header line and records.")
     return tuple(name.strip() for name in first) if form.strip else tuple(first)
@@ -58,7 +61,9 @@ def read_csv(path: Path, names: tuple[str, ...], form: Csv) -> Iterator[pa.Recor
                 newlines_in_values=True,
                 ignore_empty_lines=len(names) > 1,
             ),
-            pa.csv.ConvertOptions(column_types={name: pa.string() for name in names}, strings_can_be_null=False),
+            pa.csv.ConvertOptions(
+                column_types={name: pa.string() for name in names}, strings_can_be_null=False
+            ),
         ) as reader:
             for batch in reader:
                 yield stripped(batch) if form.strip else batch
@@ -72,16 +77,26 @@ def stripped(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
-def _csv_options(names: Sequence[str], delimiter: str) -> tuple[pa.csv.ParseOptions, pa.csv.ConvertOptions]:
-    """How every CSV text is read: all fields as text, an empty line as a record only where a record has one value."""
+def _csv_options(
+    names: Sequence[str], delimiter: str
+) -> tuple[pa.csv.ParseOptions, pa.csv.ConvertOptions]:
+    """How every CSV text is read: all fields as text, an empty line as a record only where a record
+    has one value.
+    """
     return (
-        pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=len(names) > 1),
-        pa.csv.ConvertOptions(column_types={name: pa.string() for name in names}, strings_can_be_null=False),
+        pa.csv.ParseOptions(
+            delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=len(names) > 1
+        ),
+        pa.csv.ConvertOptions(
+            column_types={name: pa.string() for name in names}, strings_can_be_null=False
+        ),
     )
 
 
 def read_csv_lines(lines: pa.Array, names: Sequence[str], delimiter: str, shown: str) -> pa.Table:
-    """The records of CSV lines. Each line is a record by itself or is refused, so none can change how another is read.
+    """The records of CSV lines.
+
+    Each line is a record by itself or is refused, so none can change how another is read.
 
     Args:
         lines: Texts without line ends, and without the header line.
@@ -93,19 +108,27 @@ def read_csv_lines(lines: pa.Array, names: Sequence[str], delimiter: str, shown:
         The fields as text.
 
     Raises:
-        DataError: If a line is not a record: an open quote, text behind a closing one, or another number of fields.
-
+        DataError: If a line is not a record: an open quote, text behind a closing one, or another
+            number of fields.
     """
     check_line_quotes(lines, delimiter, shown)
-    # The first line stands for the header: at the very start Arrow would take a byte order mark for its own.
+    # The first line stands for the header: at the very start Arrow would take a byte order mark for
+    # its own.
     header, end = (pa.scalar(each, lines.type) for each in ("x" + delimiter * (len(names) - 1), ""))
-    joined = pc.binary_join(pa.ListArray.from_arrays([0, len(lines)], lines), pa.scalar("\n", lines.type))
-    text = pc.binary_join_element_wise(header, joined[0], end, pa.scalar("\n", lines.type)).as_buffer()
+    joined = pc.binary_join(
+        pa.ListArray.from_arrays([0, len(lines)], lines), pa.scalar("\n", lines.type)
+    )
+    text = pc.binary_join_element_wise(
+        header, joined[0], end, pa.scalar("\n", lines.type)
+    ).as_buffer()
     try:
         return pa.csv.read_csv(
             pa.BufferReader(text),
             pa.csv.ReadOptions(
-                block_size=text.size + 1, column_names=names, skip_rows_after_names=1, use_threads=False
+                block_size=text.size + 1,
+                column_names=names,
+                skip_rows_after_names=1,
+                use_threads=False,
             ),
             *_csv_options(names, delimiter),
         )
@@ -116,7 +139,10 @@ def read_csv_lines(lines: pa.Array, names: Sequence[str], delimiter: str, shown:
 def csv_fields(text: str, delimiter: str, shown: Path | str) -> tuple[str, ...]:
     """The fields of the first record of a CSV text: the header."""
     try:
-        first = next(csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=delimiter), [])
+        first = next(
+            csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=delimiter),
+            [],
+        )
     except csv.Error:
         raise _bad_header(shown) from None
     if not first:
@@ -133,13 +159,20 @@ def _csv_error(path: Path | str, error: Exception, form: Csv) -> DataError:
     message = str(error)
     if isinstance(error, UnicodeError) or "UTF8" in message or "codec" in message:
         return DataError(
-            f"{path}: is not {form.encoding.upper()} text. Say in the schema what it is, such as csv: {{encoding: cp1252}}, "
-            "or convert it."
+            f"{path}: is not {form.encoding.upper()} text. Say in the schema what it is, such as"
+            " csv: {encoding: cp1252}, or convert it."
         )
     if "Empty CSV" in message:
         return DataError(f"{path}: has no records.")
     if "straddl" in message:
-        return DataError(f"{path}: has a record of more than 2 MB. Check its quotes: one may be left open.")
+        return DataError(
+            f"{path}: has a record of more than 2 MB. Check its quotes: one may be left open."
+        )
     if "Expected" in message and "columns" in message:
-        return DataError(f"{path}: has lines with more or fewer fields than the header. Check delimiter and quotes.")
-    return DataError(f"{path}: cannot be read as CSV. It may be truncated, damaged or of another kind.")
+        return DataError(
+            f"{path}: has lines with more or fewer fields than the header. Check delimiter and"
+            " quotes."
+        )
+    return DataError(
+        f"{path}: cannot be read as CSV. It may be truncated, damaged or of another kind."
+    )

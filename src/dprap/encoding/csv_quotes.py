@@ -38,22 +38,25 @@ def check_quotes(path: Path, form: Csv) -> None:
 
 
 def check_line_quotes(lines: pa.Array, delimiter: str, shown: str) -> None:
-    """Refuse CSV lines with a quote that is left open at the line's end, or with text behind a closing quote.
+    """Refuse CSV lines with a quote that is left open at the line's end, or with text behind a
+    closing quote.
 
     Raises:
         DataError: if there is one; the message has no value of the table.
-
     """
     with_quotes = lines.filter(pc.match_substring(lines.cast(pa.binary()), '"'))
     with _strict():
         try:
             for line in with_quotes.cast(pa.binary()).to_pylist():
-                for _ in csv.reader([line.decode("utf-8", "replace")], delimiter=delimiter, strict=True):
+                for _ in csv.reader(
+                    [line.decode("utf-8", "replace")], delimiter=delimiter, strict=True
+                ):
                     pass
         except csv.Error:
             raise DataError(
-                f"{shown}: has a line whose quotes are not closed, or text behind a closing quote. Here a line is a "
-                "record: write line breaks inside fields otherwise, or convert the table to Parquet."
+                f"{shown}: has a line whose quotes are not closed, or text behind a closing quote."
+                " Here a line is a record: write line breaks inside fields otherwise, or convert"
+                " the table to Parquet."
             ) from None
 
 
@@ -72,8 +75,8 @@ def _check(path: Path, settings: str, version: tuple[int, int, int]) -> None:  #
                 pass
         except csv.Error:
             raise DataError(
-                f"{path}: has a quote that is not closed, or text behind a closing quote. Close quotes before "
-                "the delimiter, and double those inside a field."
+                f"{path}: has a quote that is not closed, or text behind a closing quote. Close"
+                " quotes before the delimiter, and double those inside a field."
             ) from None
 
 

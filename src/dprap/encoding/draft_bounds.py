@@ -1,9 +1,10 @@
 """Bounds for drafted columns of numbers: they look public, and are never a value of one person.
 
-A bound lies on a grid of round numbers, so that it tells no more than which round numbers the data lie between. Only in
-columns of few different values, which are drafted like categories, an end that many records share stays as it is, and
-so do the values themselves where they lie far apart (such as the logarithms of small whole numbers). Any other
-column of numbers needs no bins: a run finds its intervals, spikes and tails with noisy counts.
+A bound lies on a grid of round numbers, so that it tells no more than which round numbers the data
+lie between. Only in columns of few different values, which are drafted like categories, an end that
+many records share stays as it is, and so do the values themselves where they lie far apart (such as
+the logarithms of small whole numbers). Any other column of numbers needs no bins: a run finds its
+intervals, spikes and tails with noisy counts.
 """
 
 from __future__ import annotations
@@ -18,20 +19,24 @@ from dprap.array_types import Float64, Int64
 # Up to so many steps between its bounds a column has a code for each.
 _SINGLE_VALUES = 100
 
-# Values that few records have may make up so much of a column whose other values are listed. They are read as the
-# listed value below them. A run stops where a policy changes 1% of a column, so that this is less.
+# Values that few records have may make up so much of a column whose other values are listed. They
+# are read as the listed value below them. A run stops where a policy changes 1% of a column, so
+# that this is less.
 _BETWEEN_LISTED = 0.0099
 
 _STEPS = (1.0, 2.0, 5.0, 10.0)
 
-# A bound that few records reach lies on a grid of at least so many steps, so that it is not their value.
+# A bound that few records reach lies on a grid of at least so many steps, so that it is not their
+# value.
 _ROUND_STEPS = 5
 
 Values = Float64[np.ndarray, " values"]
 Counts = Int64[np.ndarray, " values"]
 
 
-def numeric_bounds(values: Values, counts: Counts, *, decimals: int, min_count: int) -> tuple[dict[str, Any], str]:
+def numeric_bounds(
+    values: Values, counts: Counts, *, decimals: int, min_count: int
+) -> tuple[dict[str, Any], str]:
     """Bounds of numbers with so many decimals, and the reason in words.
 
     Args:
@@ -44,7 +49,9 @@ def numeric_bounds(values: Values, counts: Counts, *, decimals: int, min_count: 
     step = 10.0**-decimals
     low, high = float(values[0]), float(values[-1])
     often = counts >= min_count
-    is_listed = 0 < often.sum() <= _SINGLE_VALUES and counts[~often].sum() <= _BETWEEN_LISTED * counts.sum()
+    is_listed = (
+        0 < often.sum() <= _SINGLE_VALUES and counts[~often].sum() <= _BETWEEN_LISTED * counts.sum()
+    )
     are_steps = round((high - low) / step) < _SINGLE_VALUES
     if are_steps and decimals == 0:
         low, high = _single_bounds(values, counts, step, min_count)
@@ -54,7 +61,11 @@ def numeric_bounds(values: Values, counts: Counts, *, decimals: int, min_count: 
         _, high = _round_bounds(low, high, step)
         listed = [_tidy(value, decimals) for value in values[often].tolist()]
         top = _tidy(max(high, listed[-1] + step), decimals)
-        settings: dict[str, Any] = {"edges": [*listed, top], "decode": "representative", "representatives": listed}
+        settings: dict[str, Any] = {
+            "edges": [*listed, top],
+            "decode": "representative",
+            "representatives": listed,
+        }
         return settings, "few different values: one code each"
     if are_steps:
         low, high = _single_bounds(values, counts, step, min_count)
@@ -85,8 +96,12 @@ def _nice(width: float) -> float:
     return next(factor * power for factor in _STEPS if factor * power >= width * (1 - 1e-9))
 
 
-def _single_bounds(values: Values, counts: Counts, step: float, min_count: int) -> tuple[float, float]:
-    """Bounds that many records have, as the categories of a draft are values of many; else round ones beyond them."""
+def _single_bounds(
+    values: Values, counts: Counts, step: float, min_count: int
+) -> tuple[float, float]:
+    """Bounds that many records have, as the categories of a draft are values of many; else round
+    ones beyond them.
+    """
     low, high = float(values[0]), float(values[-1])
     unit = max(_ROUND_STEPS * step, _nice((high - low) / 10))
     if counts[0] < min_count:

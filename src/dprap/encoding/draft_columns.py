@@ -1,4 +1,6 @@
-"""What a draft proposes for one column: its settings with a reason, or why the column is left out."""
+"""What a draft proposes for one column: its settings with a reason, or why the column is left
+out.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,11 @@ from dprap.schema.values import is_text_type
 
 MAX_CATEGORIES = 100
 
-# Of numbers or dates so large a share of the records may be unreadable: a run stops at 1% that a policy makes null.
+# Of numbers or dates so large a share of the records may be unreadable: a run stops at 1% that a
+# policy makes null.
 _UNREADABLE = 0.01
-# Where a larger share is unreadable, the column is one of texts that now and then look like numbers or dates.
+# Where a larger share is unreadable, the column is one of texts that now and then look like numbers
+# or dates.
 _MOST_LOST = 0.2
 # Fewer different readable values are rather categories.
 _LEAST_READABLE = 20
@@ -30,7 +34,13 @@ _LONGEST_WORD = 16
 
 
 def propose(
-    name: str, kind: pa.DataType, seen: Mapping[Any, int], *, has_null: bool, rows: int, hints: Hints
+    name: str,
+    kind: pa.DataType,
+    seen: Mapping[Any, int],
+    *,
+    has_null: bool,
+    rows: int,
+    hints: Hints,
 ) -> Proposal:
     """A proposal for a column.
 
@@ -47,7 +57,9 @@ def propose(
     if pa.types.is_dictionary(kind):
         kind, storage = kind.value_type, {"storage": "dictionary"}
     values = {
-        value: count for value, count in seen.items() if not (isinstance(value, float) and not math.isfinite(value))
+        value: count
+        for value, count in seen.items()
+        if not (isinstance(value, float) and not math.isfinite(value))
     }
     if not values and not (pa.types.is_nested(kind) or pa.types.is_binary(kind)):
         return Proposal(None, "has no values")
@@ -61,21 +73,33 @@ def propose(
     elif pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         found = time_proposal(values, kind)
     else:
-        return Proposal(None, f"is of the type {kind}, for which there is no column. Convert it to text or numbers")
+        return Proposal(
+            None,
+            f"is of the type {kind}, for which there is no column. Convert it to text or numbers",
+        )
     if found.settings is None:
         return found
-    return found.having({"nullable": True}) if has_null or found.settings.get("null_values") else found
+    return (
+        found.having({"nullable": True}) if has_null or found.settings.get("null_values") else found
+    )
 
 
-def _stored(found: Proposal, kind: pa.DataType, storage: dict[str, Any], *, typed: bool) -> Proposal:
+def _stored(
+    found: Proposal, kind: pa.DataType, storage: dict[str, Any], *, typed: bool
+) -> Proposal:
     """The proposal with the Arrow type of a column of texts."""
     if found.settings is None:
         return found
     if found.settings["type"] == "categorical":
         wide = {"storage": "large_string"} if kind == pa.large_string() else {}
         return found.having(storage or wide)
-    # in a table with types a text is read as a number or a date only where the schema says that it is one
-    return found.having({"storage": "string"}) if typed and found.settings["type"] != "boolean" else found
+    # in a table with types a text is read as a number or a date only where the schema says that it
+    # is one
+    return (
+        found.having({"storage": "string"})
+        if typed and found.settings["type"] != "boolean"
+        else found
+    )
 
 
 def _from_texts(name: str, seen: dict[str, int], rows: int, hints: Hints) -> Proposal:
@@ -86,7 +110,11 @@ def _from_texts(name: str, seen: dict[str, int], rows: int, hints: Hints) -> Pro
     words = recognise.boolean_words(list(texts))
     if words is not None:
         plain = {"false", "False", "FALSE", "true", "True", "TRUE"}
-        spelled = {} if set(texts) <= plain else {"false_values": sorted(words[0]), "true_values": sorted(words[1])}
+        spelled = (
+            {}
+            if set(texts) <= plain
+            else {"false_values": sorted(words[0]), "true_values": sorted(words[1])}
+        )
         return _with_nulls(Proposal({"type": "boolean", **spelled}, "two opposite words"), markers)
     read = _read(name, texts, rows, hints)
     if read is None:
@@ -107,19 +135,32 @@ def _with_nulls(found: Proposal, markers: list[str]) -> Proposal:
 def _read_without_words(
     name: str, texts: Mapping[str, int], rows: int, hints: Hints
 ) -> tuple[Proposal | None, list[str]]:
-    """Numbers or dates with a few words between them, which then mean that the value is missing; and these words."""
-    odd = [text for text in texts if not any(sign.isdigit() for sign in text) and len(text) <= _LONGEST_WORD]
+    """Numbers or dates with a few words between them, which then mean that the value is missing;
+    and these words.
+    """
+    odd = [
+        text
+        for text in texts
+        if not any(sign.isdigit() for sign in text) and len(text) <= _LONGEST_WORD
+    ]
     rest = {text: count for text, count in texts.items() if text not in odd}
     if not 0 < len(odd) <= _MOST_WORDS or len(rest) < 3 * len(odd) + 3:
         return None, []
     read = _read(name, rest, rows, hints)
     if read is None or read.settings is None:
         return read, []
-    return replace(read, reason=f"{read.reason}; words between the values taken as markers of missing ones"), odd
+    return (
+        replace(
+            read, reason=f"{read.reason}; words between the values taken as markers of missing ones"
+        ),
+        odd,
+    )
 
 
 def _read_most(name: str, texts: Mapping[str, int], rows: int, hints: Hints) -> Proposal | None:
-    """Numbers or dates of which a few cannot be read and become null; or why so many of them keep the column out."""
+    """Numbers or dates of which a few cannot be read and become null; or why so many of them keep
+    the column out.
+    """
     readable = {text: count for text, count in texts.items() if recognise.is_numeric(text)}
     dated = recognise.most_dates(list(texts)[:LOOKED_AT])
     if dated is not None:
@@ -133,9 +174,14 @@ def _read_most(name: str, texts: Mapping[str, int], rows: int, hints: Hints) -> 
             return None
         rest = [text for text in texts if text not in readable][:LOOKED_AT]
         if dated is not None and recognise.most_dates(rest) is not None:
-            return Proposal(None, "dates are written in more than one way. Write all of them in one, and draft again")
+            return Proposal(
+                None,
+                "dates are written in more than one way. Write all of them in one, and draft again",
+            )
         return Proposal(
-            None, f"most values are {what} and others are not. Correct these, or say by hand what they mean"
+            None,
+            f"most values are {what} and others are not. Correct these, or say by hand what they"
+            " mean",
         )
     read = _read(name, readable, rows, hints)
     if read is None or read.settings is None:
@@ -160,14 +206,19 @@ def _read(name: str, texts: Mapping[str, int], rows: int, hints: Hints) -> Propo
     form = recognise.number_format(looked_at, decimal_comma=hints.decimal_comma)
     if form is None:
         signs = recognise.signs_of(looked_at)
-        mixed = f"amounts with different signs ({', '.join(sorted(signs))}). Give each its own column, or convert them"
+        mixed = (
+            f"amounts with different signs ({', '.join(sorted(signs))}). Give each its own column,"
+            " or convert them"
+        )
         return Proposal(None, mixed) if len(signs) > 1 and len(texts) > MAX_CATEGORIES else None
     return _written_numbers(name, texts, rows, form)
 
 
 def _dates(name: str, texts: Mapping[str, int], dated: recognise.Reading) -> Proposal:
     dated = in_century(dated, texts, is_past=recognise_names.looks_like_birth(name))
-    when: dict[str, datetime] = {text: found for text in texts if (found := dated.read(text)) is not None}
+    when: dict[str, datetime] = {
+        text: found for text in texts if (found := dated.read(text)) is not None
+    }
     never = never_texts(when)
     counted: dict[datetime, int] = {}
     for text, moment in when.items():
@@ -176,13 +227,16 @@ def _dates(name: str, texts: Mapping[str, int], dated: recognise.Reading) -> Pro
     found = time_proposal(counted, pa.timestamp("us"), dated.settings)
     if never:
         found = replace(
-            found.having({"null_values": never}), reason=f"{found.reason}; {', '.join(never)} taken as no date"
+            found.having({"null_values": never}),
+            reason=f"{found.reason}; {', '.join(never)} taken as no date",
         )
     from_data = (*found.from_data, *(("format",) if "format" in dated.settings else ()))
     return replace(found, question=dated.question, from_data=from_data)
 
 
-def _written_numbers(name: str, texts: Mapping[str, int], rows: int, form: recognise.Reading) -> Proposal:
+def _written_numbers(
+    name: str, texts: Mapping[str, int], rows: int, form: recognise.Reading
+) -> Proposal:
     numbers: dict[float, int] = {}
     written: dict[float, list[str]] = {}
     for text, count in texts.items():
@@ -192,7 +246,9 @@ def _written_numbers(name: str, texts: Mapping[str, int], rows: int, form: recog
             written.setdefault(value, []).append(text)
     decimals = max(map(decimals_of, numbers), default=0)
     point = form.settings.get("decimal", ".")
-    found = number_proposal(name, numbers, rows, decimals, has_fraction=any(point in text for text in texts))
+    found = number_proposal(
+        name, numbers, rows, decimals, has_fraction=any(point in text for text in texts)
+    )
     if found.settings is None:
         return found
     if "null_values" in found.settings:  # as they are written in the file
@@ -215,7 +271,14 @@ def _signs(settings: Mapping[str, str]) -> str:
         "decimal": "decimal {}",
         "thousands": "thousands set off by {}",
     }
-    names = {",": "comma", ".": "points", " ": "blanks", "\u00a0": "blanks", "\u202f": "blanks", "'": "apostrophes"}
+    names = {
+        ",": "comma",
+        ".": "points",
+        " ": "blanks",
+        "\u00a0": "blanks",
+        "\u202f": "blanks",
+        "'": "apostrophes",
+    }
     return ", ".join(words[name].format(names.get(sign, sign)) for name, sign in settings.items())
 
 
@@ -224,11 +287,15 @@ def _categories(name: str, texts: Mapping[str, int], rows: int) -> Proposal:
     if personal is not None:
         return Proposal(None, f"looks like {personal}")
     frequent = [
-        text for text, count in sorted(texts.items(), key=lambda item: (-item[1], item[0])) if count >= MIN_COUNT
+        text
+        for text, count in sorted(texts.items(), key=lambda item: (-item[1], item[0]))
+        if count >= MIN_COUNT
     ]
     if not frequent:
         return Proposal(
-            None, f"no value is shared by {MIN_COUNT} of the records looked at, so that none may be written down"
+            None,
+            f"no value is shared by {MIN_COUNT} of the records looked at, so that none may be"
+            " written down",
         )
     listed = frequent[:MAX_CATEGORIES]
     ordered, has_order = recognise_names.in_order(listed)
@@ -237,15 +304,23 @@ def _categories(name: str, texts: Mapping[str, int], rows: int) -> Proposal:
     left = sum(texts.values()) - sum(texts[text] for text in listed)
     question = None
     if left:
-        settings["other"] = next(label for label in ("other", "any other", "other value") if label not in texts)
-        reason += f"; those of fewer than {MIN_COUNT} records are put together as {settings['other']!r}"
+        settings["other"] = next(
+            label for label in ("other", "any other", "other value") if label not in texts
+        )
+        reason += (
+            f"; those of fewer than {MIN_COUNT} records are put together as {settings['other']!r}"
+        )
     if len(texts) > MAX_CATEGORIES:
         what = "postcodes" if recognise_names.looks_like_postcode(name) else "many categories"
         reason = f"{what}: a top list of {len(listed)}, and all others together"
         question = (
-            "Which of these values are public knowledge? A top list read off the data is not, until somebody says so."
+            "Which of these values are public knowledge? A top list read off the data is not, until"
+            " somebody says so."
         )
     alike = recognise_names.spelled_alike(listed)
     if alike and question is None:
-        question = f"Do {' and '.join(map(repr, alike))} mean the same? They are drafted as values of their own."
+        question = (
+            f"Do {' and '.join(map(repr, alike))} mean the same? They are drafted as values of"
+            " their own."
+        )
     return Proposal(settings, reason, ("values",), question)

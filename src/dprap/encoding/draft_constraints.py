@@ -1,7 +1,8 @@
-"""Constraints that hold without exception in the records that a draft looked at, as suggestions in comments.
+"""Constraints that hold without exception in the records that a draft looked at, as suggestions in
+comments.
 
-A draft never declares them: what is so in one table need not be so by law or logic. Values that fewer than twenty
-records have are not written.
+A draft never declares them: what is so in one table need not be so by law or logic. Values that
+fewer than twenty records have are not written.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ _MAX_SUGGESTIONS = 20
 _EXPECTED = 100
 # In fewer records orders and sums may hold by chance.
 _LEAST_RECORDS = 1000
-# Sums are looked for among so many columns, of more than so many different values; most fail in the first few records.
+# Sums are looked for among so many columns, of more than so many different values; most fail in the
+# first few records.
 _MAX_SUMMED = 15
 _LEAST_DISTINCT = 2
 _FIRST_LOOK = 200
@@ -35,17 +37,25 @@ _FIRST_LOOK = 200
 
 def suggest_constraints(schema: Schema, sample: pa.Table, *, is_text: bool) -> tuple[str, ...]:
     """Suggestions as lines of YAML, without the mark of a comment."""
-    few = [name for name, column in schema.columns.items() if 1 < column.size <= _MAX_CODES and _is_writable(column)]
+    few = [
+        name
+        for name, column in schema.columns.items()
+        if 1 < column.size <= _MAX_CODES and _is_writable(column)
+    ]
     few = few[:_MAX_COLUMNS]
     codes = {name: _codes(schema, sample, name, is_text=is_text) for name in few}
     found: list[str] = []
     for one, other in combinations(few, 2):
-        table = np.zeros((schema.columns[one].size + 1, schema.columns[other].size + 1), dtype=np.int64)
+        table = np.zeros(
+            (schema.columns[one].size + 1, schema.columns[other].size + 1), dtype=np.int64
+        )
         np.add.at(table, (codes[one], codes[other]), 1)
         seen = table[:-1, :-1]
         found += _determines(schema, one, other, seen) + _determines(schema, other, one, seen.T)
         found += _forbids(schema, one, other, seen)
-    ordered = [name for name, column in schema.columns.items() if isinstance(column, BinnedColumn)][:_MAX_COLUMNS]
+    ordered = [name for name, column in schema.columns.items() if isinstance(column, BinnedColumn)][
+        :_MAX_COLUMNS
+    ]
     values = {name: _units(schema, sample, name, is_text=is_text) for name in ordered}
     found = _sums(schema, values) + _orders(schema, values) + found
     return tuple(found[:_MAX_SUGGESTIONS])
@@ -59,7 +69,9 @@ def _codes(schema: Schema, sample: pa.Table, name: str, *, is_text: bool) -> np.
 
 def _positions(schema: Schema, sample: pa.Table, name: str, *, is_text: bool) -> np.ndarray:
     column, chunks = schema.columns[name], sample.column(name).chunks
-    null_texts = schema.null_texts(name) if is_text or is_text_type(sample.column(name).type) else None
+    null_texts = (
+        schema.null_texts(name) if is_text or is_text_type(sample.column(name).type) else None
+    )
     parts = [positions_of(name, column, chunk, null_texts) for chunk in chunks]
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
@@ -67,12 +79,21 @@ def _positions(schema: Schema, sample: pa.Table, name: str, *, is_text: bool) ->
 def _determines(schema: Schema, one: str, other: str, seen: np.ndarray) -> list[str]:
     of_one = seen.sum(axis=1)
     known = np.flatnonzero(of_one >= MIN_COUNT)
-    if len(known) < 3 or (seen.sum(axis=0) > 0).sum() < 3 or not ((seen > 0).sum(axis=1) <= 1).all():
+    if (
+        len(known) < 3
+        or (seen.sum(axis=0) > 0).sum() < 3
+        or not ((seen > 0).sum(axis=1) <= 1).all()
+    ):
         return []
     if any(isinstance(_value(schema, name, 0), dict) for name in (one, other)):
         return []  # bins are no values
-    pairs = [[_value(schema, one, int(code)), _value(schema, other, int(seen[code].argmax()))] for code in known]
-    return [f"- {{type: determines, from: {_quoted(one)}, to: {_quoted(other)}, map: {_flow(pairs)}}}"]
+    pairs = [
+        [_value(schema, one, int(code)), _value(schema, other, int(seen[code].argmax()))]
+        for code in known
+    ]
+    return [
+        f"- {{type: determines, from: {_quoted(one)}, to: {_quoted(other)}, map: {_flow(pairs)}}}"
+    ]
 
 
 def _forbids(schema: Schema, one: str, other: str, seen: np.ndarray) -> list[str]:
@@ -100,7 +121,9 @@ def _orders(schema: Schema, values: Mapping[str, np.ndarray]) -> list[str]:
             continue
         a, b = a[both], b[both]
         # ranges that hardly meet say nothing
-        if min(a.max(), b.max()) - max(a.min(), b.min()) < 0.5 * (max(a.max(), b.max()) - min(a.min(), b.min())):
+        if min(a.max(), b.max()) - max(a.min(), b.min()) < 0.5 * (
+            max(a.max(), b.max()) - min(a.min(), b.min())
+        ):
             continue
         for low, high, x, y in ((one, other, a, b), (other, one, b, a)):
             if (x <= y).all() and (x < y).any():
@@ -111,8 +134,14 @@ def _orders(schema: Schema, values: Mapping[str, np.ndarray]) -> list[str]:
 def _sums(schema: Schema, values: Mapping[str, np.ndarray]) -> list[str]:
     """Two or three columns of numbers that always add up to another one."""
     numbers = [name for name in values if schema.columns[name].type in ("integer", "number")]
-    numbers = [name for name in numbers if np.unique(values[name][np.isfinite(values[name])]).size > _LEAST_DISTINCT]
-    table = np.stack([values[name] for name in numbers[:_MAX_SUMMED]]) if numbers else np.zeros((0, 0))
+    numbers = [
+        name
+        for name in numbers
+        if np.unique(values[name][np.isfinite(values[name])]).size > _LEAST_DISTINCT
+    ]
+    table = (
+        np.stack([values[name] for name in numbers[:_MAX_SUMMED]]) if numbers else np.zeros((0, 0))
+    )
     table = table[:, np.isfinite(table).all(axis=0)]
     if table.shape[1] < _LEAST_RECORDS:
         return []
@@ -122,9 +151,13 @@ def _sums(schema: Schema, values: Mapping[str, np.ndarray]) -> list[str]:
         for parts in combinations(range(len(table)), size):
             together = few[list(parts)].sum(axis=0)
             for total in set(range(len(table))) - set(parts):
-                if _alike(together, few[total]) and _alike(table[list(parts)].sum(axis=0), table[total]):
+                if _alike(together, few[total]) and _alike(
+                    table[list(parts)].sum(axis=0), table[total]
+                ):
                     named = ", ".join(_quoted(numbers[part]) for part in parts)
-                    lines.append(f"- {{type: sum, parts: [{named}], total: {_quoted(numbers[total])}}}")
+                    lines.append(
+                        f"- {{type: sum, parts: [{named}], total: {_quoted(numbers[total])}}}"
+                    )
     return [line for line in lines if _is_accepted(schema, line)]
 
 
@@ -133,7 +166,9 @@ def _alike(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 def _is_accepted(schema: Schema, line: str) -> bool:
-    """Whether the schema could declare a suggestion: a sum needs parts and total in the same steps."""
+    """Whether the schema could declare a suggestion: a sum needs parts and total in the same
+    steps.
+    """
     try:
         Schema.of({**schema.as_mapping(), "constraints": yaml.safe_load(line)})
     except SchemaError:
@@ -153,8 +188,16 @@ def _units(schema: Schema, sample: pa.Table, name: str, *, is_text: bool) -> np.
             values, readable = column.parse(chunk.cast(pa.string()))
             parts.append(np.where(readable, values.astype(np.float64), np.nan))
         else:
-            units = column.typed_in_units(chunk) if not pa.types.is_decimal(chunk.type) else chunk.cast(pa.float64())
-            parts.append(units.cast(pa.float64(), safe=False).fill_null(float("nan")).to_numpy(zero_copy_only=False))
+            units = (
+                column.typed_in_units(chunk)
+                if not pa.types.is_decimal(chunk.type)
+                else chunk.cast(pa.float64())
+            )
+            parts.append(
+                units.cast(pa.float64(), safe=False)
+                .fill_null(float("nan"))
+                .to_numpy(zero_copy_only=False)
+            )
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
@@ -170,15 +213,23 @@ def _value(schema: Schema, name: str, code: int) -> object:
 
 
 def _is_writable(column: Column) -> bool:
-    """Whether a constraint can name single codes of a column: not bins of numbers and dates, but whole numbers."""
+    """Whether a constraint can name single codes of a column: not bins of numbers and dates, but
+    whole numbers.
+    """
     return not isinstance(column, BinnedColumn) or column.type == "integer"
 
 
 def _quoted(text: str) -> str:
-    return str(yaml.safe_dump(text, default_flow_style=True, allow_unicode=True, width=10_000).partition("\n")[0])
+    return str(
+        yaml.safe_dump(text, default_flow_style=True, allow_unicode=True, width=10_000).partition(
+            "\n"
+        )[0]
+    )
 
 
 def _flow(value: object) -> str:
     return str(
-        yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=100_000, sort_keys=False).strip()
+        yaml.safe_dump(
+            value, default_flow_style=True, allow_unicode=True, width=100_000, sort_keys=False
+        ).strip()
     )

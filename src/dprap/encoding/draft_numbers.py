@@ -1,4 +1,6 @@
-"""What a draft proposes for numbers: bounds, decimals, codes of missing values; or that they are identifiers."""
+"""What a draft proposes for numbers: bounds, decimals, codes of missing values; or that they are
+identifiers.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from dprap.encoding.draft_proposal import LOOKED_AT, MIN_COUNT, Proposal
 from dprap.encoding.recognise_names import looks_like_id
 from dprap.schema.columns.base import INTEGER_STORAGE
 
-# Codes that surveys use for "don't know", "refused" and the like, with as many digits as the questions have.
+# Codes that surveys use for "don't know", "refused" and the like, with as many digits as the
+# questions have.
 _CODES = (
     *(77, 88, 97, 98, 99, 777, 888, 997, 998, 999, 7777, 8888, 9997, 9998, 9999, 99999, 999999),
     *(99.9, 99.99, 999.9, 999.99, 9999.9, 9999.99),
@@ -29,11 +32,12 @@ _DIGIT_CODES = (8, 9)
 # A code lies this many times the range of all other values away from them: no scale has such a gap.
 _GAP = 3
 
-# Whole numbers are drawn without repetition, as identifiers are, where chance would give so many repetitions and
-# there is none.
+# Whole numbers are drawn without repetition, as identifiers are, where chance would give so many
+# repetitions and there is none.
 _REPEATED = 10
 
-# Identifiers such as numbers of insurance or accounts have at least so many digits, all of them equally many.
+# Identifiers such as numbers of insurance or accounts have at least so many digits, all of them
+# equally many.
 _ID_DIGITS = 9
 
 # Seconds since 1970 from 2001 to 2065: ten digits that are no identifier.
@@ -46,11 +50,19 @@ def typed_numbers(name: str, seen: Mapping[Any, int], rows: int, kind: pa.DataTy
     if pa.types.is_decimal(kind):
         found = number_proposal(name, numbers, rows, min(max(kind.scale, 0), 9), has_fraction=True)
         fits = kind.precision <= 15 and kind.scale >= 0 and found.settings is not None
-        return found.having({"storage": f"decimal128({kind.precision}, {kind.scale})"}) if fits else found
+        return (
+            found.having({"storage": f"decimal128({kind.precision}, {kind.scale})"})
+            if fits
+            else found
+        )
     if pa.types.is_floating(kind):
         return _floats(name, numbers, rows, kind)
     found = number_proposal(name, numbers, rows, 0, has_fraction=False)
-    fits = found.settings is not None and str(kind) in INTEGER_STORAGE[:-1] and _fits(found.settings, kind)
+    fits = (
+        found.settings is not None
+        and str(kind) in INTEGER_STORAGE[:-1]
+        and _fits(found.settings, kind)
+    )
     return found.having({"storage": str(kind)}) if fits else found
 
 
@@ -62,7 +74,8 @@ def _floats(name: str, numbers: Mapping[float, int], rows: int, kind: pa.DataTyp
         looked_at = list(numbers)[:LOOKED_AT]
         decimals = max(decimals_of(round(value, 6) if is_short else value) for value in looked_at)
     if is_short and decimals:
-        # a float of 32 bits has 24 binary digits: steps must be wide enough to be told apart at the largest value
+        # a float of 32 bits has 24 binary digits: steps must be wide enough to be told apart at the
+        # largest value
         largest = max(abs(value) for value in numbers)
         decimals = min(decimals, max(0, math.floor(-math.log10(max(largest, 1e-6) * 2.0**-21))))
     found = number_proposal(name, numbers, rows, decimals, has_fraction=not whole)
@@ -85,7 +98,9 @@ def decimals_of(value: float) -> int:
     return max(0, -Decimal(repr(value)).normalize().as_tuple().exponent) if value == value else 0  # type: ignore[operator]
 
 
-def number_proposal(name: str, seen: Mapping[float, int], rows: int, decimals: int, *, has_fraction: bool) -> Proposal:
+def number_proposal(
+    name: str, seen: Mapping[float, int], rows: int, decimals: int, *, has_fraction: bool
+) -> Proposal:
     """Numbers, whatever they were written as."""
     if not seen:
         return Proposal(None, "has no finite values")
@@ -102,7 +117,9 @@ def number_proposal(name: str, seen: Mapping[float, int], rows: int, decimals: i
     largest = float(np.abs(values).max())
     if largest >= 2**52:
         return Proposal(
-            None, "numbers too large for bins, such as account numbers. Describe the column by hand if it is none"
+            None,
+            "numbers too large for bins, such as account numbers. Describe the column by hand if it"
+            " is none",
         )
     if decimals > 9:
         decimals = min(decimals, max(0, 9 - math.ceil(math.log10(max(1.0, largest)))))
@@ -133,12 +150,17 @@ def _is_id(name: str, values: np.ndarray, counts: np.ndarray, rows: int) -> bool
         return False
     expected = len(values) ** 2 / (2 * max(span, 1.0))
     digits = {len(str(int(abs(value)))) for value in (values[0], values[-1])}
-    is_long = len(digits) == 1 and digits.pop() >= _ID_DIGITS and not _EPOCH[0] <= values[0] <= values[-1] <= _EPOCH[1]
+    is_long = (
+        len(digits) == 1
+        and digits.pop() >= _ID_DIGITS
+        and not _EPOCH[0] <= values[0] <= values[-1] <= _EPOCH[1]
+    )
     return bool(expected > _REPEATED or is_long)
 
 
 def missing_codes(values: np.ndarray, counts: np.ndarray) -> list[float]:
-    """Codes of missing values: they lie beyond a gap that no scale has, or are the only negative values.
+    """Codes of missing values: they lie beyond a gap that no scale has, or are the only negative
+    values.
 
     >>> missing_codes(np.array([1.0, 2, 3, 4, 5, 98, 99]), np.full(7, 30))
     [98.0, 99.0]
@@ -158,7 +180,9 @@ def missing_codes(values: np.ndarray, counts: np.ndarray) -> list[float]:
     if low >= 0:
         found += map(float, _NEGATIVE_CODES)
     else:
-        found += [code for code in map(float, _NEGATIVE_CODES) if code < 2 * low and low - code >= gap]
+        found += [
+            code for code in map(float, _NEGATIVE_CODES) if code < 2 * low and low - code >= gap
+        ]
     often = {float(value) for value, count in zip(values, counts, strict=True) if count >= 2}
     return sorted(often.intersection(found))
 
@@ -166,6 +190,11 @@ def missing_codes(values: np.ndarray, counts: np.ndarray) -> list[float]:
 def _odd_end(values: np.ndarray, counts: np.ndarray) -> str | None:
     """A question about a value of nines far above all others, which may be a code or a cap."""
     last = int(values[-1]) if len(values) > 10 and float(values[-1]).is_integer() else 0
-    if last >= 999 and set(str(last)) == {"9"} and counts[-1] >= MIN_COUNT and values[-2] < 0.9 * values[-1]:
+    if (
+        last >= 999
+        and set(str(last)) == {"9"}
+        and counts[-1] >= MIN_COUNT
+        and values[-2] < 0.9 * values[-1]
+    ):
         return f"Is {last} a value, a cap, or a code for a missing value? It is drafted as a value."
     return None

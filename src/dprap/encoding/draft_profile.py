@@ -1,6 +1,8 @@
-"""One pass over a table for a draft, in memory that does not grow with it: values and their counts, and a sample.
+"""One pass over a table for a draft, in memory that does not grow with it: values and their counts,
+and a sample.
 
-A column with few different values is counted exactly. One with more is known by a sample of records.
+A column with few different values is counted exactly. One with more is known by a sample of
+records.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ class ColumnProfile:
         if len(found) > 10 * _MAX_DISTINCT:
             self.counts = None
             return
-        for value, count in zip(found.field(0).to_pylist(), found.field(1).to_pylist(), strict=True):
+        for value, count in zip(
+            found.field(0).to_pylist(), found.field(1).to_pylist(), strict=True
+        ):
             if value is not None and value == value:
                 self.counts[value] += count
         if len(self.counts) > _MAX_DISTINCT:
@@ -68,7 +72,9 @@ class Profile:
         return bool(self.sample.num_rows == self.rows)
 
     def seen(self, name: str) -> tuple[dict[Any, int], bool]:
-        """Different values of a column and how often each was seen; and whether these are all records."""
+        """Different values of a column and how often each was seen; and whether these are all
+        records.
+        """
         column = self.columns[name]
         if column.counts is not None:
             return dict(column.counts), True
@@ -95,7 +101,9 @@ def profile_table(source: TableBatches) -> Profile:
             profile = columns.setdefault(name, ColumnProfile(name, array.type))
             _agree(profile, array.type)
             profile.add(
-                array if profile.kind == array.type or pa.types.is_null(array.type) else _as_kind(array, profile.kind)
+                array
+                if profile.kind == array.type or pa.types.is_null(array.type)
+                else _as_kind(array, profile.kind)
             )
         drawn = rng.random(batch.num_rows)
         chosen = drawn < threshold
@@ -103,14 +111,18 @@ def profile_table(source: TableBatches) -> Profile:
         keys.append(drawn[chosen])
         if sum(map(len, keys)) > 2 * most:
             threshold = float(np.partition(np.concatenate(keys), most)[most])
-            kept = [part.filter(pa.array(key < threshold)) for part, key in zip(kept, keys, strict=True)]
+            kept = [
+                part.filter(pa.array(key < threshold)) for part, key in zip(kept, keys, strict=True)
+            ]
             keys = [key[key < threshold] for key in keys]
     sample = pa.table({name: _joined(kept, name, columns[name].kind) for name in columns})
     return Profile(columns, sample, rows)
 
 
 def _agree(profile: ColumnProfile, kind: pa.DataType) -> None:
-    """Find a type for batches of different types, as untyped files have them: numbers, or else text."""
+    """Find a type for batches of different types, as untyped files have them: numbers, or else
+    text.
+    """
     if kind == profile.kind or pa.types.is_null(kind):
         return
     if pa.types.is_null(profile.kind):
@@ -129,17 +141,25 @@ def _as_kind(array: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_floating(kind) and is_number_type(array.type):
         return array.cast(kind, safe=False)
     if is_text_type(kind) and not is_text_type(array.type):
-        return pa.array([None if value is None else _text(value) for value in array.to_pylist()], kind)
+        return pa.array(
+            [None if value is None else _text(value) for value in array.to_pylist()], kind
+        )
     return array.cast(kind, safe=False)
 
 
 def _text(value: Any) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else str(value)
+    return (
+        str(int(value))
+        if isinstance(value, float) and value.is_integer() and abs(value) < 2**53
+        else str(value)
+    )
 
 
 def _joined(parts: list[pa.Table], name: str, kind: pa.DataType) -> pa.ChunkedArray:
     chunks = [chunk for part in parts for chunk in part.column(name).chunks]
-    return pa.chunked_array([chunk if chunk.type == kind else _as_kind(chunk, kind) for chunk in chunks], kind)
+    return pa.chunked_array(
+        [chunk if chunk.type == kind else _as_kind(chunk, kind) for chunk in chunks], kind
+    )
 
 
 def _plain(array: pa.ChunkedArray) -> pa.Array:

@@ -23,7 +23,8 @@ _UNITS = ((100, "day"), (500, "week"), (4_000, "month"), (12_000, "quarter"))
 # A date from this year on is a mark for "no end", as databases write 9999-12-31.
 _NEVER = 9000
 
-# Years of two digits that span fewer years than this, and end before today, leave no doubt about their century.
+# Years of two digits that span fewer years than this, and end before today, leave no doubt about
+# their century.
 _CLEAR_YEARS = 50
 
 
@@ -45,10 +46,14 @@ def clock_proposal(texts: Mapping[str, int], unit: ClockUnit) -> Proposal:
         bounds, _ = numeric_bounds(values, counts, decimals=0, min_count=MIN_COUNT)
         what, from_data = "durations", tuple(bounds)
     settings = {"type": "integer", **bounds, "out_of_domain": "clip", "format": {"clock": unit}}
-    return Proposal(settings, f"{what}, counted in {unit}; a run finds the intervals with noise", from_data)
+    return Proposal(
+        settings, f"{what}, counted in {unit}; a run finds the intervals with noise", from_data
+    )
 
 
-def time_proposal(seen: Mapping[Any, int], kind: pa.DataType, declared: dict[str, Any] | None = None) -> Proposal:
+def time_proposal(
+    seen: Mapping[Any, int], kind: pa.DataType, declared: dict[str, Any] | None = None
+) -> Proposal:
     """Dates and times, as Python's `date` or `datetime`."""
     walls = [_wall(value) for value in seen]
     walls = [wall for wall in walls if wall.year < _NEVER] or walls
@@ -56,7 +61,10 @@ def time_proposal(seen: Mapping[Any, int], kind: pa.DataType, declared: dict[str
     midnight = all(wall.time() == datetime.min.time() for wall in walls)
     declared = dict(declared or {})
     is_date = (
-        declared.get("type", "date" if pa.types.is_date(kind) or (midnight and kind.tz is None) else "datetime")
+        declared.get(
+            "type",
+            "date" if pa.types.is_date(kind) or (midnight and kind.tz is None) else "datetime",
+        )
         == "date"
     )
     days = (high - low).days + 1
@@ -70,7 +78,9 @@ def time_proposal(seen: Mapping[Any, int], kind: pa.DataType, declared: dict[str
         settings: dict[str, Any] = {"type": "date", "min": first, "max": last, "unit": unit}
         if pa.types.is_timestamp(kind) and not declared:
             settings["storage"] = f"timestamp[{kind.unit}]"
-        return Proposal({**settings, **declared, "out_of_domain": "clip"}, f"dates, by {unit}", from_data)
+        return Proposal(
+            {**settings, **declared, "out_of_domain": "clip"}, f"dates, by {unit}", from_data
+        )
     finer = "hour" if days <= 4 else unit
     settings = {
         "type": "datetime",
@@ -89,17 +99,17 @@ def time_proposal(seen: Mapping[Any, int], kind: pa.DataType, declared: dict[str
 
 
 def in_century(dated: Reading, texts: Iterable[str], *, is_past: bool) -> Reading:
-    """How dates are read whose years have two digits: in the century that the years show, which is asked.
+    """How dates are read whose years have two digits: in the century that the years show, which is
+    asked.
 
-    The years stand on a circle of a hundred. The longest stretch of it without a date is where they begin and end:
-    35 to 99 and 00 to 14 are 1935 to 2014. Python's own century, 1969 to 2068, stays where it keeps them together,
-    unless the dates are known to lie in the past.
+    The years stand on a circle of a hundred. The longest stretch of it without a date is where they
+    begin and end: 35 to 99 and 00 to 14 are 1935 to 2014. Python's own century, 1969 to 2068, stays
+    where it keeps them together, unless the dates are known to lie in the past.
 
     Args:
         dated: How the texts are read.
         texts: The texts.
         is_past: Whether no date can lie in the future, as of births.
-
     """
     form = dated.settings.get("format", "")
     if not has_short_years(form):
@@ -134,13 +144,21 @@ def _resolution(walls: Sequence[datetime]) -> dict[str, str]:
         return {"resolution": "minute"}
     if all(wall.microsecond == 0 for wall in walls):
         return {}
-    return {"resolution": "millisecond" if all(wall.microsecond % 1000 == 0 for wall in walls) else "microsecond"}
+    return {
+        "resolution": (
+            "millisecond" if all(wall.microsecond % 1000 == 0 for wall in walls) else "microsecond"
+        )
+    }
 
 
 def _wall(value: Any) -> datetime:
     if isinstance(value, datetime):
         return value.replace(tzinfo=None)
-    return datetime(value.year, value.month, value.day) if isinstance(value, date) else value.to_pydatetime()  # noqa: DTZ001
+    return (
+        datetime(value.year, value.month, value.day)  # noqa: DTZ001
+        if isinstance(value, date)
+        else value.to_pydatetime()
+    )
 
 
 def _month_end(day: date) -> date:

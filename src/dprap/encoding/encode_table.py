@@ -1,7 +1,8 @@
 """Raw tables to codes, exactly by the schema.
 
-Errors about values are for the steward's eyes: everything is encoded, or refused, before a curator exists and before
-anything is spent. They name the column and the kind of problem, never a value, a row or a count.
+Errors about values are for the steward's eyes: everything is encoded, or refused, before a curator
+exists and before anything is spent. They name the column and the kind of problem, never a value, a
+row or a count.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from dprap.schema import Schema
 
 
 def encode(table: Any, schema: Schema) -> Codes:
-    """Codes of an Arrow, pandas or polars table or of a CSV or Parquet file, in the order of the schema's columns.
+    """Codes of an Arrow, pandas or polars table or of a CSV or Parquet file, in the order of the
+    schema's columns.
 
     >>> schema = Schema.from_domain({"age": 100, "sex": 2})
     >>> encode(pa.table({"sex": [1, 0], "age": [42, 7]}), schema).column("age").tolist()
@@ -41,19 +43,28 @@ def _joined(parts: list[tuple[CodeColumn, ...]], schema: Schema) -> Codes:
 
 
 def encode_with_ids(table: Any, schema: Schema, id_column: str) -> tuple[Codes, pa.ChunkedArray]:
-    """Codes of a table and, from the same pass over it, the values of a column outside the schema: whose each record is.
+    """Codes of a table and, from the same pass over it, the values of a column outside the schema:
+    whose each record is.
 
-    Ids are compared as they are written; one that reads as missing by the schema's `null_values` becomes null.
+    Ids are compared as they are written; one that reads as missing by the schema's `null_values`
+    becomes null.
     """
     schema.require_reviewed()
     if id_column in schema.columns:
         raise SchemaError(
-            f"column {id_column!r}: holds person ids, which are never published. Remove it from the schema."
+            f"column {id_column!r}: holds person ids, which are never published. Remove it from the"
+            " schema."
         )
     source = open_table(table, schema, also=(id_column,))
     if id_column not in source.names:
-        raise SchemaError(f"column {id_column!r}: is named as the person column and not in the table. Check its name.")
-    check_columns(source.names, schema.model_copy(update={"ignore_columns": (*schema.ignore_columns, id_column)}))
+        raise SchemaError(
+            f"column {id_column!r}: is named as the person column and not in the table. Check its"
+            " name."
+        )
+    check_columns(
+        source.names,
+        schema.model_copy(update={"ignore_columns": (*schema.ignore_columns, id_column)}),
+    )
     parts, ids = [], []
     for batch in source.read():
         parts.append(encode_batch(batch, schema, is_text=source.is_text))
@@ -61,8 +72,12 @@ def encode_with_ids(table: Any, schema: Schema, id_column: str) -> tuple[Codes, 
     return _joined(parts, schema), pa.chunked_array(ids)
 
 
-def person_ids(batch: pa.RecordBatch | pa.Table, id_column: str, schema: Schema, *, is_text: bool) -> pa.Array:
-    """The ids of the people to whom the records of a batch belong; null where the schema reads one as missing."""
+def person_ids(
+    batch: pa.RecordBatch | pa.Table, id_column: str, schema: Schema, *, is_text: bool
+) -> pa.Array:
+    """The ids of the people to whom the records of a batch belong; null where the schema reads one
+    as missing.
+    """
     found = batch.column(id_column)
     if not is_text:
         return found
@@ -70,8 +85,13 @@ def person_ids(batch: pa.RecordBatch | pa.Table, id_column: str, schema: Schema,
     return pc.if_else(missing, pa.scalar(None, pa.string()), found)
 
 
-def encode_batches(table: Any, schema: Schema, *, batch_rows: int = BATCH_ROWS) -> Iterator[tuple[CodeColumn, ...]]:
-    """Codes of a table batch by batch, for tables that do not fit in memory. Columns are checked before the first."""
+def encode_batches(
+    table: Any, schema: Schema, *, batch_rows: int = BATCH_ROWS
+) -> Iterator[tuple[CodeColumn, ...]]:
+    """Codes of a table batch by batch, for tables that do not fit in memory.
+
+    Columns are checked before the first.
+    """
     schema.require_reviewed()
     source = open_table(table, schema, batch_rows=batch_rows)
     check_columns(source.names, schema)
@@ -79,8 +99,12 @@ def encode_batches(table: Any, schema: Schema, *, batch_rows: int = BATCH_ROWS) 
         yield encode_batch(batch, schema, is_text=source.is_text)
 
 
-def encode_batch(batch: pa.RecordBatch | pa.Table, schema: Schema, *, is_text: bool = False) -> tuple[CodeColumn, ...]:
-    """Codes of one batch; with `is_text` all values are text from a CSV file and the schema's null texts apply."""
+def encode_batch(
+    batch: pa.RecordBatch | pa.Table, schema: Schema, *, is_text: bool = False
+) -> tuple[CodeColumn, ...]:
+    """Codes of one batch; with `is_text` all values are text from a CSV file and the schema's null
+    texts apply.
+    """
     encoded = []
     for name, column in schema.columns.items():
         array = batch.column(name)
@@ -95,17 +119,20 @@ def encode_batch(batch: pa.RecordBatch | pa.Table, schema: Schema, *, is_text: b
 def check_columns(names: Sequence[str], schema: Schema) -> None:
     """Raise SchemaError unless a table with these column names is described by the schema.
 
-    What a table calls its columns is quoted only once all those of the schema are there: in a file without a header line
-    the names are the values of a record.
+    What a table calls its columns is quoted only once all those of the schema are there: in a file
+    without a header line the names are the values of a record.
     """
     missing = [name for name in schema.columns if name not in names]
     if missing:
         raise SchemaError(
-            f"column {missing[0]!r}: is in the schema and not in the table{_more(missing)}. Add it or remove it from the schema."
+            f"column {missing[0]!r}: is in the schema and not in the table{_more(missing)}. Add it"
+            " or remove it from the schema."
         )
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise SchemaError(f"column {twice[0]!r}: the table has it more than once. Rename or drop one.")
+        raise SchemaError(
+            f"column {twice[0]!r}: the table has it more than once. Rename or drop one."
+        )
     known = {*schema.columns, *schema.ignore_columns}
     extra = [name for name in names if name not in known]
     if extra and not schema.ignore_extra_columns:

@@ -1,8 +1,8 @@
 """Columns of pandas and polars frames as Arrow arrays, by their declared types alone.
 
-A column with a type becomes an Arrow array of that type: no value can change that, and none can make it fail. A column
-of objects goes to `of_objects`, which looks at each value alone. Types that pandas or polars chose for a frame by
-looking at its values were chosen before dprap saw it.
+A column with a type becomes an Arrow array of that type: no value can change that, and none can
+make it fail. A column of objects goes to `of_objects`, which looks at each value alone. Types that
+pandas or polars chose for a frame by looking at its values were chosen before dprap saw it.
 """
 
 from __future__ import annotations
@@ -30,12 +30,19 @@ def from_pandas(series: Any, of_objects: Convert) -> Arrow:
     dtype = series.dtype
     if isinstance(dtype, np.dtype):
         if dtype.kind in "biufMm" and dtype.itemsize <= 8:
-            return pa.array(series.to_numpy().astype(dtype.newbyteorder("="), copy=False), from_pandas=True)
+            return pa.array(
+                series.to_numpy().astype(dtype.newbyteorder("="), copy=False), from_pandas=True
+            )
     elif hasattr(dtype, "categories"):
         return _from_categories(series, of_objects)
     elif dtype.kind == "M" and getattr(dtype, "tz", None) is not None:
-        return pa.Array.from_pandas(series.dt.tz_convert("UTC"))  # any zone: an instant is an instant
-    elif dtype.name in _MASKED or hasattr(dtype, "pyarrow_dtype") or getattr(dtype, "storage", None) == "pyarrow":
+        # any zone: an instant is an instant
+        return pa.Array.from_pandas(series.dt.tz_convert("UTC"))
+    elif (
+        dtype.name in _MASKED
+        or hasattr(dtype, "pyarrow_dtype")
+        or getattr(dtype, "storage", None) == "pyarrow"
+    ):
         return pa.Array.from_pandas(series)
     return of_objects(np.asarray(series, dtype=object))
 
@@ -48,13 +55,16 @@ def from_polars(series: Any, of_objects: Convert) -> Arrow:
 
 
 def guessed(values: Iterable[Any]) -> pa.Array:
-    """Objects in the type that Arrow infers, else as text: for drafts, which a person reviews, and nothing else."""
+    """Objects in the type that Arrow infers, else as text: for drafts, which a person reviews, and
+    nothing else.
+    """
     objects = list(values)
     try:
         return pa.array(objects, from_pandas=True)
     except (pa.ArrowException, OverflowError, ValueError, TypeError):
         texts = [
-            None if plain(value) is Unplaced.MISSING else str(value).encode("utf-8", "replace") for value in objects
+            None if plain(value) is Unplaced.MISSING else str(value).encode("utf-8", "replace")
+            for value in objects
         ]
         return pa.array(texts, pa.binary()).cast(pa.string())
 
@@ -63,9 +73,12 @@ def _from_categories(series: Any, of_objects: Convert) -> Arrow:
     codes = series.cat.codes.to_numpy()
     indices = pa.array(codes, mask=codes < 0)
     kinds = series.cat.categories
-    # A series made of objects would get a type if all of them are texts: one category would decide for all others.
+    # A series made of objects would get a type if all of them are texts: one category would decide
+    # for all others.
     is_typed = kinds.dtype != object
-    categories = from_pandas(kinds.to_series(), of_objects) if is_typed else of_objects(kinds.to_numpy())
+    categories = (
+        from_pandas(kinds.to_series(), of_objects) if is_typed else of_objects(kinds.to_numpy())
+    )
     if isinstance(categories, pa.ChunkedArray):
         categories = categories.combine_chunks()
     if isinstance(categories, pa.ExtensionArray):  # positions: a record takes that of its category

@@ -1,7 +1,8 @@
 """Columns without a type: objects of any kind, placed one by one.
 
-A pandas or polars column of objects has no type that could be checked, and inferring one would let one record decide how
-all others are read. So each value goes to `column.place` alone, and what it gives travels through Arrow as it is.
+A pandas or polars column of objects has no type that could be checked, and inferring one would let
+one record decide how all others are read. So each value goes to `column.place` alone, and what it
+gives travels through Arrow as it is.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ from dprap.errors import DataError
 from dprap.schema import Column
 from dprap.schema.values import Unplaced, plain
 
-# Objects of exactly these types that are equal mean the same, so each distinct one is placed once. Not so for zoned
-# times: two that are equal may be an hour apart where clocks are put back.
+# Objects of exactly these types that are equal mean the same, so each distinct one is placed once.
+# Not so for zoned times: two that are equal may be an hour apart where clocks are put back.
 _EQUAL_MEANS_SAME = (str, int, float, bool, date, type(None))
 
 
 class PlacedType(pa.ExtensionType):  # type: ignore[misc]
-    """The type of an Arrow column that holds positions and `Unplaced` numbers in place of values."""
+    """The type of an Arrow column that holds positions and `Unplaced` numbers in place of
+    values.
+    """
 
     def __init__(self) -> None:
         super().__init__(pa.int64(), "dprap.placed")
@@ -73,10 +76,18 @@ def id_texts(name: str, values: Iterable[Any]) -> pa.Array:
         found = str(value) if isinstance(value, uuid.UUID) else plain(value)
         if found is Unplaced.MISSING:
             texts.append(None)
-        elif isinstance(found, str) or (isinstance(found, int) and not isinstance(found, bool | Unplaced)):
-            texts.append((found if isinstance(found, str) else _digits(found)).encode("utf-8", "surrogatepass"))
+        elif isinstance(found, str) or (
+            isinstance(found, int) and not isinstance(found, bool | Unplaced)
+        ):
+            texts.append(
+                (found if isinstance(found, str) else _digits(found)).encode(
+                    "utf-8", "surrogatepass"
+                )
+            )
         else:
-            raise DataError(f"column {name!r}: person ids must be integers or text. Convert them to text.")
+            raise DataError(
+                f"column {name!r}: person ids must be integers or text. Convert them to text."
+            )
     return pa.array(texts, pa.large_binary())
 
 

@@ -1,7 +1,7 @@
 """What texts look like: formats of numbers and dates, clocks, markers of missing values, booleans.
 
-For drafts and for the causes that a check gives, both for the steward's eyes alone. Nothing here reads records for a
-release: what is recognised must be declared in the schema first.
+For drafts and for the causes that a check gives, both for the steward's eyes alone. Nothing here
+reads records for a release: what is recognised must be declared in the schema first.
 """
 
 from __future__ import annotations
@@ -32,9 +32,7 @@ _DAYS = ("%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y",
 _TIMES = (" %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", "T%H:%M:%S", " %H:%M:%S.%f")
 _COMPACT_DAY = re.compile(r"(19|20)[0-9]{2}(0[1-9]|1[0-2])([0-2][0-9]|3[01])")
 
-_CURRENCY = (
-    r"(?:[$€£¥₹₽₩₪₺฿]|[A-Z]{0,2}\$|kr\.?|Kč|zł|R|Fr\.?|USD|EUR|GBP|CHF|SEK|NOK|DKK|PLN|CZK|JPY|INR|BRL|AUD|CAD|HKD|CNY)"
-)
+_CURRENCY = r"(?:[$€£¥₹₽₩₪₺฿]|[A-Z]{0,2}\$|kr\.?|Kč|zł|R|Fr\.?|USD|EUR|GBP|CHF|SEK|NOK|DKK|PLN|CZK|JPY|INR|BRL|AUD|CAD|HKD|CNY)"
 _UNIT = (
     r"(?:%|‰|°[CF]?|[kMG]|bn|km|kg|cm|mm|m|g|mg|µg|ml|l|h|hrs?|hours?|min|mins|s|sec|days?|d|weeks?|months?|years?|yrs?|kWh|kW|W|MB|GB|TB"
     r"|lbs?|oz|ft|mi|miles|mph|km/h|m²|sqft|bpm|mmHg|mg/dl|pts?|bps)"
@@ -44,9 +42,12 @@ _SIGNED = re.compile(
     rf"(?P<number>[0-9](?:[0-9.,'’{BLANKS}]*[0-9])?|[.,][0-9]+)[{BLANKS}]?(?P<suffix>{_CURRENCY}|{_UNIT})?(?P<behind>[\-\u2212])?\)?"
 )
 
-_CLOCKLIKE = re.compile(r"[0-9]:[0-9]|[0-9] ?d(?:ays?)?,? ?[0-9]+ ?h|[0-9] ?h ?[0-9]|[0-9] ?m(?:in)? ?[0-9]+ ?s")
+_CLOCKLIKE = re.compile(
+    r"[0-9]:[0-9]|[0-9] ?d(?:ays?)?,? ?[0-9]+ ?h|[0-9] ?h ?[0-9]|[0-9] ?m(?:in)? ?[0-9]+ ?s"
+)
 
-# Two letters that mean null, unless they stand among codes of two letters: ND is North Dakota, and NA Namibia.
+# Two letters that mean null, unless they stand among codes of two letters: ND is North Dakota, and
+# NA Namibia.
 _SHORT_MARKERS = frozenset(("na", "nd", "nr"))
 _LEAST_CODES = 8
 
@@ -70,7 +71,9 @@ def null_markers(texts: Sequence[str]) -> list[str]:
     rest = {text.strip().lower() for text in texts} - NULL_MARKERS
     if {"mild", "moderate", "low", "some"} & rest:
         found = [text for text in found if text.strip().lower() not in ("none", "nil")]
-    if len(rest) >= _LEAST_CODES and sum(len(text) == 2 and text.isalpha() for text in rest) > 0.9 * len(rest):
+    if len(rest) >= _LEAST_CODES and sum(
+        len(text) == 2 and text.isalpha() for text in rest
+    ) > 0.9 * len(rest):
         found = [text for text in found if text.strip().lower() not in _SHORT_MARKERS]
     return found
 
@@ -80,7 +83,9 @@ def boolean_words(texts: Sequence[str]) -> tuple[list[str], list[str]] | None:
     small = {text.strip().lower() for text in texts}
     for no, yes in _BOOLEANS:
         if small <= {no, yes} and len(small) == 2:
-            return [t for t in texts if t.strip().lower() == no], [t for t in texts if t.strip().lower() == yes]
+            return [t for t in texts if t.strip().lower() == no], [
+                t for t in texts if t.strip().lower() == yes
+            ]
     return None
 
 
@@ -113,34 +118,48 @@ def number_format(texts: Sequence[str], *, decimal_comma: bool = False) -> Readi
         return None  # R05 is a label, as 05 is
     if "R" in prefixes | suffixes and all(number.isdigit() for number in numbers):
         return None  # R1 is rather a region than a rand
-    signs = {"prefix": next(iter(prefixes - {None}), None), "suffix": next(iter(suffixes - {None}), None)}
+    signs = {
+        "prefix": next(iter(prefixes - {None}), None),
+        "suffix": next(iter(suffixes - {None}), None),
+    }
     tried = []
     for decimal, thousands in _separators(numbers, decimal_comma=decimal_comma):
         every = {"decimal": decimal, "thousands": thousands, **signs}
         given = {
-            name: value for name, value in every.items() if value is not None and (name, value) != ("decimal", ".")
+            name: value
+            for name, value in every.items()
+            if value is not None and (name, value) != ("decimal", ".")
         }
         if not given and behind:
-            given = {"thousands": ","}  # a minus behind the number is read in every format, but not without one
+            # a minus behind the number is read in every format, but not without one
+            given = {"thousands": ","}
         if not given:
             continue
         form = NumberFormat.model_validate(given)
         if all(form.plain(text.strip(BLANKS)) is not None for text in texts):
             ordered: dict[str, Any] = {
-                name: given[name] for name in ("prefix", "suffix", "decimal", "thousands") if name in given
+                name: given[name]
+                for name in ("prefix", "suffix", "decimal", "thousands")
+                if name in given
             }
             tried.append((ordered, form))
     if not tried:
         return None
     settings, form = tried[0]
     question = None
-    if len(tried) > 1 and any("decimal" in each for each, _ in tried) and not settings.get("prefix"):
+    if (
+        len(tried) > 1
+        and any("decimal" in each for each, _ in tried)
+        and not settings.get("prefix")
+    ):
         question = "Is the comma in 1,234 a decimal comma or does it separate thousands?"
     return Reading(settings, lambda text: _as_number(form, text), question)
 
 
 def signs_of(texts: Sequence[str]) -> set[str]:
-    """The currencies and units that stand beside numbers, if nearly all texts are numbers; else none."""
+    """The currencies and units that stand beside numbers, if nearly all texts are numbers; else
+    none.
+    """
     matches = [_SIGNED.fullmatch(text.strip(BLANKS)) for text in texts]
     found = [match for match in matches if match is not None]
     if len(found) < 0.95 * len(texts):
@@ -202,14 +221,19 @@ def date_format(texts: Sequence[str], *, day_first: bool | None = None) -> Readi
     if all(moment is not None for moment in moments):
         zoned = {moment.is_zoned for moment in moments if moment is not None}
         if len(zoned) == 1:
-            settings = {"type": "datetime", "timezone": "UTC"} if zoned == {True} else {"type": "datetime"}
+            settings = (
+                {"type": "datetime", "timezone": "UTC"} if zoned == {True} else {"type": "datetime"}
+            )
             return Reading(settings, lambda text: _wall(read_moment(text)))
     if all(_COMPACT_DAY.fullmatch(text) for text in texts):
         found = ["%Y%m%d"] if all(read_by_format(text, "%Y%m%d") for text in texts) else []
     else:
         found = [form for form in _DAYS if _reads_all(form, texts)]
         found = found or [
-            day + time for day in (*_DAYS, "%Y-%m-%d") for time in _TIMES if _reads_all(day + time, texts)
+            day + time
+            for day in (*_DAYS, "%Y-%m-%d")
+            for time in _TIMES
+            if _reads_all(day + time, texts)
         ]
     if not found:
         return None
@@ -220,14 +244,20 @@ def date_format(texts: Sequence[str], *, day_first: bool | None = None) -> Readi
     if day_forms and month_forms:
         chosen = month_forms[0] if day_first is False else day_forms[0]
         question = (
-            None if day_first is not None else "Is 01/02 the first of February (day first) or the second of January?"
+            None
+            if day_first is not None
+            else "Is 01/02 the first of February (day first) or the second of January?"
         )
     kind = "datetime" if any(mark in chosen for mark in ("%H", "%I")) else "date"
-    return Reading({"type": kind, "format": chosen}, lambda text: read_by_format(text, chosen), question)
+    return Reading(
+        {"type": kind, "format": chosen}, lambda text: read_by_format(text, chosen), question
+    )
 
 
 def most_dates(texts: Sequence[str]) -> Callable[[str], bool] | None:
-    """A test of what is a date, in the form that most of the texts have; None where most are no dates."""
+    """A test of what is a date, in the form that most of the texts have; None where most are no
+    dates.
+    """
 
     def by(form: str) -> Callable[[str], bool]:
         return lambda text: read_by_format(text, form) is not None
@@ -251,4 +281,8 @@ def _day(days: int | None) -> datetime | None:
 
 
 def _wall(moment: Any) -> datetime | None:
-    return None if moment is None else datetime(1970, 1, 1) + timedelta(microseconds=moment.microseconds)  # noqa: DTZ001
+    return (
+        None
+        if moment is None
+        else datetime(1970, 1, 1) + timedelta(microseconds=moment.microseconds)  # noqa: DTZ001
+    )

@@ -1,4 +1,5 @@
-"""What columns of texts are about: persons, identifiers, free text, postcodes, categories with an order.
+"""What columns of texts are about: persons, identifiers, free text, postcodes, categories with an
+order.
 
 For drafts alone, which are for the steward's eyes.
 """
@@ -36,7 +37,8 @@ _FAMILY_NAMES = re.compile(
 )
 _POSTCODE_NAMES = re.compile(r"zip|postcode|postal|plz|code_?post|\bcp\b|cap\b", re.IGNORECASE)
 _BIRTH_NAMES = re.compile(
-    r"birth|\bdob\b|_dob|dob_|\bborn\b|geburt|\bgeb\b|naissance|né\(?e?|nacimiento|nascita|рожд", re.IGNORECASE
+    r"birth|\bdob\b|_dob|dob_|\bborn\b|geburt|\bgeb\b|naissance|né\(?e?|nacimiento|nascita|рожд",
+    re.IGNORECASE,
 )
 _ADDRESS_NAMES = re.compile(r"address|street|adresse|strasse|straße|\brue\b", re.IGNORECASE)
 
@@ -68,7 +70,12 @@ def identifying(name: str, texts: Mapping[str, int], rows: int) -> str | None:
     for pattern, what in _PATTERNS:
         if share(pattern) > 0.8:
             return what
-    if many and share(_PHONE) > 0.9 and share(_DATED) < 0.5 and any(not text.strip("+").isdigit() for text in sample):
+    if (
+        many
+        and share(_PHONE) > 0.9
+        and share(_DATED) < 0.5
+        and any(not text.strip("+").isdigit() for text in sample)
+    ):
         return "telephone numbers"
     if many and _ADDRESS_NAMES.search(name):
         return "postal addresses"
@@ -122,7 +129,8 @@ _NO_ANSWERS = frozenset(
 # Codes of surveys for the same, which stand among brackets of ages or incomes.
 _NO_ANSWER_CODES = re.compile(r"-[1-9]|-?(?:77|88|97|98|99|777|888|997|998|999|9999)")
 _BRACKET = re.compile(
-    r"(?P<lead>[<>≤≥$€£~]|less than|under|below|up to|at most|over|above|more than|at least|age|ages|[\s])*"
+    r"(?P<lead>[<>≤≥$€£~]|less than|under|below|up to|at most|over|above|more than|at"
+    r" least|age|ages|[\s])*"
     r"(?P<first>[0-9]+(?:[.,][0-9]+)*)(?P<rest>.*)",
     re.IGNORECASE,
 )
@@ -130,7 +138,8 @@ _BELOW = re.compile(r"\s*(<|≤|less than|under|below|up to|at most)", re.IGNORE
 
 
 def in_order(values: Sequence[str]) -> tuple[list[str], bool]:
-    """The values in the order that they have among people, or by the alphabet; and whether there was an order.
+    """The values in the order that they have among people, or by the alphabet; and whether there
+    was an order.
 
     >>> in_order(["agree", "Refused", "disagree"])
     (['disagree', 'agree', 'Refused'], True)
@@ -140,7 +149,10 @@ def in_order(values: Sequence[str]) -> tuple[list[str], bool]:
     small = {value.strip().lower() for value in answers}
     for order in _ORDERS:
         if len(answers) > 1 and small <= set(order):
-            return [*sorted(answers, key=lambda value: order.index(value.strip().lower())), *others], True
+            return [
+                *sorted(answers, key=lambda value: order.index(value.strip().lower())),
+                *others,
+            ], True
     codes = [value for value in answers if _NO_ANSWER_CODES.fullmatch(value.strip())]
     answers, others = [value for value in answers if value not in codes], [*others, *codes]
     brackets = [_BRACKET.fullmatch(value) for value in answers]

@@ -1,6 +1,7 @@
 """Tables of any kind as a stream of Arrow batches: objects in memory, and files by their endings.
 
-Files of Excel and of JSON lines have values without a type, as columns of Python objects do: the schema places each value alone.
+Files of Excel and of JSON lines have values without a type, as columns of Python objects do: the
+schema places each value alone.
 """
 
 from __future__ import annotations
@@ -52,18 +53,24 @@ class TableBatches:
     """All values are text from a CSV file, to be read by the schema."""
     read: Read
     part_rows: tuple[int, ...] | None = None
-    """Records of each part that can be read by itself, the row groups of Parquet; None if nobody counted them."""
+    """Records of each part that can be read by itself, the row groups of Parquet; None if nobody
+    counted them.
+    """
     is_typed: bool = True
     """Columns have declared types, other than in CSV files, JSON lines and sheets."""
 
 
 def open_table(
-    table: Any, schema: Schema | None = None, *, batch_rows: int = BATCH_ROWS, also: tuple[str, ...] = ()
+    table: Any,
+    schema: Schema | None = None,
+    *,
+    batch_rows: int = BATCH_ROWS,
+    also: tuple[str, ...] = (),
 ) -> TableBatches:
     """Open a table in memory, anything that Arrow can stream from, or the path of a file.
 
-    Of the columns only those of the schema, if there is one, are read, and those named in `also`. Columns of objects,
-    which have no type, are placed by the schema right here, value by value.
+    Of the columns only those of the schema, if there is one, are read, and those named in `also`.
+    Columns of objects, which have no type, are placed by the schema right here, value by value.
     """
     if isinstance(table, str | Path):
         return _open_file(Path(table), schema, batch_rows, also)
@@ -71,25 +78,36 @@ def open_table(
     if is_stream(table):
         return _open_stream(table, schema, also)
     names, arrow = _in_memory(table, schema, also)
-    return TableBatches(names, is_text=False, read=lambda parts=None: iter(arrow.to_batches(batch_rows)))  # noqa: ARG005
+    return TableBatches(
+        names,
+        is_text=False,
+        read=lambda parts=None: iter(arrow.to_batches(batch_rows)),  # noqa: ARG005
+    )
 
 
 def native(table: Any) -> Any:
     """The table that a wrapper such as narwhals holds, or the table itself."""
-    return table.to_native() if hasattr(table, "__narwhals_dataframe__") or hasattr(table, "to_native") else table
+    return (
+        table.to_native()
+        if hasattr(table, "__narwhals_dataframe__") or hasattr(table, "to_native")
+        else table
+    )
 
 
 def is_stream(table: Any) -> bool:
     """Whether Arrow can stream from an object, and dprap has no own way of reading it.
 
-    pandas and polars could stream as well, but would then infer types of columns of objects from the values.
+    pandas and polars could stream as well, but would then infer types of columns of objects from
+    the values.
     """
     own = isinstance(table, pa.Table | pa.RecordBatch) or library_of(table) is not None
     return not own and hasattr(table, "__arrow_c_stream__")
 
 
 def library_of(table: Any) -> str | None:
-    """`pandas` or `polars` for their frames, and for frames of classes made from theirs, such as GeoDataFrame."""
+    """`pandas` or `polars` for their frames, and for frames of classes made from theirs, such as
+    GeoDataFrame.
+    """
     names = (kind.__module__.partition(".")[0] for kind in type(table).__mro__)
     return next((name for name in names if name in ("pandas", "polars")), None)
 
@@ -97,11 +115,14 @@ def library_of(table: Any) -> str | None:
 def _open_stream(table: Any, schema: Schema | None, also: tuple[str, ...]) -> TableBatches:
     if isinstance(table, pa.RecordBatchReader):
         raise DataError(
-            "a RecordBatchReader can be read once, and dprap reads more than once. Give what it was made from."
+            "a RecordBatchReader can be read once, and dprap reads more than once. Give what it was"
+            " made from."
         )
 
     def unreadable() -> DataError:
-        return DataError(f"cannot read a table from {type(table).__name__}. It failed to stream its records.")
+        return DataError(
+            f"cannot read a table from {type(table).__name__}. It failed to stream its records."
+        )
 
     try:
         with pa.RecordBatchReader.from_stream(table) as reader:
@@ -125,7 +146,9 @@ def _wanted(names: tuple[str, ...], schema: Schema | None, also: tuple[str, ...]
     return [name for name in names if schema is None or name in schema.columns or name in also]
 
 
-def _in_memory(table: Any, schema: Schema | None, also: tuple[str, ...]) -> tuple[tuple[str, ...], pa.Table]:
+def _in_memory(
+    table: Any, schema: Schema | None, also: tuple[str, ...]
+) -> tuple[tuple[str, ...], pa.Table]:
     """All column names of a table in memory, and an Arrow table of those that are wanted."""
     if isinstance(table, pa.RecordBatch):
         table = pa.Table.from_batches([table])
@@ -134,7 +157,9 @@ def _in_memory(table: Any, schema: Schema | None, also: tuple[str, ...]) -> tupl
         columns = list(zip(table.column_names, table.columns, strict=True))
         convert: Callable[[Any, Convert], Arrow] = lambda column, _: column  # noqa: E731
     elif library == "pandas" and hasattr(table, "columns"):
-        columns = [(str(name), table.iloc[:, position]) for position, name in enumerate(table.columns)]
+        columns = [
+            (str(name), table.iloc[:, position]) for position, name in enumerate(table.columns)
+        ]
         convert = from_pandas
     elif library == "polars" and hasattr(table, "get_columns"):
         columns = [(column.name, column) for column in table.get_columns()]
@@ -144,13 +169,19 @@ def _in_memory(table: Any, schema: Schema | None, also: tuple[str, ...]) -> tupl
             f"cannot read a table from {type(table).__name__}. "
             "Give a table of Arrow, pandas, polars or DuckDB, or the path of a file."
         )
-    wanted = [(name, column) for name, column in columns if schema is None or name in schema.columns or name in also]
+    wanted = [
+        (name, column)
+        for name, column in columns
+        if schema is None or name in schema.columns or name in also
+    ]
     arrays = [convert(column, _of_objects(name, schema)) for name, column in wanted]
     return tuple(name for name, _ in columns), pa.table(arrays, names=[name for name, _ in wanted])
 
 
 def _of_objects(name: str, schema: Schema | None) -> Convert:
-    """What becomes of a column of objects: positions by the schema, texts of person ids, or a guess for a draft."""
+    """What becomes of a column of objects: positions by the schema, texts of person ids, or a guess
+    for a draft.
+    """
     if schema is None:
         return guessed
     if name in schema.columns:
@@ -160,7 +191,9 @@ def _of_objects(name: str, schema: Schema | None) -> Convert:
 
 
 def kind_of_file(path: Path) -> str | None:
-    """The ending that says what a file is, None if there is none that dprap reads; compression comes after it."""
+    """The ending that says what a file is, None if there is none that dprap reads; compression
+    comes after it.
+    """
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
@@ -174,7 +207,9 @@ def is_text_file(path: Path) -> bool:
 
 def csv_form(path: Path, form: Csv) -> Csv:
     """The form of a CSV file: as declared, with tabs where the ending says so."""
-    return form.model_copy(update={"delimiter": "\t"}) if kind_of_file(path) in _TAB_ENDINGS else form
+    return (
+        form.model_copy(update={"delimiter": "\t"}) if kind_of_file(path) in _TAB_ENDINGS else form
+    )
 
 
 def require_file(path: Path) -> str:
@@ -182,18 +217,25 @@ def require_file(path: Path) -> str:
     try:
         exists = path.exists()
     except OSError as error:
-        raise DataError(f"{str(path)[:60]}…: cannot be read ({error.strerror}). Check the path.") from None
+        raise DataError(
+            f"{str(path)[:60]}…: cannot be read ({error.strerror}). Check the path."
+        ) from None
     if not exists:
         raise DataError(f"{path}: there is no such file. Check the path.")
     if not path.is_file():
         raise DataError(f"{path}: is not a file. Give one file of a table.")
     kind = kind_of_file(path)
     if kind is None:
-        raise DataError(f"{path}: unknown kind of file. Tables end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}.")
+        raise DataError(
+            f"{path}: unknown kind of file. Tables end in {', '.join(ENDINGS[:-1])} or"
+            f" {ENDINGS[-1]}."
+        )
     return kind
 
 
-def _open_file(path: Path, schema: Schema | None, batch_rows: int, also: tuple[str, ...]) -> TableBatches:
+def _open_file(
+    path: Path, schema: Schema | None, batch_rows: int, also: tuple[str, ...]
+) -> TableBatches:
     kind = require_file(path)
     if kind in _TEXT_ENDINGS:
         return open_csv(path, csv_form(path, schema.csv if schema else Csv()))
@@ -203,7 +245,9 @@ def _open_file(path: Path, schema: Schema | None, batch_rows: int, also: tuple[s
         declared = None if schema is None else (*schema.columns, *also)
         return _of_rows(open_json_lines(path, declared), schema, batch_rows, also)
     if kind in _EXCEL_ENDINGS:
-        return _of_rows(open_excel(path, schema.excel if schema else None), schema, batch_rows, also)
+        return _of_rows(
+            open_excel(path, schema.excel if schema else None), schema, batch_rows, also
+        )
     return _open_parquet(path, schema, batch_rows, also)
 
 
@@ -218,13 +262,18 @@ def open_csv(path: Path, form: Csv) -> TableBatches:
     )
 
 
-def _of_rows(rows: Rows, schema: Schema | None, batch_rows: int, also: tuple[str, ...]) -> TableBatches:
+def _of_rows(
+    rows: Rows, schema: Schema | None, batch_rows: int, also: tuple[str, ...]
+) -> TableBatches:
     """Rows of values without a type, each placed by the schema alone."""
     wanted = _wanted(rows.names, schema, also)
 
     def read(parts: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:  # noqa: ARG001
         for columns in rows.batches(wanted, batch_rows):
-            arrays = [_of_objects(name, schema)(column) for name, column in zip(wanted, columns, strict=True)]
+            arrays = [
+                _of_objects(name, schema)(column)
+                for name, column in zip(wanted, columns, strict=True)
+            ]
             yield pa.RecordBatch.from_arrays(arrays, names=wanted)
 
     return TableBatches(rows.names, is_text=False, read=read, is_typed=False)
@@ -232,7 +281,9 @@ def _of_rows(rows: Rows, schema: Schema | None, batch_rows: int, also: tuple[str
 
 def _open_arrow(path: Path, schema: Schema | None, also: tuple[str, ...]) -> TableBatches:
     def unreadable() -> DataError:
-        return DataError(f"{path}: cannot be read as Arrow IPC. It may be truncated, damaged or of another kind.")
+        return DataError(
+            f"{path}: cannot be read as Arrow IPC. It may be truncated, damaged or of another kind."
+        )
 
     def batches() -> Iterator[pa.RecordBatch]:
         with pa.input_stream(path) as raw:
@@ -249,7 +300,9 @@ def _open_arrow(path: Path, schema: Schema | None, also: tuple[str, ...]) -> Tab
         with pa.input_stream(path) as raw:
             is_file = raw.read(6) == b"ARROW1"
         with pa.input_stream(path) as raw:
-            opened = pa.ipc.open_file(pa.memory_map(str(path))) if is_file else pa.ipc.open_stream(raw)
+            opened = (
+                pa.ipc.open_file(pa.memory_map(str(path))) if is_file else pa.ipc.open_stream(raw)
+            )
             return tuple(opened.schema.names)
 
     try:
@@ -274,27 +327,36 @@ def _open_arrow(path: Path, schema: Schema | None, also: tuple[str, ...]) -> Tab
 def _checkable(array: pa.Array) -> pa.Array:
     """An array with bytes in place of texts, to be validated.
 
-    Arrow takes lengths and references from a file as they stand there, so they are checked before they are followed. A
-    text that is no UTF-8 is a value like others, and no damage.
+    Arrow takes lengths and references from a file as they stand there, so they are checked before
+    they are followed. A text that is no UTF-8 is a value like others, and no damage.
     """
     if pa.types.is_dictionary(array.type):
-        return pa.DictionaryArray.from_arrays(array.indices, _checkable(array.dictionary), safe=False)
+        return pa.DictionaryArray.from_arrays(
+            array.indices, _checkable(array.dictionary), safe=False
+        )
     for texts, raw in ((pa.string(), pa.binary()), (pa.large_string(), pa.large_binary())):
         if array.type == texts:
             return array.view(raw)
     return array
 
 
-def _open_parquet(path: Path, schema: Schema | None, batch_rows: int, also: tuple[str, ...]) -> TableBatches:
+def _open_parquet(
+    path: Path, schema: Schema | None, batch_rows: int, also: tuple[str, ...]
+) -> TableBatches:
     def unreadable() -> DataError:
-        return DataError(f"{path}: cannot be read as Parquet. It may be truncated, damaged or of another kind.")
+        return DataError(
+            f"{path}: cannot be read as Parquet. It may be truncated, damaged or of another kind."
+        )
 
     try:
         with pa.parquet.ParquetFile(path) as file:
             names = tuple(file.schema_arrow.names)
-            # texts as references to distinct ones, which are read and placed once: half the work of texts one by one
+            # texts as references to distinct ones, which are read and placed once: half the work of
+            # texts one by one
             texts = [each.name for each in file.schema_arrow if is_text_type(each.type)]
-            groups = tuple(file.metadata.row_group(group).num_rows for group in range(file.num_row_groups))
+            groups = tuple(
+                file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)
+            )
     except (pa.ArrowException, OSError, ValueError):
         raise unreadable() from None
     wanted = _wanted(names, schema, also)

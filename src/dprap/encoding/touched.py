@@ -1,8 +1,10 @@
-"""How many values each column's policy would change, and the likely cause: for the steward's eyes alone.
+"""How many values each column's policy would change, and the likely cause: for the steward's eyes
+alone.
 
-A policy such as `clip` or `null` gives every value a code, also where the schema reads a column wrongly: `€23,775.41` in a
-column of plain numbers becomes null without an error. So values that a policy touches are counted before anything is
-spent. The counts are exact and unprotected. They decide only whether a run starts, as every error before spending does.
+A policy such as `clip` or `null` gives every value a code, also where the schema reads a column
+wrongly: `€23,775.41` in a column of plain numbers becomes null without an error. So values that a
+policy touches are counted before anything is spent. The counts are exact and unprotected. They
+decide only whether a run starts, as every error before spending does.
 """
 
 from __future__ import annotations
@@ -37,7 +39,10 @@ class Touched:
     """Some of the unreadable texts."""
 
     def lost(self, column: Column) -> int:
-        """How many values the policy turns into null or moves to a bound. The catch-all is meant for what it takes."""
+        """How many values the policy turns into null or moves to a bound.
+
+        The catch-all is meant for what it takes.
+        """
         return 0 if column.policy in ("error", "other") else self.unreadable + self.outside
 
 
@@ -102,18 +107,23 @@ class TouchedTable:
                 if number
             ]
             if parts:
-                lines.append(f"column {name!r}: {', '.join(parts)} (policy {self.schema.columns[name].policy})")
+                lines.append(
+                    f"column {name!r}: {', '.join(parts)} (policy"
+                    f" {self.schema.columns[name].policy})"
+                )
         return lines
 
     def findings(self, share: float, *, quoting: bool) -> list[str]:
-        """A line for each column of which a policy would change more than a share of the values. NOT to be passed on.
+        """A line for each column of which a policy would change more than a share of the values.
+
+        NOT to be passed on.
 
         Bounds that were paid for are what they are: nobody can widen them.
 
         Args:
             share: The share.
-            quoting: Whether a line may quote a few of the values, or only such as usually mean null.
-
+            quoting: Whether a line may quote a few of the values, or only such as usually mean
+                null.
         """
         lines = []
         for name, touched in self.columns.items():
@@ -126,11 +136,18 @@ class TouchedTable:
         column = self.schema.columns[name]
         parts = []
         if touched.unreadable:
-            parts.append(f"{touched.unreadable / self.rows:.1%} of the values {column.not_readable}")
+            parts.append(
+                f"{touched.unreadable / self.rows:.1%} of the values {column.not_readable}"
+            )
         if touched.outside:
             verb = "moved to a bound" if column.policy == "clip" else "made null"
-            parts.append(f"{touched.outside / self.rows:.1%} are {column.not_in_domain} and would be {verb}")
-        return f"column {name!r}: {'; '.join(parts)}. {likely_cause(column, touched, lost, quoting=quoting)}"
+            parts.append(
+                f"{touched.outside / self.rows:.1%} are {column.not_in_domain} and would be {verb}"
+            )
+        return (
+            f"column {name!r}: {'; '.join(parts)}."
+            f" {likely_cause(column, touched, lost, quoting=quoting)}"
+        )
 
 
 def touched_by(schema: Schema, table: Any) -> TouchedTable:
@@ -144,8 +161,13 @@ def touched_by(schema: Schema, table: Any) -> TouchedTable:
 
 
 def strict_schema(schema: Schema) -> Schema:
-    """The schema without policies: clip would hide what it moves, also where values without a type are placed early."""
-    strict = {name: column.model_copy(update={"out_of_domain": "error"}) for name, column in schema.columns.items()}
+    """The schema without policies: clip would hide what it moves, also where values without a type
+    are placed early.
+    """
+    strict = {
+        name: column.model_copy(update={"out_of_domain": "error"})
+        for name, column in schema.columns.items()
+    }
     return schema.model_copy(update={"columns": strict})
 
 
@@ -156,26 +178,45 @@ def likely_cause(column: Column, touched: Touched, lost: int, *, quoting: bool) 
     if line is not None:
         return f"{line[0]}. Add to the column: {line[1]}"
     if touched.outside > lost / 2:
-        return "Extend its bounds or its list to what is publicly possible, or say --no-check if this is meant"
-    return "Correct its type, or list what means null in null_values; or say --no-check if this is meant"
+        return (
+            "Extend its bounds or its list to what is publicly possible, or say --no-check if this"
+            " is meant"
+        )
+    return (
+        "Correct its type, or list what means null in null_values; or say --no-check if this is"
+        " meant"
+    )
 
 
 def suggested_line(column: Column, texts: list[str], *, quoting: bool) -> tuple[str, str] | None:
-    """What unreadable texts look like, and the setting that reads them. It quotes usual marks of null, or any few words."""
+    """What unreadable texts look like, and the setting that reads them.
+
+    It quotes usual marks of null, or any few words.
+    """
     if not texts:
         return None
     stripped = [text.strip() for text in texts]
     if stripped != texts and all(
-        column.place(text) >= 0 or column.place(text) == Unplaced.OUTSIDE for text in stripped if text
+        column.place(text) >= 0 or column.place(text) == Unplaced.OUTSIDE
+        for text in stripped
+        if text
     ):
         return "Blanks stand around the values", "(for the whole file) csv: {strip: true}"
     markers = recognise.null_markers(texts)
     rest = [text for text in texts if text not in markers]
-    if not rest or (len(texts) <= 3 and all(not any(sign.isdigit() for sign in text) for text in texts)):
-        shown = _yaml_list(texts) if quoting or not rest else "[...], with the words that `dprap schema check` shows"
+    if not rest or (
+        len(texts) <= 3 and all(not any(sign.isdigit() for sign in text) for text in texts)
+    ):
+        shown = (
+            _yaml_list(texts)
+            if quoting or not rest
+            else "[...], with the words that `dprap schema check` shows"
+        )
         return "They look like markers of missing values", f"null_values: {shown}"
     if isinstance(column, Numeric):
-        form = recognise.number_format(_majority(rest)) or recognise.number_format(_majority(rest), decimal_comma=True)
+        form = recognise.number_format(_majority(rest)) or recognise.number_format(
+            _majority(rest), decimal_comma=True
+        )
         if form is not None and form.settings:
             return (
                 "They are written with other signs than plain digits and a point",

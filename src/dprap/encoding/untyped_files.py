@@ -1,7 +1,8 @@
-"""Files whose values have no declared type: JSON lines and Excel sheets, read as rows of Python values.
+"""Files whose values have no declared type: JSON lines and Excel sheets, read as rows of Python
+values.
 
-No type is inferred from a column, because one record would then decide how the others are read. Each value goes to the
-schema alone, as a value of an object column does.
+No type is inferred from a column, because one record would then decide how the others are read.
+Each value goes to the schema alone, as a value of an object column does.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ import pyarrow as pa
 from dprap.errors import DataError, SettingsError
 from dprap.schema.schema import Excel
 
-# Characters of a line of JSON, as many as Arrow takes of a CSV record. Without a limit one record may take all memory.
+# Characters of a line of JSON, as many as Arrow takes of a CSV record. Without a limit one record
+# may take all memory.
 _LONGEST_LINE = 1 << 21
 
-# Digits of an integer that Python reads as one, by its default; a longer one is read as a decimal, which has the same place.
+# Digits of an integer that Python reads as one, by its default; a longer one is read as a decimal,
+# which has the same place.
 _MOST_DIGITS = 4_000
 
 
@@ -36,7 +39,9 @@ class Rows:
     read: Callable[[], Iterator[dict[str, Any]]]
 
     def batches(self, wanted: Sequence[str], batch_rows: int) -> Iterator[list[list[Any]]]:
-        """The values of the wanted columns, so many rows at a time; None where a row has no value."""
+        """The values of the wanted columns, so many rows at a time; None where a row has no
+        value.
+        """
         rows = self.read()
         while batch := list(islice(rows, batch_rows)):
             yield [[row.get(name) for row in batch] for name in wanted]
@@ -45,23 +50,30 @@ class Rows:
 def open_json_lines(path: Path, declared: tuple[str, ...] | None) -> Rows:
     """A file with one JSON object in each line. A key that an object lacks is a missing value.
 
-    With a schema the columns are those declared, and those of the first object. Without one, for a draft, they are the
-    keys of all objects. Lines end in line feeds alone. Of a key that stands twice in an object the last value counts.
+    With a schema the columns are those declared, and those of the first object. Without one, for a
+    draft, they are the keys of all objects. Lines end in line feeds alone. Of a key that stands
+    twice in an object the last value counts.
     """
 
     def read() -> Iterator[dict[str, Any]]:
         try:
-            with pa.input_stream(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="\n") as lines:
+            with (
+                pa.input_stream(path) as raw,
+                io.TextIOWrapper(raw, encoding="utf-8-sig", newline="\n") as lines,
+            ):
                 while line := lines.readline(_LONGEST_LINE + 1):
                     if len(line) > _LONGEST_LINE:
                         raise ValueError("too long")  # noqa: TRY301 - one way out for all that is no object
                     if line.strip():
                         yield _object(line)
         except (OSError, pa.ArrowException):
-            raise DataError(f"{path}: cannot be read. It may be truncated, damaged or of another kind.") from None
+            raise DataError(
+                f"{path}: cannot be read. It may be truncated, damaged or of another kind."
+            ) from None
         except (ValueError, RecursionError):
             raise DataError(
-                f"{path}: has a line that is no JSON object in UTF-8, or one of more than 2 MB. Write one object in each line."
+                f"{path}: has a line that is no JSON object in UTF-8, or one of more than 2 MB."
+                " Write one object in each line."
             ) from None
 
     rows = read()
@@ -75,34 +87,46 @@ def open_json_lines(path: Path, declared: tuple[str, ...] | None) -> Rows:
 
 def _object(line: str) -> dict[str, Any]:
     """The object that one line is; raises ValueError for anything else."""
-    found = json.loads(line, parse_int=lambda digits: (int if len(digits) <= _MOST_DIGITS else Decimal)(digits))
+    found = json.loads(
+        line, parse_int=lambda digits: (int if len(digits) <= _MOST_DIGITS else Decimal)(digits)
+    )
     if not isinstance(found, dict):
         raise ValueError("no object")  # noqa: TRY004 - one way out for all that is no object
     return found
 
 
 def open_excel(path: Path, place: Excel | None) -> Rows:
-    """A sheet of an Excel or OpenDocument file, with a header line. A line in which every cell is empty is no record.
+    """A sheet of an Excel or OpenDocument file, with a header line.
 
-    A cell is a number, a text, a truth value, a time of day, a duration, or a day with a time, which may be midnight.
+    A line in which every cell is empty is no record.
+
+    A cell is a number, a text, a truth value, a time of day, a duration, or a day with a time,
+    which may be midnight.
     """
     is_draft, place = place is None, place or Excel()
     try:
         import python_calamine as calamine
     except ImportError:
-        raise SettingsError("Excel files need an extra package. Run: pip install 'dprap[excel]'.") from None
+        raise SettingsError(
+            "Excel files need an extra package. Run: pip install 'dprap[excel]'."
+        ) from None
     try:
         book = calamine.CalamineWorkbook.from_path(str(path))
         sheet = place.sheet or book.sheet_names[0]
         if sheet not in book.sheet_names:
-            raise DataError(f"{path}: has no sheet {sheet!r}. Its sheets are: {', '.join(book.sheet_names)}.")
+            raise DataError(
+                f"{path}: has no sheet {sheet!r}. Its sheets are: {', '.join(book.sheet_names)}."
+            )
         lines = book.get_sheet_by_name(sheet).to_python(skip_empty_area=True)[place.skip_lines :]
     except (calamine.CalamineError, OSError, IndexError, ValueError, OverflowError):
         raise DataError(
-            f"{path}: cannot be read as an Excel file. It may be damaged, locked or of another kind."
+            f"{path}: cannot be read as an Excel file. It may be damaged, locked or of another"
+            " kind."
         ) from None
     if not lines:
-        raise DataError(f"{path}: sheet {sheet!r} is empty. A sheet needs a header line and records.")
+        raise DataError(
+            f"{path}: sheet {sheet!r} is empty. A sheet needs a header line and records."
+        )
     header = [str(cell).strip() for cell in lines[0]]
     named = [number for number, name in enumerate(header) if name]
     names = tuple(header[number] for number in named)
@@ -119,8 +143,8 @@ def open_excel(path: Path, place: Excel | None) -> Rows:
 def _cell(value: Any, *, is_draft: bool) -> Any:
     """The value of a cell.
 
-    The reader of sheets takes a day at midnight for a day without a time. Only a column can tell what is meant, and
-    columns of days take both; a draft has no columns yet.
+    The reader of sheets takes a day at midnight for a day without a time. Only a column can tell
+    what is meant, and columns of days take both; a draft has no columns yet.
     """
     if type(value) is date and not is_draft:
         return datetime.combine(value, time.min)

@@ -1,4 +1,6 @@
-"""A release against the private table. NOT PRIVATE: whoever sees these numbers learns about the records.
+"""A release against the private table.
+
+NOT PRIVATE: whoever sees these numbers learns about the records.
 
 against_truth:       the one door: everything below, of one release
 error_metrics:       error metrics over a workload

@@ -35,10 +35,14 @@ class Evaluation(ShownAsLines):
 
     def lines(self) -> list[str]:
         """The evaluation in a few lines for people; the first says that it is NOT PRIVATE."""
-        found = ["NOT PRIVATE: these figures depend on the private table without noise. Do not publish them."]
+        figures = "these figures depend on the private table without noise"
+        found = [f"NOT PRIVATE: {figures}. Do not publish them."]
         for name, value in self.errors.items():
             tv = "" if value.tv is None else f"TV {value.tv:.5f}   "
-            found.append(f"{name:<10} max {value.max:.5f}   {tv}mean {value.mean:.3e}   RMSE {value.rmse:.3e}")
+            found.append(
+                f"{name:<10} max {value.max:.5f}   {tv}mean {value.mean:.3e}   RMSE"
+                f" {value.rmse:.3e}"
+            )
         return [*found, *_by_value(self.tables)]
 
     def as_plain(self) -> dict[str, Any]:
@@ -73,14 +77,20 @@ def evaluate_release(
 
     """
     if release.relaxed is None:
-        return Evaluation({"answers": evaluate(source, release.workload, release.workload_shares or ())}, (), None)
+        return Evaluation(
+            {"answers": evaluate(source, release.workload, release.workload_shares or ())}, (), None
+        )
     codes = release.codes()
     errors = {
         "relaxed": evaluate(source, release.workload, release.relaxed),
         "synthetic": evaluate(source, release.workload, codes),
     }
     worst = tuple(worst_cells(source, release.workload, codes, release.schema))
-    tables = None if table is None else compare_with_release(release, table, targets=targets, ignored=ignored)
+    tables = (
+        None
+        if table is None
+        else compare_with_release(release, table, targets=targets, ignored=ignored)
+    )
     return Evaluation(errors, worst, tables)
 
 
@@ -92,7 +102,8 @@ def _by_value(tables: TableComparison | None) -> list[str]:
     lines = [f"columns    worst {column.name}: similarity {column.similarity:.3f}"]
     if tables.pairs:
         lines.append(
-            f"pairs      worst {' × '.join(tables.pairs[0].columns)}: similarity {tables.pairs[0].similarity:.3f}"
+            f"pairs      worst {' × '.join(tables.pairs[0].columns)}: similarity"
+            f" {tables.pairs[0].similarity:.3f}"
         )
     lines += [
         f"beyond     {each.name}: {each.beyond:.1%} of the values are unreadable or out of bounds"
@@ -100,8 +111,8 @@ def _by_value(tables: TableComparison | None) -> list[str]:
         if each.beyond > _MANY_BEYOND
     ]
     lines += [
-        f"model      {model.target}: {model.score} {model.trained_on_published:.3f} trained on the published table, "
-        f"{model.trained_on_private:.3f} on private records"
+        f"model      {model.target}: {model.score} {model.trained_on_published:.3f} trained on the"
+        f" published table, {model.trained_on_private:.3f} on private records"
         for model in tables.models
     ]
     if tables.quality is not None:

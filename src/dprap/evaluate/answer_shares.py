@@ -16,7 +16,9 @@ from dprap.relaxed.rows import RelaxedDataset
 from dprap.sources import CountSource, MemorySource
 
 Published: TypeAlias = MechanismResult | RelaxedDataset | Codes | Sequence[Answers]
-"""A mechanism's result, relaxed rows, synthetic records, or answers as fractions, one array a family."""
+"""A mechanism's result, relaxed rows, synthetic records, or answers as fractions, one array a
+family.
+"""
 
 
 def exact_answers(source: CountSource, families: Sequence[Family]) -> Iterator[Answers]:
@@ -29,7 +31,9 @@ def exact_answers(source: CountSource, families: Sequence[Family]) -> Iterator[A
 
 
 def published_answers(published: Published, families: Sequence[Family]) -> Iterator[Answers]:
-    """Fractions of every query as published; answers are preferred to relaxed rows where a result has both."""
+    """Fractions of every query as published; answers are preferred to relaxed rows where a result
+    has both.
+    """
     if isinstance(published, MechanismResult):
         if published.answers is not None:
             published = published.answers
@@ -43,5 +47,7 @@ def published_answers(published: Published, families: Sequence[Family]) -> Itera
         yield from exact_answers(MemorySource(published), families)
     else:
         if len(published) != len(families):
-            raise WorkloadError(f"{len(published)} arrays of answers given for {len(families)} query families.")
+            raise WorkloadError(
+                f"{len(published)} arrays of answers given for {len(families)} query families."
+            )
         yield from published

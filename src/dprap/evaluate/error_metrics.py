@@ -1,7 +1,8 @@
 """Error metrics over a workload. NOT PRIVATE: they compare with the exact answers.
 
-Errors are absolute differences of fractions of n. **max** and **mean** and **rmse** run over all queries of all families;
-**tv**, the total variation distance, is the mean over marginals of half the L1 error.
+Errors are absolute differences of fractions of n. **max** and **mean** and **rmse** run over all
+queries of all families; **tv**, the total variation distance, is the mean over marginals of half
+the L1 error.
 """
 
 from __future__ import annotations
@@ -64,23 +65,36 @@ class Errors:
 def family_errors(
     families: Sequence[Family], exact: Iterable[Answers], published: Iterable[Answers]
 ) -> list[FamilyErrors]:
-    """Errors family by family, from fractions; streams, so that answers never stand in memory together."""
+    """Errors family by family, from fractions; streams, so that answers never stand in memory
+    together.
+    """
     found = []
     for family, truth, answer in zip(families, exact, published, strict=True):
         if np.size(truth) != np.size(answer):
-            raise WorkloadError(f"{family} has {np.size(truth):,} queries but {np.size(answer):,} published answers.")
+            raise WorkloadError(
+                f"{family} has {np.size(truth):,} queries but {np.size(answer):,} published"
+                " answers."
+            )
         error = np.abs(np.asarray(answer, dtype=np.float64).ravel() - truth)
         found.append(
-            FamilyErrors(family, error.size, float(error.max()), float(error.sum()), float(product(error, error)))
+            FamilyErrors(
+                family,
+                error.size,
+                float(error.max()),
+                float(error.sum()),
+                float(product(error, error)),
+            )
         )
     return found
 
 
-def compare(families: Sequence[Family], exact: Iterable[Answers], published: Iterable[Answers]) -> Errors:
+def compare(
+    families: Sequence[Family], exact: Iterable[Answers], published: Iterable[Answers]
+) -> Errors:
     """Errors over all queries, from fractions.
 
-    >>> compare([Marginal(("sex",))], [np.array([0.5, 0.5])], [np.array([0.4, 0.6])])
-    Errors(queries=2, max=0.09999999999999998, mean=0.09999999999999998, rmse=0.09999999999999998, tv=0.09999999999999998)
+    >>> compare([Marginal(("sex",))], [np.array([0.5, 0.5])], [np.array([0.25, 0.75])])
+    Errors(queries=2, max=0.25, mean=0.25, rmse=0.25, tv=0.25)
     """
     return Errors.over(family_errors(families, exact, published))
 
@@ -88,4 +102,6 @@ def compare(families: Sequence[Family], exact: Iterable[Answers], published: Ite
 def evaluate(source: CountSource, workload: Workload, published: Published) -> Errors:
     """Errors of what was published on the workload. NOT PRIVATE."""
     families = workload.families
-    return compare(families, exact_answers(source, families), published_answers(published, families))
+    return compare(
+        families, exact_answers(source, families), published_answers(published, families)
+    )

@@ -1,4 +1,7 @@
-"""Models trained on a published table, tested on private records that they have not seen. NOT PRIVATE."""
+"""Models trained on a published table, tested on private records that they have not seen.
+
+NOT PRIVATE.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +29,9 @@ class ModelComparison:
     Args:
         target: The column that is predicted from all others.
         score: `AUC` for classes (one against the rest, mean over classes), `R²` for numbers.
-        trained_on_published: The score on private records of a model trained on the published table.
+        trained_on_published: The score on private records of a model trained on the published
+            table.
         trained_on_private: That of a model trained on as many other private records.
-
     """
 
     target: str
@@ -38,9 +41,15 @@ class ModelComparison:
 
 
 def default_target(values: TableValues) -> str | None:
-    """The last column with two to ten codes and no order, where most tables have what they predict."""
+    """The last column with two to ten codes and no order, where most tables have what they
+    predict.
+    """
     columns = values.schema.columns.items()
-    fit = [name for name, column in columns if not column.is_ordered and 1 < column.size <= _MOST_CLASSES]
+    fit = [
+        name
+        for name, column in columns
+        if not column.is_ordered and 1 < column.size <= _MOST_CLASSES
+    ]
     return fit[-1] if fit else None
 
 
@@ -65,7 +74,9 @@ def compare_models(
     """
     for target in targets:
         if target not in private.schema.columns:
-            raise SchemaError(f"column {target!r}: is named as a target and not in the schema. Check its name.")
+            raise SchemaError(
+                f"column {target!r}: is named as a target and not in the schema. Check its name."
+            )
     order = np.random.default_rng(seed).permutation(private.codes.rows)
     test = order[: int(_TEST_SHARE * len(order))]
     training = order[len(test) :][:_MOST_TRAINING]
@@ -86,17 +97,26 @@ def _compare(
     column = private.schema.columns[target]
     if not is_number and column.size > _MOST_CLASSES:
         raise SchemaError(
-            f"column {target!r}: has {column.size} values without an order, and a target may have {_MOST_CLASSES}."
+            f"column {target!r}: has {column.size} values without an order, and a target may have"
+            f" {_MOST_CLASSES}."
         )
-    tables = [_features(values, published if values is private else private, target) for values in (private, published)]
-    goals = [values.numbers[target] if is_number else values.codes.column(target) for values in (private, published)]
+    tables = [
+        _features(values, published if values is private else private, target)
+        for values in (private, published)
+    ]
+    goals = [
+        values.numbers[target] if is_number else values.codes.column(target)
+        for values in (private, published)
+    ]
     scores = []
     for which, records in ((1, other), (0, training)):
         known = np.isfinite(goals[which][records])
         model = _model(private, target, is_number=is_number, seed=seed)
         model.fit(tables[which][records][known], goals[which][records][known])
         there = np.isfinite(goals[0][test])
-        scores.append(_score(model, tables[0][test][there], goals[0][test][there], is_number=is_number))
+        scores.append(
+            _score(model, tables[0][test][there], goals[0][test][there], is_number=is_number)
+        )
     return ModelComparison(target, "R²" if is_number else "AUC", *scores)
 
 
@@ -106,7 +126,9 @@ def _features(values: TableValues, beside: TableValues, target: str) -> np.ndarr
     for name in values.schema.columns:
         if name != target:
             is_number = name in values.numbers and name in beside.numbers
-            found.append(values.numbers[name] if is_number else values.codes.column(name).astype(np.float64))
+            found.append(
+                values.numbers[name] if is_number else values.codes.column(name).astype(np.float64)
+            )
     return np.stack(found, axis=1)
 
 
@@ -114,10 +136,14 @@ def _model(values: TableValues, target: str, *, is_number: bool, seed: int) -> A
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
     except ImportError:
-        raise SettingsError("models need an extra package. Run: pip install 'dprap[evaluate]'.") from None
+        raise SettingsError(
+            "models need an extra package. Run: pip install 'dprap[evaluate]'."
+        ) from None
     columns = values.schema.columns
     is_category = [
-        not columns[name].is_ordered and columns[name].size <= _MOST_CATEGORIES for name in columns if name != target
+        not columns[name].is_ordered and columns[name].size <= _MOST_CATEGORIES
+        for name in columns
+        if name != target
     ]
     kind = HistGradientBoostingRegressor if is_number else HistGradientBoostingClassifier
     return kind(categorical_features=is_category, random_state=seed)
@@ -134,6 +160,8 @@ def _score(model: Any, features: np.ndarray, goal: np.ndarray, *, is_number: boo
     for code in np.unique(goal):
         is_code = goal == code
         if 0 < is_code.sum() < len(goal):
-            of_code = probabilities[:, classes.index(code)] if code in classes else np.zeros(len(goal))
+            of_code = (
+                probabilities[:, classes.index(code)] if code in classes else np.zeros(len(goal))
+            )
             scores.append(roc_auc_score(is_code, of_code))
     return float(np.mean(scores)) if scores else float("nan")

@@ -38,8 +38,12 @@ class NearestRecords:
     private_distance: float
 
 
-def nearest_records(private: TableValues, published: TableValues, *, seed: int = 0) -> NearestRecords:
-    """Compare published records with one half of the private ones, as the other half compares with it."""
+def nearest_records(
+    private: TableValues, published: TableValues, *, seed: int = 0
+) -> NearestRecords:
+    """Compare published records with one half of the private ones, as the other half compares with
+    it.
+    """
     rng = np.random.default_rng(seed)
     truth = np.stack([column.astype(np.int64) for column in private.codes.columns], axis=1)
     synthetic = np.stack([column.astype(np.int64) for column in published.codes.columns], axis=1)
@@ -48,7 +52,11 @@ def nearest_records(private: TableValues, published: TableValues, *, seed: int =
     known = {record.tobytes() for record in half}
 
     def copies(records: Int64[np.ndarray, "records columns"]) -> float:
-        return float(np.mean([record.tobytes() in known for record in records])) if len(records) else 0.0
+        return (
+            float(np.mean([record.tobytes() in known for record in records]))
+            if len(records)
+            else 0.0
+        )
 
     def distance(records: Int64[np.ndarray, "records columns"]) -> float:
         some = records[rng.permutation(len(records))[:_RECORDS]]

@@ -50,14 +50,18 @@ def grouped(private: TableValues, published: TableValues) -> GroupedCodes:
         group_of = np.arange(column.size)
         if column.size > GROUPS:
             shares = np.bincount(codes, minlength=column.size) / len(codes)
-            group_of = np.minimum((np.cumsum(shares) - shares / 2) * GROUPS, GROUPS - 1).astype(np.int64)
+            group_of = np.minimum((np.cumsum(shares) - shares / 2) * GROUPS, GROUPS - 1).astype(
+                np.int64
+            )
         sizes.append(int(group_of.max()) + 1)
         one.append(group_of[codes])
         other.append(group_of[published.codes.column(name)])
     return GroupedCodes(tuple(sizes), np.stack(one), np.stack(other))
 
 
-def compare_pairs(private: TableValues, published: TableValues, groups: GroupedCodes) -> list[PairComparison]:
+def compare_pairs(
+    private: TableValues, published: TableValues, groups: GroupedCodes
+) -> list[PairComparison]:
     """Every pair of columns, the least alike first."""
     names = list(private.schema.columns)
     numbers = [name for name in names if name in private.numbers and name in published.numbers]
@@ -84,7 +88,9 @@ def _distance(groups: GroupedCodes, a: int, b: int) -> float:
 
 def _correlations(table: TableValues, names: list[str]) -> Float64[np.ndarray, "numbers numbers"]:
     """Pearson's correlations of records that have both values; 0 where a column is constant."""
-    columns = [np.where(np.isfinite(table.numbers[name]), table.numbers[name], np.nan) for name in names]
+    columns = [
+        np.where(np.isfinite(table.numbers[name]), table.numbers[name], np.nan) for name in names
+    ]
     found = np.eye(len(names))
     for a, b in combinations(range(len(names)), 2):
         there = ~(np.isnan(columns[a]) | np.isnan(columns[b]))

@@ -25,7 +25,9 @@ from dprap.schema.values import Unplaced, plain
 from dprap.sources.locate import find_files
 
 Numbers: TypeAlias = Float64[np.ndarray, " records"]
-"""Values of an ordered column in the unit of its edges; NaN where a value is null or not readable."""
+"""Values of an ordered column in the unit of its edges; NaN where a value is null or not
+readable.
+"""
 
 # Figures of this many records are exact to about a thousandth, and models train in seconds.
 MOST_RECORDS = 200_000
@@ -38,11 +40,11 @@ class TableValues:
     Args:
         schema: The schema that read them.
         codes: Their codes, by the schema's policies.
-        numbers: The values of ordered columns; columns of objects, which have no type, are left out.
+        numbers: The values of ordered columns; columns of objects, which have no type, are left
+            out.
         beyond: For these, the share of values that the column cannot read or that lie outside its
             bounds, which a policy has clipped or made null.
         rows: The number of records of the whole table.
-
     """
 
     schema: Schema
@@ -53,7 +55,12 @@ class TableValues:
 
 
 def read_values(
-    table: Any, schema: Schema, *, ignored: Sequence[str] = (), most_records: int = MOST_RECORDS, seed: int = 0
+    table: Any,
+    schema: Schema,
+    *,
+    ignored: Sequence[str] = (),
+    most_records: int = MOST_RECORDS,
+    seed: int = 0,
 ) -> TableValues:
     """Records of a table in memory, a file, a folder or a glob; a random part if there are many.
 
@@ -105,7 +112,9 @@ def _threshold(keys: np.ndarray, most: int) -> float:
     return np.inf if len(keys) <= most else float(np.partition(keys, most - 1)[most - 1])
 
 
-def _batches(table: Any, schema: Schema, ignored: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, bool]]:
+def _batches(
+    table: Any, schema: Schema, ignored: Sequence[str]
+) -> Iterator[tuple[pa.RecordBatch, bool]]:
     tables = [file.path for file in find_files(table)] if isinstance(table, str | Path) else [table]
     for each in tables:
         source = open_table(each, schema)
@@ -114,8 +123,12 @@ def _batches(table: Any, schema: Schema, ignored: Sequence[str]) -> Iterator[tup
             yield batch.select(list(schema.columns)), source.is_text
 
 
-def _numbers(column: BinnedColumn, array: pa.ChunkedArray, null_texts: Sequence[str]) -> tuple[Numbers, float]:
-    """What `column.read` gives for each value, read once for each distinct one; and what is beyond."""
+def _numbers(
+    column: BinnedColumn, array: pa.ChunkedArray, null_texts: Sequence[str]
+) -> tuple[Numbers, float]:
+    """What `column.read` gives for each value, read once for each distinct one; and what is
+    beyond.
+    """
     encoded = pa.concat_arrays([chunk for chunk in array.chunks if len(chunk)])
     if not pa.types.is_dictionary(encoded.type):
         encoded = encoded.dictionary_encode()
@@ -128,7 +141,9 @@ def _numbers(column: BinnedColumn, array: pa.ChunkedArray, null_texts: Sequence[
         values.append(np.nan if at is None else _as_float(at))
         is_beyond.append(not is_null and (at is None or not first <= at < end))
     indices = encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False).astype(np.int64)
-    return np.array([*values, np.nan])[indices], float(np.array([*is_beyond, False])[indices].mean())
+    return np.array([*values, np.nan])[indices], float(
+        np.array([*is_beyond, False])[indices].mean()
+    )
 
 
 def _as_float(value: float) -> float:

@@ -27,13 +27,25 @@ def quality_scores(private: TableValues, published: TableValues) -> QualityScore
     except ImportError:
         return None
     numbers = [name for name in private.numbers if name in published.numbers]
-    columns = {name: {"sdtype": "numerical" if name in numbers else "categorical"} for name in private.schema.columns}
+    columns = {
+        name: {"sdtype": "numerical" if name in numbers else "categorical"}
+        for name in private.schema.columns
+    }
     report = QualityReport()
     with warnings.catch_warnings():  # of constant columns and the like
         warnings.simplefilter("ignore")
-        report.generate(_frame(private, numbers), _frame(published, numbers), {"columns": columns}, verbose=False)
+        report.generate(
+            _frame(private, numbers),
+            _frame(published, numbers),
+            {"columns": columns},
+            verbose=False,
+        )
     scores = dict(report.get_properties().set_index("Property")["Score"])
-    return QualityScores(float(report.get_score()), float(scores["Column Shapes"]), float(scores["Column Pair Trends"]))
+    return QualityScores(
+        float(report.get_score()),
+        float(scores["Column Shapes"]),
+        float(scores["Column Pair Trends"]),
+    )
 
 
 def _frame(values: TableValues, numbers: list[str]) -> Any:

@@ -34,10 +34,15 @@ class SubgroupError:
     tv: float
 
 
-def subgroup_errors(private: TableValues, groups: GroupedCodes) -> tuple[float, list[SubgroupError]]:
+def subgroup_errors(
+    private: TableValues, groups: GroupedCodes
+) -> tuple[float, list[SubgroupError]]:
     """The error among all records, and that of every group, the worst first."""
     schema = private.schema
-    everywhere = np.ones(groups.private.shape[1], dtype=bool), np.ones(groups.published.shape[1], dtype=bool)
+    everywhere = (
+        np.ones(groups.private.shape[1], dtype=bool),
+        np.ones(groups.published.shape[1], dtype=bool),
+    )
     found = []
     for at, (name, column) in enumerate(schema.columns.items()):
         if not 1 < column.size <= _MOST_CODES:
@@ -51,7 +56,9 @@ def subgroup_errors(private: TableValues, groups: GroupedCodes) -> tuple[float, 
     return _mean_tv(groups, *everywhere, without=None), sorted(found, key=lambda group: -group.tv)
 
 
-def _mean_tv(groups: GroupedCodes, private: np.ndarray, published: np.ndarray, *, without: int | None) -> float:
+def _mean_tv(
+    groups: GroupedCodes, private: np.ndarray, published: np.ndarray, *, without: int | None
+) -> float:
     if not published.any():
         return 1.0
     distances = []

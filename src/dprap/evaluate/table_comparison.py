@@ -1,4 +1,7 @@
-"""A published table beside the private one, by value: everything that people ask of it. NOT PRIVATE."""
+"""A published table beside the private one, by value: everything that people ask of it.
+
+NOT PRIVATE.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +31,12 @@ class TableComparison:
         pairs: Every pair of columns, the least alike first.
         overall_tv: The total variation distance of a column, mean over the columns.
         subgroups: The same among the records of one value of one column, the worst first.
-        broken_constraints: For each constraint of the schema, the shares of private and of published
-            records that break it.
+        broken_constraints: For each constraint of the schema, the shares of private and of
+            published records that break it.
         nearest: Distances of records to their nearest ones.
         models: Models trained on either table; empty where scikit-learn is missing.
         quality: The scores of SDMetrics, where it is installed.
         records: The numbers of private and of published records that were compared.
-
     """
 
     columns: tuple[ColumnComparison, ...]
@@ -53,7 +55,11 @@ class TableComparison:
 
 
 def compare_with_release(
-    release: Release, table: Any, *, targets: Sequence[str] | None = None, ignored: Sequence[str] = ()
+    release: Release,
+    table: Any,
+    *,
+    targets: Sequence[str] | None = None,
+    ignored: Sequence[str] = (),
 ) -> TableComparison:
     """Compare the published table of a release with the private table, by value. NOT PRIVATE.
 
@@ -95,15 +101,23 @@ def _broken(private: TableValues, published: TableValues) -> tuple[tuple[float, 
     found = []
     for constraint in private.schema.code_constraints:
         one, other = (
-            float(np.mean(constraint.broken(*(table.codes.column(name) for name in constraint.columns))))
+            float(
+                np.mean(
+                    constraint.broken(*(table.codes.column(name) for name in constraint.columns))
+                )
+            )
             for table in (private, published)
         )
         found.append((one, other))
     return tuple(found)
 
 
-def _models(private: TableValues, published: TableValues, targets: Sequence[str] | None) -> tuple[ModelComparison, ...]:
-    """Models for the targets that were asked for, else for one that looks like it, where they can be."""
+def _models(
+    private: TableValues, published: TableValues, targets: Sequence[str] | None
+) -> tuple[ModelComparison, ...]:
+    """Models for the targets that were asked for, else for one that looks like it, where they can
+    be.
+    """
     if targets is not None:
         return tuple(compare_models(private, published, targets))
     target = default_target(private)

@@ -29,7 +29,9 @@ def worst_cells(
 ) -> list[WorstCell]:
     """The queries with the largest errors, the worst first, at most one of each family."""
     families = workload.families
-    pairs = zip(exact_answers(source, families), published_answers(published, families), strict=True)
+    pairs = zip(
+        exact_answers(source, families), published_answers(published, families), strict=True
+    )
     found = []
     for family, (truth, answer) in zip(families, pairs, strict=True):
         truth, answer = np.asarray(truth).ravel(), np.asarray(answer).ravel()
@@ -43,5 +45,6 @@ def _named(family: Family, at: int, schema: Schema) -> str:
         return f"{family}, query {at}"
     codes = np.unravel_index(at, schema.domain.shape_of(family.columns))
     return " and ".join(
-        f"{name} = {schema.label(name, int(code))}" for name, code in zip(family.columns, codes, strict=True)
+        f"{name} = {schema.label(name, int(code))}"
+        for name, code in zip(family.columns, codes, strict=True)
     )

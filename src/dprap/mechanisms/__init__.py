@@ -1,4 +1,6 @@
-"""Mechanisms: what is measured, in which order and for how much. They see a curator and nothing else.
+"""Mechanisms: what is measured, in which order and for how much.
+
+They see a curator and nothing else.
 
 protocol      what a mechanism is to dprap
 registry      the methods by name, dprap's own and those of installed packages
@@ -16,4 +18,7 @@ independent   noisy one-way marginals, as if the columns were unrelated
 """
 
 DEFAULT_METHOD = "adaptive"
-"""The method unless another is named. It stands here because the command line must know it without loading any method."""
+"""The method unless another is named.
+
+It stands here because the command line must know it without loading any method.
+"""

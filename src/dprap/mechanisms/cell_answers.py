@@ -22,7 +22,9 @@ def distribution_of(measurement: Measurement, records: float) -> Distribution:
     return project_simplex(measurement.counts / records)
 
 
-def family_answers(domain: Domain, family: CellFamily | Custom, fractions: Float[np.ndarray, " cells"]) -> Answers:
+def family_answers(
+    domain: Domain, family: CellFamily | Custom, fractions: Float[np.ndarray, " cells"]
+) -> Answers:
     """Answers of a family from unbiased estimates of its cells.
 
     Cells of a marginal are made a distribution. Sums of many cells are not: pushing the noise of
@@ -44,11 +46,13 @@ def cell_families(workload: Workload, method: str) -> tuple[CellFamily | Custom,
     found: list[CellFamily | Custom] = []
     for family in workload.families:
         if isinstance(family, Halfspace):
-            raise WorkloadError(f"method {method} does not take {family}. Use the method rap++ or adaptive.")
+            raise WorkloadError(
+                f"method {method} does not take {family}. Use the method rap++ or adaptive."
+            )
         if isinstance(family, Custom) and not family.is_table(workload.domain):
             raise WorkloadError(
-                f"method {method} takes custom queries over at most {MAX_TABLE_CELLS:,} cells; {family} has "
-                f"{workload.domain.size_of(family.columns):,}. Use the method rap."
+                f"method {method} takes custom queries over at most {MAX_TABLE_CELLS:,} cells;"
+                f" {family} has {workload.domain.size_of(family.columns):,}. Use the method rap."
             )
         found.append(family)
     return tuple(found)

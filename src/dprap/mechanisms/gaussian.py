@@ -18,7 +18,12 @@ from dprap.accounting.stddev import stddev_for
 from dprap.errors import SettingsError, WorkloadError
 from dprap.limits import MAX_MEASURED_COUNTS
 from dprap.mechanisms.cell_answers import cell_families, family_answers
-from dprap.mechanisms.outline import PlannedStep, measured_marginals, rho_of_records, total_of_records
+from dprap.mechanisms.outline import (
+    PlannedStep,
+    measured_marginals,
+    rho_of_records,
+    total_of_records,
+)
 from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
@@ -27,7 +32,8 @@ from dprap.queries import Marginal
 from dprap.relaxed.simplex import project_simplex
 from dprap.workload import Workload
 
-# Counts and answers of a release that can be read again; a sixteenth is left for all else that stands in its files.
+# Counts and answers of a release that can be read again; a sixteenth is left for all else that
+# stands in its files.
 MOST_COUNTS = MAX_MEASURED_COUNTS * 15 // 16
 
 
@@ -53,7 +59,7 @@ def outline(
     *,
     budget_rho: Fraction,
     neighbors: Neighbors,
-    rows: int | None,  # noqa: ARG001 - every method has the same signature; this one does not depend on it
+    rows: (int | None),  # noqa: ARG001 - every method has the same signature; this one does not depend on it
 ) -> list[PlannedStep]:
     """Every marginal, or every query, once."""
     _check_size(workload, settings)
@@ -65,24 +71,32 @@ def outline(
     else:
         marginals = _marginals(workload)
         label = f"{len(marginals):,} marginals"
-        measured = measured_marginals(label, marginals, workload.domain, rho=rho, neighbors=neighbors)
+        measured = measured_marginals(
+            label, marginals, workload.domain, rho=rho, neighbors=neighbors
+        )
     return [*total_of_records(records_rho, neighbors), measured]
 
 
 def _check_size(workload: Workload, settings: GaussianSettings) -> None:
     """Refuse a workload whose release would be too large to be read again."""
-    cells = 0 if settings.per == "query" else sum(each.size(workload.domain) for each in _marginals(workload))
+    cells = (
+        0
+        if settings.per == "query"
+        else sum(each.size(workload.domain) for each in _marginals(workload))
+    )
     found = max(cells, workload.queries)
     if found > MOST_COUNTS:
         raise WorkloadError(
-            f"the workload has {found:,} queries, and a release of the method gaussian holds at most {MOST_COUNTS:,}. "
-            "Ask for fewer marginals, or use another method."
+            f"the workload has {found:,} queries, and a release of the method gaussian holds at"
+            f" most {MOST_COUNTS:,}. Ask for fewer marginals, or use another method."
         )
 
 
 def _marginals(workload: Workload) -> list[Marginal]:
     """The tables of cells that the workload follows from, each once."""
-    return list(dict.fromkeys(Marginal(family.columns) for family in cell_families(workload, "gaussian")))
+    return list(
+        dict.fromkeys(Marginal(family.columns) for family in cell_families(workload, "gaussian"))
+    )
 
 
 def run(
@@ -104,7 +118,10 @@ def run(
     measured = curator.measure(marginals, curator.remaining)
     progress(Progress("measure", 1, 1))
     fractions = {m.marginal: m.counts / records.count for m in measured}
-    answers = [family_answers(workload.domain, family, fractions[Marginal(family.columns)]) for family in families]
+    answers = [
+        family_answers(workload.domain, family, fractions[Marginal(family.columns)])
+        for family in families
+    ]
     return MechanismResult(None, answers, (*records.measurements, *measured), records.count)
 
 
@@ -115,7 +132,11 @@ def _per_query(
     answers = []
     for family, counts, _ in curator.measure_all(workload.families, curator.remaining):
         fractions = np.asarray(counts, dtype=np.float64) / records.count
-        answers.append(project_simplex(fractions) if isinstance(family, Marginal) else np.clip(fractions, 0.0, 1.0))
+        answers.append(
+            project_simplex(fractions)
+            if isinstance(family, Marginal)
+            else np.clip(fractions, 0.0, 1.0)
+        )
         progress(Progress("measure", len(answers), len(workload)))
     return MechanismResult(None, answers, records.measurements, records.count)
 

@@ -1,4 +1,6 @@
-"""Every column by itself: the product of noisy one-way marginals, as if the columns were unrelated."""
+"""Every column by itself: the product of noisy one-way marginals, as if the columns were
+unrelated.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,12 @@ import numpy as np
 
 from dprap.accounting import Neighbors
 from dprap.mechanisms.cell_answers import distribution_of
-from dprap.mechanisms.outline import PlannedStep, measured_marginals, rho_of_records, total_of_records
+from dprap.mechanisms.outline import (
+    PlannedStep,
+    measured_marginals,
+    rho_of_records,
+    total_of_records,
+)
 from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
@@ -32,13 +39,15 @@ def outline(
     *,
     budget_rho: Fraction,
     neighbors: Neighbors,
-    rows: int | None,  # noqa: ARG001 - every method has the same signature; this one does not depend on it
+    rows: (int | None),  # noqa: ARG001 - every method has the same signature; this one does not depend on it
 ) -> list[PlannedStep]:
     """Every column once."""
     records_rho = rho_of_records(budget_rho, settings.records_share, neighbors)
     columns = [Marginal((name,)) for name in workload.domain.names]
     label = f"{len(columns)} columns one by one"
-    measured = measured_marginals(label, columns, workload.domain, rho=budget_rho - records_rho, neighbors=neighbors)
+    measured = measured_marginals(
+        label, columns, workload.domain, rho=budget_rho - records_rho, neighbors=neighbors
+    )
     return [*total_of_records(records_rho, neighbors), measured]
 
 
@@ -53,11 +62,15 @@ def run(
     """Measure all one-way marginals, not only the workload's, and publish one relaxed row."""
     records = count_records(curator, settings.records_share)
     progress(Progress("measure", 0, 1, f"{len(workload.domain)} columns"))
-    measured = curator.measure([Marginal((name,)) for name in workload.domain.names], curator.remaining)
+    measured = curator.measure(
+        [Marginal((name,)) for name in workload.domain.names], curator.remaining
+    )
     progress(Progress("measure", 1, 1))
     row = np.concatenate([distribution_of(m, records.count) for m in measured])
     relaxed = RelaxedDataset(workload.domain, row[:, None].astype(np.float32), uniform_weights(1))
-    return MechanismResult(relaxed, None, (*records.measurements, *measured), records.count, predictions=())
+    return MechanismResult(
+        relaxed, None, (*records.measurements, *measured), records.count, predictions=()
+    )
 
 
 MECHANISM = Mechanism(run, outline, IndependentSettings, "columns one by one, as if unrelated")

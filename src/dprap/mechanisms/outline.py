@@ -41,15 +41,24 @@ def total_of_records(rho: Fraction, neighbors: Neighbors) -> list[PlannedStep]:
     """The step that buys the number of records, where it is private."""
     if neighbors.rows_are_public:
         return []
-    return [PlannedStep("number of records", rho, stddev_for(neighbors.marginal_l2_squared, rho), 1)]
+    return [
+        PlannedStep("number of records", rho, stddev_for(neighbors.marginal_l2_squared, rho), 1)
+    ]
 
 
 def measured_marginals(
-    label: str, marginals: Sequence[Marginal], domain: Domain, *, rho: Fraction, neighbors: Neighbors
+    label: str,
+    marginals: Sequence[Marginal],
+    domain: Domain,
+    *,
+    rho: Fraction,
+    neighbors: Neighbors,
 ) -> PlannedStep:
     """The step that measures marginals with equal shares of rho."""
     stddev = stddev_for(neighbors.marginal_l2_squared, rho / len(marginals))
-    return PlannedStep(label, rho, stddev, sum(domain.size_of(marginal.columns) for marginal in marginals))
+    return PlannedStep(
+        label, rho, stddev, sum(domain.size_of(marginal.columns) for marginal in marginals)
+    )
 
 
 def rho_of_records(rho: Fraction, share: float | Fraction, neighbors: Neighbors) -> Fraction:

@@ -2,7 +2,8 @@ r"""The paper's accuracy theorem, evaluated: the mean error of the relaxed proje
 
 With probability 1 − β over the noise, and if the projection is solved exactly,
 
-    √(1/m · ‖q(D) − q(D′)‖²) ≤ O( (d′(log k + log n′) + log(1/β)·ln(1/δ))^¼ / √(ε n) + √(log k) / √n′ ),
+    √(1/m · ‖q(D) − q(D′)‖²)
+      ≤ O( (d′(log k + log n′) + log(1/β)·ln(1/δ))^¼ / √(ε n) + √(log k) / √n′ ),
 
 for m k-way product queries, d′ one-hot columns and n′ relaxed rows. The theorem leaves the constant
 open; it is taken as 1 here, so that the figure shows what the bound depends on, not a guarantee.
@@ -22,9 +23,17 @@ BETA = 0.05
 
 
 def theorem_bound(
-    *, onehot_size: int, k: int, synthetic_rows: int, epsilon: float, delta: float, records: float, beta: float = BETA
+    *,
+    onehot_size: int,
+    k: int,
+    synthetic_rows: int,
+    epsilon: float,
+    delta: float,
+    records: float,
+    beta: float = BETA,
 ) -> float:
-    """The bound on the root mean square error, as a share of the records, with the constant taken as 1.
+    """The bound on the root mean square error, as a share of the records, with the constant taken
+    as 1.
 
     Args:
         onehot_size: d′.
@@ -38,12 +47,20 @@ def theorem_bound(
     Returns:
         The right hand side of the theorem.
 
-    >>> round(theorem_bound(onehot_size=588, k=3, synthetic_rows=1000, epsilon=1.0, delta=4.2e-10, records=48842), 3)
+    >>> round(
+    ...     theorem_bound(
+    ...         onehot_size=588, k=3, synthetic_rows=1000, epsilon=1.0, delta=4.2e-10, records=48842
+    ...     ),
+    ...     3,
+    ... )
     0.071
-
     """
-    complexity = onehot_size * (math.log(k) + math.log(synthetic_rows)) + math.log(1 / beta) * math.log(1 / delta)
-    return float(complexity**0.25 / math.sqrt(epsilon * records) + math.sqrt(math.log(k) / synthetic_rows))
+    complexity = onehot_size * (math.log(k) + math.log(synthetic_rows)) + math.log(
+        1 / beta
+    ) * math.log(1 / delta)
+    return float(
+        complexity**0.25 / math.sqrt(epsilon * records) + math.sqrt(math.log(k) / synthetic_rows)
+    )
 
 
 def theorem_line(
@@ -60,7 +77,12 @@ def theorem_line(
     It applies to `rap` with one round on marginals, with a public number of records.
     """
     marginals = [family for family in workload.families if isinstance(family, Marginal)]
-    if method != "rap" or settings.get("rounds") != 1 or records is None or len(marginals) < len(workload):
+    if (
+        method != "rap"
+        or settings.get("rounds") != 1
+        or records is None
+        or len(marginals) < len(workload)
+    ):
         return None
     k = max(len(marginal.columns) for marginal in marginals)
     bound = theorem_bound(
@@ -72,6 +94,7 @@ def theorem_line(
         records=records,
     )
     return (
-        f"the paper's accuracy theorem (T = 1, constant taken as 1, β = {BETA:g}): root mean square error at most "
-        f"{bound:.3f} over {workload.queries:,} queries, if the projection is solved exactly"
+        f"the paper's accuracy theorem (T = 1, constant taken as 1, β = {BETA:g}): root mean square"
+        f" error at most {bound:.3f} over {workload.queries:,} queries, if the projection is solved"
+        " exactly"
     )

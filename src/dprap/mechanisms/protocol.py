@@ -1,4 +1,6 @@
-"""What a mechanism is to dprap: the object that an entry point of the group `dprap.mechanisms` names."""
+"""What a mechanism is to dprap: the object that an entry point of the group `dprap.mechanisms`
+names.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,13 @@ class Mechanism:
     Attributes:
         run: `run(curator, workload, settings, *, seed, progress) -> MechanismResult`. It spends the
             curator's budget through the curator's verbs and sees no data.
-        outline: `outline(workload, settings, *, budget_rho, neighbors, rows) -> list[PlannedStep]`. It tells
-            how `run` will spend the budget, with the same arithmetic and without data.
+        outline: `outline(workload, settings, *, budget_rho, neighbors, rows) -> list[PlannedStep]`.
+            It tells how `run` will spend the budget, with the same arithmetic and without data.
         settings: A frozen dataclass in which every field has a default.
         summary: What people should know about the mechanism, in a few words.
         takes_public: Whether `run` and `outline` take a public table to start from, as `public`.
-        takes_constraints: Whether `run` takes what cannot occur, as `constraints`: those of the schema, in codes.
+        takes_constraints: Whether `run` takes what cannot occur, as `constraints`: those of the
+            schema, in codes.
         presets: Settings that go together, by the name that `--preset` gives them.
 
     Raises:
@@ -43,19 +46,32 @@ class Mechanism:
     def __post_init__(self) -> None:
         public = ("public",) if self.takes_public else ()
         known = ("constraints",) if self.takes_constraints else ()
-        _check_call("run", self.run, ("curator", "workload", "settings"), ("seed", "progress", *public, *known))
-        _check_call("outline", self.outline, ("workload", "settings"), ("budget_rho", "neighbors", "rows", *public))
+        _check_call(
+            "run",
+            self.run,
+            ("curator", "workload", "settings"),
+            ("seed", "progress", *public, *known),
+        )
+        _check_call(
+            "outline",
+            self.outline,
+            ("workload", "settings"),
+            ("budget_rho", "neighbors", "rows", *public),
+        )
         if not (isinstance(self.settings, type) and dataclasses.is_dataclass(self.settings)):
             raise SettingsError("a mechanism's `settings` must be a frozen dataclass.")
         try:
             hash(self.settings())
         except TypeError:
             raise SettingsError(
-                "a mechanism's `settings` must be a frozen dataclass with a default for every field."
+                "a mechanism's `settings` must be a frozen dataclass with a default for every"
+                " field."
             ) from None
 
 
-def _check_call(part: str, function: Any, positional: tuple[str, ...], named: tuple[str, ...]) -> None:
+def _check_call(
+    part: str, function: Any, positional: tuple[str, ...], named: tuple[str, ...]
+) -> None:
     wanted = f"{part}({', '.join((*positional, '*', *named))})"
     if not callable(function):
         raise SettingsError(f"a mechanism's `{part}` must be a function: {wanted}.")

@@ -27,7 +27,13 @@ from dprap.privacy import Curator
 from dprap.queries import Custom, Family, Halfspace, Marginal, Query
 from dprap.relaxed.fit import FitResult
 from dprap.relaxed.jax.families import FamilyTarget, FamilyTargets, fit_families
-from dprap.relaxed.jax.projection import PAPER, DivergedError, ProjectionSettings, QueryTargets, fit_queries
+from dprap.relaxed.jax.projection import (
+    PAPER,
+    DivergedError,
+    ProjectionSettings,
+    QueryTargets,
+    fit_queries,
+)
 from dprap.relaxed.jax.start import devices_named, initialise
 from dprap.relaxed.marginals import MEMORY_BYTES, answers
 from dprap.relaxed.rows import RelaxedDataset
@@ -36,8 +42,8 @@ from dprap.workload import Workload
 # Share of the budget that buys the number of records, where it is private.
 _TOTAL_SHARE = Fraction(1, 100)
 
-# Custom families with at most this many cells in all are part of every fit, selected or not, so that a
-# new one does not compile another program. More of them would make every step slow.
+# Custom families with at most this many cells in all are part of every fit, selected or not, so
+# that a new one does not compile another program. More of them would make every step slow.
 _SMALL_CUSTOM_CELLS = 1 << 15
 
 
@@ -70,29 +76,39 @@ class RapSettings:
         if not 0 <= self.noise_floor < float("inf"):
             raise SettingsError(f"noise_floor must not be negative; it is {self.noise_floor}.")
         if self.initial_spread is not None and not 0 < self.initial_spread < float("inf"):
-            raise SettingsError(f"initial_spread must be a positive number; it is {self.initial_spread}.")
+            raise SettingsError(
+                f"initial_spread must be a positive number; it is {self.initial_spread}."
+            )
 
     @property
     def placed_projection(self) -> ProjectionSettings:
         """How to project, and where."""
-        return self.projection if self.device is None else replace(self.projection, device=self.device)
+        return (
+            self.projection if self.device is None else replace(self.projection, device=self.device)
+        )
 
     def spread_for(self, workload: Workload) -> float:
         """How far from uniform the rows start."""
         if self.initial_spread is not None:
             return self.initial_spread
-        longest_product = max((len(each.columns) for each in workload if isinstance(each, Marginal)), default=0)
+        longest_product = max(
+            (len(each.columns) for each in workload if isinstance(each, Marginal)), default=0
+        )
         return 1 / max(longest_product - 2, 1) ** 3
 
     def check(self, workload: Workload) -> None:
-        """Refuse settings that the workload cannot carry, devices there are not, and custom queries that cannot be used."""
+        """Refuse settings that the workload cannot carry, devices there are not, and custom queries
+        that cannot be used.
+        """
         devices_named(self.placed_projection.device)
         if self.rounds > 1:
             instead = ", or use one round to measure all"
             check_rounds(workload, self.rounds, self.queries_per_round, instead=instead)
         for family in workload.families:
             if isinstance(family, Halfspace):
-                raise WorkloadError(f"method rap does not take {family}. Use the method rap++ or adaptive.")
+                raise WorkloadError(
+                    f"method rap does not take {family}. Use the method rap++ or adaptive."
+                )
             if isinstance(family, Custom):
                 family.check(workload.domain, slopes=True)
 
@@ -103,9 +119,11 @@ def outline(
     *,
     budget_rho: Fraction,
     neighbors: Neighbors,
-    rows: int | None,  # noqa: ARG001 - every method has the same signature; this one does not depend on it
+    rows: (int | None),  # noqa: ARG001 - every method has the same signature; this one does not depend on it
 ) -> list[PlannedStep]:
-    """T rounds of choosing and measuring K queries, half of the budget each; or all queries once."""
+    """T rounds of choosing and measuring K queries, half of the budget each; or all queries
+    once.
+    """
     settings.check(workload)
     records_rho = rho_of_records(budget_rho, _TOTAL_SHARE, neighbors)
     rho = budget_rho - records_rho
@@ -114,11 +132,24 @@ def outline(
     if settings.rounds == 1:
         stddev = stddev_for(neighbors.query**2, rho / workload.queries)
         fit = 3 * settings.projection.max_steps * evaluate
-        return [*records, PlannedStep(f"{workload.queries:,} queries", rho, stddev, workload.queries, fit)]
+        return [
+            *records,
+            PlannedStep(f"{workload.queries:,} queries", rho, stddev, workload.queries, fit),
+        ]
     rounds, per_round = settings.rounds, settings.queries_per_round
     # half of the queries are there in the mean round; forward once, backward twice
-    fit = 3.0 * settings.projection.max_steps * rounds * rounds * per_round / 2 * settings.synthetic_rows
-    steps = planned_rounds(workload, rounds, per_round, rho=rho, neighbors=neighbors, evaluate=evaluate, fit=fit)
+    fit = (
+        3.0
+        * settings.projection.max_steps
+        * rounds
+        * rounds
+        * per_round
+        / 2
+        * settings.synthetic_rows
+    )
+    steps = planned_rounds(
+        workload, rounds, per_round, rho=rho, neighbors=neighbors, evaluate=evaluate, fit=fit
+    )
     return [*records, *steps]
 
 
@@ -138,16 +169,21 @@ def run(
     curator.prepare(workload.families)
     records = count_records(curator, _TOTAL_SHARE)
     rho = curator.remaining
-    start = initialise(workload.domain, settings.synthetic_rows, seed, spread=settings.spread_for(workload))
+    start = initialise(
+        workload.domain, settings.synthetic_rows, seed, spread=settings.spread_for(workload)
+    )
     try:
         if settings.rounds == 1:
-            found = _measure_everything(curator, workload, settings, rho, records.count, start, progress)
+            found = _measure_everything(
+                curator, workload, settings, rho, records.count, start, progress
+            )
         else:
             found = _adapt(curator, workload, settings, rho, records.count, start, progress)
     except DivergedError as error:
         raise DivergedError(
-            f"{error} rho = {float(curator.spent):.4g} of {float(curator.rho):.4g} is spent; resume the run from its "
-            "ledger with other projection settings to use the answers already paid for."
+            f"{error} rho = {float(curator.spent):.4g} of {float(curator.rho):.4g} is spent; resume"
+            " the run from its ledger with other projection settings to use the answers already"
+            " paid for."
         ) from error
     measurements = (*records.measurements, *found.measurements)
     return MechanismResult(found.relaxed, None, measurements, records.count, found.steps)
@@ -174,12 +210,20 @@ def _adapt(
     for done in range(settings.rounds):
         shares = answers(relaxed, workload.families, memory_bytes=settings.memory_bytes)
         measurements += choose_and_measure(
-            curator, workload, shares, measurements, records=records, k=settings.queries_per_round, rho=share
+            curator,
+            workload,
+            shares,
+            measurements,
+            records=records,
+            k=settings.queries_per_round,
+            rho=share,
         )
         result = _fit(relaxed, workload, measurements, records, settings)
         relaxed, steps = result.rows, steps + result.steps
         residual = (result.misfit / len(measurements)) ** 0.5
-        detail = f"residual {residual:.2g} after {result.steps} steps on {len(measurements)} queries"
+        detail = (
+            f"residual {residual:.2g} after {result.steps} steps on {len(measurements)} queries"
+        )
         progress(Progress("round", done + 1, settings.rounds, detail))
     return _Found(relaxed, measurements, steps)
 
@@ -234,14 +278,27 @@ def _measured(
 ) -> list[Measurement | QueryMeasurement]:
     """A family's noisy answers as measurements: a marginal whole, other families query by query."""
     if isinstance(family, Marginal):
-        return [Measurement(family, np.rint(counts).astype(np.int64), stddev_counts, rho_each * len(counts))]
+        return [
+            Measurement(
+                family, np.rint(counts).astype(np.int64), stddev_counts, rho_each * len(counts)
+            )
+        ]
     return [
         QueryMeasurement(Query(family, index), float(count), stddev_counts, rho_each)
         for index, count in enumerate(counts)
     ]
 
 
-PRESETS = {"paper": {"projection": PAPER, "noise_floor": 0.0, "initial_spread": 1.0, "synthetic_rows": 1000}}
+PRESETS = {
+    "paper": {
+        "projection": PAPER,
+        "noise_floor": 0.0,
+        "initial_spread": 1.0,
+        "synthetic_rows": 1000,
+    }
+}
 """Settings by the name of a preset: the paper's own."""
 
-MECHANISM = Mechanism(run, outline, RapSettings, "the paper's algorithm: single queries, adaptively", presets=PRESETS)
+MECHANISM = Mechanism(
+    run, outline, RapSettings, "the paper's algorithm: single queries, adaptively", presets=PRESETS
+)

@@ -40,7 +40,10 @@ def count_records(curator: Curator, share: float | Fraction) -> Records:
     if curator.neighbors.rows_are_public:
         return Records(float(curator.n))
     if not 0 < share < 1:
-        raise SettingsError(f"the share of the budget for the number of records must be between 0 and 1, not {share}.")
+        raise SettingsError(
+            "the share of the budget for the number of records must be between 0 and 1, not"
+            f" {share}."
+        )
     totals = curator.measure([Marginal(())], curator.remaining * Fraction(share))
     return Records(estimate_records(totals), tuple(totals))
 

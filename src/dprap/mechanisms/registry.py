@@ -1,4 +1,6 @@
-"""The methods by name: each is a `Mechanism` that an installed package registers, imported when it is used."""
+"""The methods by name: each is a `Mechanism` that an installed package registers, imported when it
+is used.
+"""
 
 from __future__ import annotations
 
@@ -55,12 +57,16 @@ class Method:
         presets = self.mechanism.presets
         if preset is not None and preset not in presets:
             known_presets = ", ".join(presets) or "none"
-            raise SettingsError(f"method {self.name} has no preset {preset!r}. Its presets are: {known_presets}.")
+            raise SettingsError(
+                f"method {self.name} has no preset {preset!r}. Its presets are: {known_presets}."
+            )
         known = {field.name for field in fields(self.mechanism.settings)}
         for name in given:
             if name not in known:
                 options = ", ".join(sorted(known)) or "none"
-                raise SettingsError(f"method {self.name} has no setting {name!r}. Its settings are: {options}.")
+                raise SettingsError(
+                    f"method {self.name} has no setting {name!r}. Its settings are: {options}."
+                )
         return self.mechanism.settings(**{**(presets[preset] if preset else {}), **given})
 
 
@@ -79,20 +85,23 @@ def method_named(name: str) -> Method:
         The method, with its package imported.
 
     Raises:
-        SettingsError: No package declares the name, or the package that does is at fault. The message
-            names the package.
+        SettingsError: No package declares the name, or the package that does is at fault. The
+            message names the package.
     """
     found = load_installed(MECHANISMS, name)
     if found is None:
         names = method_names()
         known = (
-            meant(name, names, "The installed methods are") if names else "None is installed: install dprap with pip."
+            meant(name, names, "The installed methods are")
+            if names
+            else "None is installed: install dprap with pip."
         )
         raise SettingsError(f"there is no method {name!r}. {known}")
     mechanism, package = found
     if not isinstance(mechanism, Mechanism):
         raise SettingsError(
-            f"method {name!r} of package {package} is no `dprap.mechanisms.protocol.Mechanism` "
-            f"with run, outline and settings, but a {type(mechanism).__name__}. Its author must register one."
+            f"method {name!r} of package {package} is no `dprap.mechanisms.protocol.Mechanism` with"
+            f" run, outline and settings, but a {type(mechanism).__name__}. Its author must"
+            " register one."
         )
     return Method(name, mechanism)

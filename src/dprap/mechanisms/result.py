@@ -35,9 +35,8 @@ class MechanismResult:
         measurements: Everything that was measured.
         records: The number of records by which counts were made fractions; None where none were.
         steps: The optimiser's steps, of all fits together.
-        predictions: What was predicted before it was measured. None for a mechanism whose errors are
-            not to be calibrated by runs on its own table; its answers then have no intervals.
-
+        predictions: What was predicted before it was measured. None for a mechanism whose errors
+            are not to be calibrated by runs on its own table; its answers then have no intervals.
     """
 
     relaxed: RelaxedDataset | None
@@ -76,7 +75,11 @@ class Paced:
     """
 
     def __init__(
-        self, progress: ProgressCallback, *, seconds: float = 2.0, clock: Callable[[], float] | None = None
+        self,
+        progress: ProgressCallback,
+        *,
+        seconds: float = 2.0,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         self._progress, self._seconds = progress, seconds
         self._clock = monotonic if clock is None else clock
@@ -88,7 +91,9 @@ class Paced:
             self._progress(progress)
             self._last = self._clock()
 
-    def each(self, items: Iterable[Item], stage: str, total: int, detail: str = "") -> Iterator[Item]:
+    def each(
+        self, items: Iterable[Item], stage: str, total: int, detail: str = ""
+    ) -> Iterator[Item]:
         """The items as they are; each is reported once it was used."""
         for done, item in enumerate(items, start=1):
             yield item

@@ -20,13 +20,17 @@ from dprap.privacy import Curator
 from dprap.workload import Workload
 
 
-def check_rounds(workload: Workload, rounds: int, queries_per_round: int, *, instead: str = "") -> None:
-    """Refuse rounds that would choose more queries than the workload has; `instead` ends the advice."""
+def check_rounds(
+    workload: Workload, rounds: int, queries_per_round: int, *, instead: str = ""
+) -> None:
+    """Refuse rounds that would choose more queries than the workload has; `instead` ends the
+    advice.
+    """
     asked = rounds * queries_per_round
     if asked > workload.queries:
         raise SettingsError(
-            f"{rounds} rounds of {queries_per_round} queries select {asked:,}, but the workload has "
-            f"{workload.queries:,}. Lower rounds or queries_per_round{instead}."
+            f"{rounds} rounds of {queries_per_round} queries select {asked:,}, but the workload has"
+            f" {workload.queries:,}. Lower rounds or queries_per_round{instead}."
         )
 
 

@@ -1,8 +1,9 @@
-"""Marginals that a run chooses from again and again: what is public about them, and their exact counts, made once.
+"""Marginals that a run chooses from again and again: what is public about them, and their exact
+counts, made once.
 
 A step that chooses looks at every candidate. What does not change from one step to the next is kept
-here: labels for the ledger, which candidates share a pair of columns, and exact counts side by side.
-Nothing here is noisy; nothing may leave but by a verb of the curator.
+here: labels for the ledger, which candidates share a pair of columns, and exact counts side by
+side. Nothing here is noisy; nothing may leave but by a verb of the curator.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ class Candidates:
         self._exact.prepare(self.marginals)
 
     def counts(self, start: int, stop: int) -> Int64[np.ndarray, "some cells"]:
-        """Exact counts of candidates that follow each other and have as many cells, a row for each."""
+        """Exact counts of candidates that follow each other and have as many cells, a row for
+        each.
+        """
         if stop == start + 1:
             return self._exact.marginal(self.marginals[start])[None]
         if (start, stop) not in self._rows:

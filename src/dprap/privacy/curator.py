@@ -21,9 +21,11 @@ class Curator(Measuring, Selecting, Certifying, Discovering):
         source: The private table, which can be counted.
         budget: What the run may spend in all.
         neighbors: The neighbour relation that the promise is about.
-        ledger: Where charges and results are kept; None keeps them in memory, for invented data alone.
+        ledger: Where charges and results are kept; None keeps them in memory, for invented data
+            alone.
         run: The name of the run; a run of the same name in the ledger is gone on with.
-        insecure_noise_seed: For tests and benchmarks alone: reproducible noise that protects nobody.
+        insecure_noise_seed: For tests and benchmarks alone: reproducible noise that protects
+            nobody.
         max_cells: The largest marginal, in cells, that may be counted.
 
     Raises:

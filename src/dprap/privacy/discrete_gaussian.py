@@ -1,17 +1,19 @@
 """Discrete Gaussian noise on integer counts.
 
-**Claim.** For a vector of integers with L2 sensitivity Δ, adding independent discrete Gaussian noise N_Z(0, σ²) to each
-entry is ρ-zCDP with ρ = Δ²/(2σ²) (Canonne, Kamath and Steinke 2020, Theorem 14). Noise and data are integers, so there is
-no floating-point rounding to attack.
+**Claim.** For a vector of integers with L2 sensitivity Δ, adding independent discrete Gaussian
+noise N_Z(0, σ²) to each entry is ρ-zCDP with ρ = Δ²/(2σ²) (Canonne, Kamath and Steinke 2020,
+Theorem 14). Noise and data are integers, so there is no floating-point rounding to attack.
 
-Two samplers draw the same distribution. Which one is used depends on σ and on the number of entries, which is public but for
-discovery, where it is the number of values that are present: it makes no difference beyond the 2^-150 below.
+Two samplers draw the same distribution. Which one is used depends on σ and on the number of
+entries, which is public but for discovery, where it is the number of values that are present: it
+makes no difference beyond the 2^-150 below.
 
 * OpenDP's exact sampler, for short vectors and for huge σ: 16 to 22 µs a cell;
-* inversion of a table of cumulative probabilities with 256 bits, for long vectors: about 0.1 µs a cell. The table cuts
-  the tails at 16σ (probability below 2^-180, since P(|X| > 16σ) ≤ 2·exp(−128)) and its entries are off by less than
-  2^-220 in all, so a vector of 10^8 cells is within total variation 2^-150 of the exact noise: a δ of 10^-45, far below
-  any δ in use. OpenDP is its oracle in the tests.
+* inversion of a table of cumulative probabilities with 256 bits, for long vectors: about 0.1 µs a
+  cell. The table cuts the tails at 16σ (probability below 2^-180, since P(|X| > 16σ) ≤ 2·exp(−128))
+  and its entries are off by less than 2^-220 in all, so a vector of 10^8 cells is within total
+  variation 2^-150 of the exact noise: a δ of 10^-45, far below any δ in use. OpenDP is its oracle
+  in the tests.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ _TABLE_STDDEV = 60_000
 _BITS = 256
 
 _CHUNK = 1 << 18
-# Draws are made this many at a time: the words stay in cache, and long vectors need little extra memory.
+# Draws are made this many at a time: the words stay in cache, and long vectors need little extra
+# memory.
 
 _Table: TypeAlias = tuple[list[int], UInt64[np.ndarray, " support"]]
 
@@ -81,7 +84,8 @@ def _rough_gaussian(counts: Counts, stddev_counts: float, entropy: Entropy) -> C
 
 
 def sample_by_table(count: int, stddev_counts: float, entropy: Entropy) -> Counts:
-    """Discrete Gaussian draws by inversion: |X| is the number of cumulative probabilities at or below a uniform U.
+    """Discrete Gaussian draws by inversion: |X| is the number of cumulative probabilities at or
+    below a uniform U.
 
     The first 64 bits of U settle nearly every draw; the other 192 are drawn only where they decide.
     """
@@ -110,8 +114,8 @@ def _invert(table: _Table, count: int, entropy: Entropy) -> Counts:
 def _cumulative_table(stddev_counts: float) -> _Table:
     """P(|X| ≤ x) for x = 0 … 16σ as 256-bit integers, and their leading 64 bits.
 
-    w(x) = exp(−x²/2σ²) by the recurrence w(x+1) = w(x)·r(x), r(x+1) = r(x)·exp(−1/σ²), r(0) = exp(−1/2σ²), in fixed
-    point with 320 bits: after x steps the error is below x²·2^-320.
+    w(x) = exp(−x²/2σ²) by the recurrence w(x+1) = w(x)·r(x), r(x+1) = r(x)·exp(−1/σ²), r(0) =
+    exp(−1/2σ²), in fixed point with 320 bits: after x steps the error is below x²·2^-320.
     """
     working_bits = _BITS + 64
     with localcontext() as context:
@@ -127,7 +131,8 @@ def _cumulative_table(stddev_counts: float) -> _Table:
         ratio = (ratio * ratio_step) >> working_bits
         running += 2 * weight  # both signs
         sums.append(running)
-    # For tiny σ the weights beyond 0 vanish even in fixed point; capping keeps such an entry within 256 bits.
+    # For tiny σ the weights beyond 0 vanish even in fixed point; capping keeps such an entry within
+    # 256 bits.
     cumulative = [min((partial << _BITS) // running, (1 << _BITS) - 1) for partial in sums[:-1]]
     leading = np.array([value >> (_BITS - 64) for value in cumulative], dtype=np.uint64)
     return cumulative, leading

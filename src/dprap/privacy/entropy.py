@@ -1,4 +1,6 @@
-"""Where privacy noise gets its randomness: the operating system, or, for tests and benchmarks alone, a seed."""
+"""Where privacy noise gets its randomness: the operating system, or, for tests and benchmarks
+alone, a seed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Exact answers on the private table, computed once and kept on the private side. Nothing here is noisy; nothing may leave."""
+"""Exact answers on the private table, computed once and kept on the private side.
+
+Nothing here is noisy; nothing may leave.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +31,23 @@ class ExactAnswers:
         self._sums: dict[Custom | Halfspace, Counts] = {}
 
     def prepare(self, families: Sequence[Family]) -> None:
-        """Count everything these families need, in one pass over the table; none where known counts add up to it."""
+        """Count everything these families need, in one pass over the table; none where known counts
+        add up to it.
+        """
         wanted = [
-            family if isinstance(family, Marginal) and family.groups is None else Marginal(family.columns)
+            (
+                family
+                if isinstance(family, Marginal) and family.groups is None
+                else Marginal(family.columns)
+            )
             for family in families
             if from_cells(family, self._domain)
         ]
-        missing = {marginal: None for marginal in wanted if marginal not in self._known and not self._wider(marginal)}
+        missing = {
+            marginal: None
+            for marginal in wanted
+            if marginal not in self._known and not self._wider(marginal)
+        }
         if missing:
             self._tables.update(zip(missing, self._source.count(list(missing)), strict=True))
             self._counted.extend(missing)
@@ -56,7 +69,10 @@ class ExactAnswers:
         """Counts over single codes, known or summed from what is; `keep` remembers the sum."""
         if marginal in self._tables:
             return self._tables[marginal]
-        smallest = min(self._wider(marginal), key=lambda known: (len(self._tables[known].counts), known.columns))
+        smallest = min(
+            self._wider(marginal),
+            key=lambda known: (len(self._tables[known].counts), known.columns),
+        )
         table = summed_out(self._domain, self._tables[smallest], smallest, marginal)
         if keep:
             self._tables[marginal] = table
@@ -70,16 +86,21 @@ class ExactAnswers:
             return self._table(marginal).dense()
         if marginal not in self._grouped:
             self.prepare([marginal])
-            checked = Marginal(marginal.columns, marginal.groups)  # once more: each code lies in one group
+            # once more: each code lies in one group
+            checked = Marginal(marginal.columns, marginal.groups)
             checked.shape(self._domain)
             self._grouped[marginal] = self._of_cells(checked, keep=False)
         return self._grouped[marginal]
 
     def rows(self, marginals: Sequence[Marginal]) -> Int64[np.ndarray, "some cells"]:
-        """Counts of marginals with as many cells, a row for each; from then on they are kept as these rows."""
+        """Counts of marginals with as many cells, a row for each; from then on they are kept as
+        these rows.
+        """
         counts = [self.marginal(marginal) for marginal in marginals]
         if len({each.size for each in counts}) != 1:
-            raise SettingsError("marginals in rows of one array must have as many cells as each other.")
+            raise SettingsError(
+                "marginals in rows of one array must have as many cells as each other."
+            )
         rows = np.stack(counts)
         for marginal, row in zip(marginals, rows, strict=True):
             if marginal.groups is None:
@@ -89,7 +110,9 @@ class ExactAnswers:
         return rows
 
     def family(self, family: Family) -> tuple[Counts, int]:
-        """Answers of all queries of a family as integers, and the integer that stands for one record."""
+        """Answers of all queries of a family as integers, and the integer that stands for one
+        record.
+        """
         self.prepare([family])
         if isinstance(family, Custom | Halfspace):
             return self._sums[family], GRID if isinstance(family, Custom) else 1
@@ -104,13 +127,18 @@ class ExactAnswers:
     def _summed(self, family: Custom | Halfspace) -> Counts:
         if isinstance(family, Halfspace):
             return self._counted_records(family)
-        return self._summed_cells(family) if from_cells(family, self._domain) else self._summed_records(family)
+        return (
+            self._summed_cells(family)
+            if from_cells(family, self._domain)
+            else self._summed_records(family)
+        )
 
     def _summed_cells(self, family: Custom) -> Counts:
         """Σ over cells of count · value of the cell on the grid.
 
-        The table of values was made from the domain alone. So which value the user's function has at a cell cannot
-        depend on the data, nor can an error that it raises. Sources that only count will do.
+        The table of values was made from the domain alone. So which value the user's function has
+        at a cell cannot depend on the data, nor can an error that it raises. Sources that only
+        count will do.
         """
         # Clipped here as well: the sensitivity must not rest on another module.
         table = np.clip(family.table(self._domain), 0, GRID)
@@ -119,8 +147,8 @@ class ExactAnswers:
     def _summed_records(self, family: Custom) -> Counts:
         """Σ over records of their contributions.
 
-        Rests on the compiled function having the same value for the same record wherever it stands in a block of fixed
-        shape, which XLA gives for functions of one row.
+        Rests on the compiled function having the same value for the same record wherever it stands
+        in a block of fixed shape, which XLA gives for functions of one row.
         """
         total = np.zeros(family.size(self._domain), dtype=np.int64)
         for block in self._blocks(family):
@@ -140,7 +168,8 @@ class ExactAnswers:
         """The records' codes in the family's columns, some records at a time."""
         if not isinstance(self._source, RowSource):
             raise WorkloadError(
-                f"{family} needs the records, and this source only counts. Use a file or a table in memory."
+                f"{family} needs the records, and this source only counts. Use a file or a table in"
+                " memory."
             )
         positions = [self._domain.position(name) for name in family.columns]
         for block in self._source.blocks():

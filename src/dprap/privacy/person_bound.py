@@ -1,11 +1,15 @@
-"""At most so many records a person: a bound that is enforced, because every sensitivity rests on it.
+"""At most so many records a person: a bound that is enforced, because every sensitivity rests on
+it.
 
-The person-id column stands outside the schema. It is read here, on the private side, and never published.
+The person-id column stands outside the schema. It is read here, on the private side, and never
+published.
 
-* Under **replace** the number of records is public, so no record may be dropped: dropping would make it depend on who
-  is in the table. More than m records of one person are an error, for the steward's eyes, before anything is spent.
-* Under **add-remove**, `drop` keeps the first m records of each person in the table's order. What is kept of one person does
-  not depend on anybody else, so adding or removing a person adds or removes at most m records. `error` refuses as above.
+* Under **replace** the number of records is public, so no record may be dropped: dropping would
+  make it depend on who is in the table. More than m records of one person are an error, for the
+  steward's eyes, before anything is spent.
+* Under **add-remove**, `drop` keeps the first m records of each person in the table's order. What
+  is kept of one person does not depend on anybody else, so adding or removing a person adds or
+  removes at most m records. `error` refuses as above.
 """
 
 from __future__ import annotations
@@ -70,11 +74,19 @@ def open_bounded(
 ) -> CountSource:
     """A count source in which nobody has more than `neighbors.max_rows_per_person` records.
 
-    Without a person column a record is a person, so the bound must be 1. With one, the table is read into memory.
+    Without a person column a record is a person, so the bound must be 1. With one, the table is
+    read into memory.
     """
     if person is None:
         _require_one(neighbors)
-        return open_source(data, schema, engine=engine, database_table=database_table, progress=progress, expect=expect)
+        return open_source(
+            data,
+            schema,
+            engine=engine,
+            database_table=database_table,
+            progress=progress,
+            expect=expect,
+        )
     _check_excess(person.excess, neighbors)
     require_memory(data, schema, engine)
     codes, ids = encode_with_ids(data, schema, person.name)
@@ -82,25 +94,37 @@ def open_bounded(
 
 
 def require_memory(data: Any, schema: Schema, engine: Engine | None) -> None:
-    """Refuse a table whose records cannot be bounded per person, because it is not read into memory."""
+    """Refuse a table whose records cannot be bounded per person, because it is not read into
+    memory.
+    """
     chosen = engine or engine_for(data, schema)
     if chosen != "memory" and not _is_missing(data):
         # JSON lines, Excel, Arrow and compressed files do not tell how many records they have
-        is_one_file = engine is None and chosen == "files" and isinstance(data, str | Path) and Path(data).is_file()
+        is_one_file = (
+            engine is None
+            and chosen == "files"
+            and isinstance(data, str | Path)
+            and Path(data).is_file()
+        )
         advice = (
             "If the file fits in memory, add --engine memory."
             if is_one_file
-            else "Bound them before, so that a person has one record, or give one file that fits in memory."
+            else (
+                "Bound them before, so that a person has one record, or give one file that fits in"
+                " memory."
+            )
         )
         raise SettingsError(
-            f"records are bounded per person in memory only, and this table is read by the engine {chosen}. {advice}"
+            "records are bounded per person in memory only, and this table is read by the engine"
+            f" {chosen}. {advice}"
         )
 
 
 def bound_mask(
     neighbors: Neighbors, person: PersonColumn | None
 ) -> Callable[[pa.ChunkedArray], Bool[np.ndarray, " records"]] | None:
-    """Which records `open_bounded` keeps, as a function of whose each is; None where every record is a person's only one.
+    """Which records `open_bounded` keeps, as a function of whose each is; None where every record
+    is a person's only one.
 
     The function raises DataError where records beyond the bound are an error.
     """
@@ -114,33 +138,45 @@ def bound_mask(
 def _require_one(neighbors: Neighbors) -> None:
     if neighbors.max_rows_per_person > 1:
         raise SettingsError(
-            f"max_rows_per_person = {neighbors.max_rows_per_person} needs a person column: the bound is enforced, not "
-            "assumed. Name the column with the person ids."
+            f"max_rows_per_person = {neighbors.max_rows_per_person} needs a person column: the"
+            " bound is enforced, not assumed. Name the column with the person ids."
         )
 
 
 def _is_missing(data: Any) -> bool:
     """Whether this is the path of one file that does not exist, which deserves its own message."""
-    is_path = isinstance(data, str | Path) and "://" not in str(data) and not glob.has_magic(str(data))
+    is_path = (
+        isinstance(data, str | Path) and "://" not in str(data) and not glob.has_magic(str(data))
+    )
     return is_path and not Path(data).exists()
 
 
-def bound_records(codes: Codes, ids: pa.Array | pa.ChunkedArray, *, neighbors: Neighbors, excess: Excess) -> Codes:
-    """Codes in which nobody has more than `neighbors.max_rows_per_person` records; `ids` has one id a record."""
+def bound_records(
+    codes: Codes, ids: pa.Array | pa.ChunkedArray, *, neighbors: Neighbors, excess: Excess
+) -> Codes:
+    """Codes in which nobody has more than `neighbors.max_rows_per_person` records; `ids` has one id
+    a record.
+    """
     excess = Excess(excess)
     _check_excess(excess, neighbors)
     kept = _kept(ids, neighbors=neighbors, excess=excess)
     if len(kept) != codes.rows:
         raise DataError("there must be one person id for each record.")
-    return codes if kept.all() else Codes(codes.domain, tuple(column[kept] for column in codes.columns))
+    return (
+        codes
+        if kept.all()
+        else Codes(codes.domain, tuple(column[kept] for column in codes.columns))
+    )
 
 
-def _kept(ids: pa.Array | pa.ChunkedArray, *, neighbors: Neighbors, excess: Excess) -> Bool[np.ndarray, " records"]:
+def _kept(
+    ids: pa.Array | pa.ChunkedArray, *, neighbors: Neighbors, excess: Excess
+) -> Bool[np.ndarray, " records"]:
     kept = records_within_bound(ids, neighbors.max_rows_per_person)
     if excess is Excess.ERROR and not kept.all():
         raise DataError(
-            f"somebody has more than max_rows_per_person = {neighbors.max_rows_per_person} records. Raise it, or use "
-            "add-remove neighbours with excess = drop."
+            f"somebody has more than max_rows_per_person = {neighbors.max_rows_per_person} records."
+            " Raise it, or use add-remove neighbours with excess = drop."
         )
     return kept
 
@@ -148,12 +184,14 @@ def _kept(ids: pa.Array | pa.ChunkedArray, *, neighbors: Neighbors, excess: Exce
 def _check_excess(excess: Excess, neighbors: Neighbors) -> None:
     if excess is Excess.DROP and neighbors.relation is Relation.REPLACE:
         raise SettingsError(
-            "under replace neighbours the number of records is public, so none may be dropped. Use add-remove "
-            "neighbours, or excess = error and bound the records before."
+            "under replace neighbours the number of records is public, so none may be dropped. Use"
+            " add-remove neighbours, or excess = error and bound the records before."
         )
 
 
-def records_within_bound(ids: pa.Array | pa.ChunkedArray, bound: int) -> Bool[np.ndarray, " records"]:
+def records_within_bound(
+    ids: pa.Array | pa.ChunkedArray, bound: int
+) -> Bool[np.ndarray, " records"]:
     """Which records are among the first `bound` of their person, in the table's order."""
     people = _person_numbers(ids)
     order = np.argsort(people, kind="stable")
@@ -171,7 +209,9 @@ def _person_numbers(ids: pa.Array | pa.ChunkedArray) -> Int64[np.ndarray, " reco
         ids = ids.cast(ids.type.value_type)  # a dictionary may hold a value twice, or a null
     kind = ids.type
     if not (is_text_type(kind) or any(is_of(kind) for is_of in _ID_TYPES)):
-        raise DataError(f"person ids must be integers or text, and the table has {kind}. Convert the column.")
+        raise DataError(
+            f"person ids must be integers or text, and the table has {kind}. Convert the column."
+        )
     if ids.null_count:
         raise DataError("some record has no person id. Give every record one.")
     chunks = ids.chunks if isinstance(ids, pa.ChunkedArray) else [ids]

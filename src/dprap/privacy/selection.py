@@ -1,38 +1,44 @@
-"""Private selection of the highest scores: the exponential mechanism, exactly, also over millions of candidates.
+"""Private selection of the highest scores: the exponential mechanism, exactly, also over millions
+of candidates.
 
-**Claim.** Let integer scores change by at most Δ between neighbours. Picking one candidate with probability proportional
-to exp(η·score) is 2ηΔ-bounded-range, hence ρ-zCDP with ρ = (2ηΔ)²/8 = η²Δ²/2 (Cesar and Rogers 2021, Lemma 3.2).
-So η = √(2ρ)/Δ. Adding Gumbel noise of scale Δ/√(2ρ) to each score and taking the largest draws from this very
-distribution, and taking the K largest at once equals K successive picks without replacement, each with its own ρ.
+**Claim.** Let integer scores change by at most Δ between neighbours. Picking one candidate with
+probability proportional to exp(η·score) is 2ηΔ-bounded-range, hence ρ-zCDP with ρ = (2ηΔ)²/8 =
+η²Δ²/2 (Cesar and Rogers 2021, Lemma 3.2). So η = √(2ρ)/Δ. Adding Gumbel noise of scale Δ/√(2ρ) to
+each score and taking the largest draws from this very distribution, and taking the K largest at
+once equals K successive picks without replacement, each with its own ρ.
 
-**How it is drawn.** Not by floating-point Gumbel noise, whose finite resolution an attacker could exploit, but by exact
-integer arithmetic: candidates with equal scores are alike, so count the candidates at each score level, give each level
-the weight count·exp(−η·distance from the top) in fixed point, draw a uniform integer below their sum, and then a
-uniform candidate within the level.
+**How it is drawn.** Not by floating-point Gumbel noise, whose finite resolution an attacker could
+exploit, but by exact integer arithmetic: candidates with equal scores are alike, so count the
+candidates at each score level, give each level the weight count·exp(−η·distance from the top) in
+fixed point, draw a uniform integer below their sum, and then a uniform candidate within the level.
 
-**Rounding.** A weight is 2^320·exp(−η·d), with d a whole number below 2^64. It is the product of one factor for each of
-the eight bytes of d. The factor of byte b at place j is the b-th power of exp(−η·256^j), by repeated multiplication; each
-multiplication of numbers up to 2^320 errs by one unit and hands on the errors of both arguments. So a factor is off by less than
-2·256 units, and a weight by less than 8·(2·256 + 1) < 2^13 units, 2^-307 of the weight of the top. The top is the best
-open candidate. With at most 2^30 candidates the weights are off by less than 2^30·2^-307 = 2^-277 of their sum, that is a
-δ of 10^-83: it needs no mention.
+**Rounding.** A weight is 2^320·exp(−η·d), with d a whole number below 2^64. It is the product of
+one factor for each of the eight bytes of d. The factor of byte b at place j is the b-th power of
+exp(−η·256^j), by repeated multiplication; each multiplication of numbers up to 2^320 errs by one
+unit and hands on the errors of both arguments. So a factor is off by less than 2·256 units, and a
+weight by less than 8·(2·256 + 1) < 2^13 units, 2^-307 of the weight of the top. The top is the best
+open candidate. With at most 2^30 candidates the weights are off by less than 2^30·2^-307 = 2^-277
+of their sum, that is a δ of 10^-83: it needs no mention.
 
-**Picks in turn.** `pick_in_turn` makes k picks of which each may choose from other candidates than the one before. Which
-ones is a function of public data and of the picks before, so that the k picks are an adaptive composition of k
-exponential mechanisms, each with its own ρ. The scores are the same for all of them.
+**Picks in turn.** `pick_in_turn` makes k picks of which each may choose from other candidates than
+the one before. Which ones is a function of public data and of the picks before, so that the k picks
+are an adaptive composition of k exponential mechanisms, each with its own ρ. The scores are the
+same for all of them.
 
-**Bounds.** With very many levels most of the time would go into weights that hardly count. `pick_in_turn` therefore draws
-candidate i with probability proportional to a whole number u_i that bounds its weight w_i, and keeps it with probability
-w_i/(2^288·u_i), both exactly; else it draws again. What is kept has probability proportional to w_i whatever the bounds
-are, if only 2^288·u_i ≥ w_i. Let e = exp(−ηd), with η and d as they are, and u = ⌊2^32·(1 + 2^-20)·e'⌋ + 1 with e' computed in
-floating point. Up to ηd = 750, beyond which e' may be 0, conversion and product err by less than 2^-51 of ηd and the
-exponential by a few units in the last place, so that e' ≥ e·(1 − 2^-40) and 2^288·u > 2^320·e·(1 + 2^-21). For
-e ≥ 2^-286 the last term exceeds the 2^13 units by which w may be too large; for a smaller e, w < 2^35 < 2^288. ∎ The bounds of
-all candidates add up to less than 2^63, and the best open candidate has nearly its weight, so that at most every second
-draw is made again.
+**Bounds.** With very many levels most of the time would go into weights that hardly count.
+`pick_in_turn` therefore draws candidate i with probability proportional to a whole number u_i that
+bounds its weight w_i, and keeps it with probability w_i/(2^288·u_i), both exactly; else it draws
+again. What is kept has probability proportional to w_i whatever the bounds are, if only 2^288·u_i ≥
+w_i. Let e = exp(−ηd), with η and d as they are, and u = ⌊2^32·(1 + 2^-20)·e'⌋ + 1 with e' computed
+in floating point. Up to ηd = 750, beyond which e' may be 0, conversion and product err by less than
+2^-51 of ηd and the exponential by a few units in the last place, so that e' ≥ e·(1 − 2^-40) and
+2^288·u > 2^320·e·(1 + 2^-21). For e ≥ 2^-286 the last term exceeds the 2^13 units by which w may be
+too large; for a smaller e, w < 2^35 < 2^288. ∎ The bounds of all candidates add up to less than
+2^63, and the best open candidate has nearly its weight, so that at most every second draw is made
+again.
 
-**Not protected**: the time a selection takes depends on the scores (as that of OpenDP's rejection sampler does).
-Someone who can time the steward's process learns something that was not paid for.
+**Not protected**: the time a selection takes depends on the scores (as that of OpenDP's rejection
+sampler does). Someone who can time the steward's process learns something that was not paid for.
 """
 
 from __future__ import annotations
@@ -51,7 +57,8 @@ from dprap.errors import BudgetError, SettingsError
 from dprap.privacy.entropy import Entropy
 
 _BITS = 320
-# Of the whole numbers that bound weights, and by how much they are raised to bound them in spite of rounding.
+# Of the whole numbers that bound weights, and by how much they are raised to bound them in spite of
+# rounding.
 _BOUND_BITS = 32
 _RAISED = 1 + 2.0**-20
 # A digit of a distance, in bits, and how many of them a 64-bit distance has.
@@ -65,7 +72,8 @@ OpenAfter: TypeAlias = Callable[[Sequence[int]], Int64[np.ndarray, " open"]]
 def inverse_temperature(sensitivity: int, rho: Rho) -> float:
     """The η of a ρ-zCDP pick on scores of the given sensitivity: √(2ρ)/Δ, rounded down.
 
-    Conversion, root and quotient err by less than 2^-51 relatively, so taking off 2^-50 rounds down for sure.
+    Conversion, root and quotient err by less than 2^-51 relatively, so taking off 2^-50 rounds down
+    for sure.
     """
     if not rho > 0:
         raise BudgetError("a selection needs a positive share of the budget.")
@@ -73,9 +81,15 @@ def inverse_temperature(sensitivity: int, rho: Rho) -> float:
 
 
 def pick_top(
-    scores: Int64[np.ndarray, " candidates"], *, k: int, eta: float, entropy: Entropy, excluded: Sequence[int] = ()
+    scores: Int64[np.ndarray, " candidates"],
+    *,
+    k: int,
+    eta: float,
+    entropy: Entropy,
+    excluded: Sequence[int] = (),
 ) -> list[int]:
-    """Indices of k distinct candidates, by k successive exponential-mechanism picks on integer scores.
+    """Indices of k distinct candidates, by k successive exponential-mechanism picks on integer
+    scores.
 
     `excluded` (public) indices are no candidates.
     """
@@ -116,9 +130,15 @@ def _levels(scores: Int64[np.ndarray, " candidates"]) -> tuple[list[int], list[i
 
 
 def pick_in_turn(
-    scores: Int64[np.ndarray, " candidates"], *, k: int, eta: float, entropy: Entropy, open_after: OpenAfter
+    scores: Int64[np.ndarray, " candidates"],
+    *,
+    k: int,
+    eta: float,
+    entropy: Entropy,
+    open_after: OpenAfter,
 ) -> list[int]:
-    """Indices of k candidates, each by an exponential-mechanism pick among those that are open then.
+    """Indices of k candidates, each by an exponential-mechanism pick among those that are open
+    then.
 
     `open_after` is public: a function of public data and of the picks that it is given.
     """
@@ -130,7 +150,9 @@ def pick_in_turn(
     return picked
 
 
-def _pick(scores: Int64[np.ndarray, " open"], eta: float, factors: list[_Powers], entropy: Entropy) -> int:
+def _pick(
+    scores: Int64[np.ndarray, " open"], eta: float, factors: list[_Powers], entropy: Entropy
+) -> int:
     """The position of one candidate, drawn by bounds of the weights and then kept by the weight."""
     # Differences of 64-bit numbers may need 64 bits without a sign; modulo 2^64 they are exact.
     distances = scores.max().view(np.uint64) - scores.view(np.uint64)
@@ -150,7 +172,9 @@ def _bounds(distances: UInt64[np.ndarray, " open"], eta: float) -> UInt64[np.nda
 
 
 def _level_weights(levels: list[int], eta: float) -> list[int]:
-    """exp(−η·(top − level)) in fixed point, for descending levels; stops (implicitly zero) once it underflows."""
+    """exp(−η·(top − level)) in fixed point, for descending levels; stops (implicitly zero) once it
+    underflows.
+    """
     factors = _factors(eta)
     weights = []
     for level in levels:
@@ -209,8 +233,15 @@ def _draw_level(counts: list[int], weights: list[int], entropy: Entropy) -> int:
 def _drop_empty_top(
     levels: list[int], counts: list[int], taken: dict[int, list[int]], eta: float
 ) -> tuple[list[int], list[int], list[int], dict[int, list[int]]]:
-    """Forget the exhausted top levels and renormalise, so that far lower levels regain their precision."""
+    """Forget the exhausted top levels and renormalise, so that far lower levels regain their
+    precision.
+    """
     first = next((index for index, count in enumerate(counts) if count > 0), len(counts))
     levels, counts = levels[first:], counts[first:]
     weights = _level_weights(levels, eta) if levels else []
-    return levels, counts, weights, {index - first: members for index, members in taken.items() if index >= first}
+    return (
+        levels,
+        counts,
+        weights,
+        {index - first: members for index, members in taken.items() if index >= first},
+    )

@@ -20,8 +20,9 @@ from dprap.queries.plain import as_plain
 
 Exact = TypeVar("Exact")
 
-# Marginals and queries that a line of the ledger names one by one. Of more of them it gives the number and, as always,
-# the digest of all, so that a ledger does not grow with workload times rounds.
+# Marginals and queries that a line of the ledger names one by one. Of more of them it gives the
+# number and, as always, the digest of all, so that a ledger does not grow with workload times
+# rounds.
 MOST_NAMED = 1000
 
 # The ledger's words for families, by the keys that the plain form has beside the columns.
@@ -73,24 +74,34 @@ class Steps:
 
         Args:
             verb: The curator's verb.
-            described: The marginals or queries it is about, in public plain data. A replay must repeat them.
+            described: The marginals or queries it is about, in public plain data. A replay must
+                repeat them.
             rho: The charge.
             exact: Computes the exact statistic.
             draw: Makes the noisy result of it.
-            terms: Further public facts by name, such as the number of picks. A replay must repeat them too.
+            terms: Further public facts by name, such as the number of picks. A replay must repeat
+                them too.
             stddev_counts: The noise, where it is Gaussian, for the ledger.
-
         """
         if not self._busy.acquire(blocking=False):
             # Two steps at once would share a number, and one of them its charge.
-            raise SettingsError("the curator is in the middle of a step: estimates and other threads must not call it.")
+            raise SettingsError(
+                "the curator is in the middle of a step: estimates and other threads must not"
+                " call it."
+            )
         try:
-            # Whether NumPy warns or raises is the caller's setting, and where it would depends on exact counts.
+            # Whether NumPy warns or raises is the caller's setting, and where it would depends on
+            # exact counts.
             with self._stopwatch.running(), np.errstate(all="ignore"):
                 if self._codes is not None:
                     terms = {**(terms or {}), "codes": self._codes}
                 digest = digest_of([verb, [*(terms or {}).values(), *described], str(rho)])
-                event = {"of": described, "count": len(described), "stddev_counts": stddev_counts, **(terms or {})}
+                event = {
+                    "of": described,
+                    "count": len(described),
+                    "stddev_counts": stddev_counts,
+                    **(terms or {}),
+                }
                 return self._take(verb, digest, rho, _shortened(event), exact, draw)
         finally:
             self._busy.release()
@@ -108,11 +119,14 @@ class Steps:
         charged = self._state.charges.get(step)
         if charged is not None and charged["digest"] != digest:
             raise LedgerError(
-                f"step {step} of run {self._run} was something else when it was first taken, so the run cannot go on "
-                "like this. Resume it with the same version and settings."
+                f"step {step} of run {self._run} was something else when it was first taken, so the"
+                " run cannot go on like this. Resume it with the same version and settings."
             )
-        if step not in self._state.results and not (charged is not None and self._journal.adopt(self._run, step)):
-            statistic = exact()  # whatever can fail on the data fails here, before anything is charged
+        if step not in self._state.results and not (
+            charged is not None and self._journal.adopt(self._run, step)
+        ):
+            # whatever can fail on the data fails here, before anything is charged
+            statistic = exact()
             if charged is None:
                 self._journal.charge(self._run, step, verb, digest, rho, event)
             self._journal.store(self._run, step, draw(statistic))
@@ -139,7 +153,8 @@ def digest_of(described: Any) -> str:
 
 
 def label(family: Family) -> list[Any]:
-    """A family as the ledger has written it from the start: the word for its kind, its terms, its columns.
+    """A family as the ledger has written it from the start: the word for its kind, its terms, its
+    columns.
 
     It holds the values of the plain form, in that order. Digests are made of it, so a run that was
     begun earlier goes on only as long as each family keeps its label.

@@ -1,4 +1,5 @@
-"""Which marginals are open to each of several picks in one step: public rules, and the picks before.
+"""Which marginals are open to each of several picks in one step: public rules, and the picks
+before.
 
 Two marginals that share a pair of columns have in common what that pair says, so that measuring
 both at once is a waste. A step that picks several marginals therefore leaves out those that share a
@@ -55,7 +56,9 @@ class Turns:
         self._is_early[list(apart.early)] = True
 
     def open_after(self, picked: Sequence[int]) -> Int64[np.ndarray, " open"]:
-        """Positions that are open to the next pick, after the ones given; a pick is never open again."""
+        """Positions that are open to the next pick, after the ones given; a pick is never open
+        again.
+        """
         is_open = np.ones(len(self._is_early), dtype=bool)
         is_open[list(picked)] = False
         if len(picked) >= self._apart.early_picks:

@@ -18,7 +18,9 @@ Sets = tuple[tuple[int, ...], ...]
 """The codes of every group."""
 
 Groups = Starts | Sets
-"""Groups of a column's codes: their first codes, or where they are not neighbours the codes of each group."""
+"""Groups of a column's codes: their first codes, or where they are not neighbours the codes of each
+group.
+"""
 
 
 def is_sets(groups: Groups) -> TypeIs[Sets]:
@@ -45,16 +47,26 @@ def check_groups(name: str, groups: Groups) -> None:
     if is_sets(groups):
         codes = sorted(code for group in groups for code in group)
         if codes != list(range(len(codes))) or not all(groups):
-            raise WorkloadError(f"column {name!r}: each code from 0 on lies in exactly one group, none is empty.")
-    elif groups is not None and (groups[:1] != (0,) or any(later <= earlier for earlier, later in pairwise(groups))):
-        raise WorkloadError(f"column {name!r}: groups start at code 0 and then at ever larger ones.")
+            raise WorkloadError(
+                f"column {name!r}: each code from 0 on lies in exactly one group, none is empty."
+            )
+    elif groups is not None and (
+        groups[:1] != (0,) or any(later <= earlier for earlier, later in pairwise(groups))
+    ):
+        raise WorkloadError(
+            f"column {name!r}: groups start at code 0 and then at ever larger ones."
+        )
 
 
 def number_of_groups(name: str, groups: Groups, codes: int) -> int:
     """How many groups a column of so many codes has; refuses groups of other codes than these."""
     if is_sets(groups):
         if sum(map(len, groups)) != codes:
-            raise WorkloadError(f"column {name!r} has {codes} codes, but its groups {sum(map(len, groups))}.")
+            raise WorkloadError(
+                f"column {name!r} has {codes} codes, but its groups {sum(map(len, groups))}."
+            )
     elif groups is not None and groups[-1] >= codes:
-        raise WorkloadError(f"column {name!r} has {codes} codes, so no group starts at {groups[-1]}.")
+        raise WorkloadError(
+            f"column {name!r} has {codes} codes, so no group starts at {groups[-1]}."
+        )
     return codes if groups is None else len(groups)

@@ -5,29 +5,32 @@ column's codes, and returns a number or a vector of numbers in [0, 1]. Nothing e
 
 >>> from dprap.domain import Domain
 >>> domain = Domain.of({"age": 4, "income": 3})
->>> differ = Custom("one of the two", ("age", "income"), lambda row: row["age"][3] != row["income"][2])
+>>> differ = Custom(
+...     "one of the two", ("age", "income"), lambda row: row["age"][3] != row["income"][2]
+... )
 >>> differ.table(domain).reshape(4, 3) // GRID
 array([[0, 0, 1],
        [0, 0, 1],
        [0, 0, 1],
        [1, 1, 0]], dtype=int32)
 
-**A function is its table of values.** Over columns with at most `MAX_TABLE_CELLS` cells the function
-is called once for every cell, before any data are touched, and forgotten. So it may be anything:
-Python, NumPy or JAX, with comparisons and branches. On a relaxed row, a product distribution, its
-answer is the multilinear extension Σ over cells of probability · value: the expectation over records
-drawn from the row, and the polynomial of the paper's lemma on k-juntas. Its slope follows from the
-table, whatever the function is.
+**A function is its table of values.** Over columns with at most `MAX_TABLE_CELLS` cells the
+function is called once for every cell, before any data are touched, and forgotten. So it may be
+anything: Python, NumPy or JAX, with comparisons and branches. On a relaxed row, a product
+distribution, its answer is the multilinear extension Σ over cells of probability · value: the
+expectation over records drawn from the row, and the polynomial of the paper's lemma on k-juntas.
+Its slope follows from the table, whatever the function is.
 
 **Beyond that** the function must be made of JAX operations. It is evaluated record by record on the
-private side. `rap` moves relaxed rows along the slope of the function itself, applied to probability
-vectors: a surrogate that agrees on records and should interpolate between them (products and sums of
-probabilities do). Answers are those of records drawn from the rows (`relaxed.drawn_answers`).
+private side. `rap` moves relaxed rows along the slope of the function itself, applied to
+probability vectors: a surrogate that agrees on records and should interpolate between them
+(products and sums of probabilities do). Answers are those of records drawn from the rows
+(`relaxed.drawn_answers`).
 
 Privacy: a record contributes an integer between 0 and `GRID` to the sum of a query, so one person
-moves that sum by at most GRID times the records they may have, under both neighbour relations. For a
-table this needs no trust in the function: the table is fixed and checked before a record is read, and
-a record picks one row of it. Beyond, `jax.vmap` of a function of one row keeps records apart.
+moves that sum by at most GRID times the records they may have, under both neighbour relations. For
+a table this needs no trust in the function: the table is fixed and checked before a record is read,
+and a record picks one row of it. Beyond, `jax.vmap` of a function of one row keeps records apart.
 """
 
 from __future__ import annotations
@@ -68,12 +71,15 @@ class Custom:
     Args:
         name: What the query is called in releases and messages.
         columns: The columns that the function reads.
-        function: From a row, a mapping of each column to a vector over its codes, to a number or vector.
+        function: From a row, a mapping of each column to a vector over its codes, to a number or
+            vector.
 
     Raises:
         WorkloadError: If there is no column, or one is named twice.
 
-    >>> old = Custom("old and rich", ("age", "income"), lambda row: row["age"][2:].sum() * row["income"][1])
+    >>> old = Custom(
+    ...     "old and rich", ("age", "income"), lambda row: row["age"][2:].sum() * row["income"][1]
+    ... )
     >>> domain = Domain.of({"age": 4, "income": 2})
     >>> old.check(domain)
     >>> old.is_table(domain), old.size(domain), old.table(domain).ravel().tolist()
@@ -89,12 +95,16 @@ class Custom:
     name: str
     columns: tuple[str, ...]
     function: RowFunction
-    _value_tables: dict[tuple[int, ...], Table] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _value_tables: dict[tuple[int, ...], Table] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
         if not self.columns or len(set(self.columns)) != len(self.columns):
-            raise WorkloadError(f"custom query {self.name!r} needs at least one column and none twice.")
+            raise WorkloadError(
+                f"custom query {self.name!r} needs at least one column and none twice."
+            )
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(self.columns)})"
@@ -156,8 +166,8 @@ class Custom:
     def answers(self, table: Any) -> Any:
         """Answers from the shares of all cells over the columns.
 
-        They are linear in the cells, so on relaxed rows this is the multilinear extension. Only methods
-        of the array are used, so JAX arrays pass too and can be differentiated.
+        They are linear in the cells, so on relaxed rows this is the multilinear extension. Only
+        methods of the array are used, so JAX arrays pass too and can be differentiated.
 
         Args:
             table: An array with one axis for each column.
@@ -167,7 +177,6 @@ class Custom:
 
         Raises:
             WorkloadError: If the function cannot be made a table.
-
         """
         values = (self._table_of(tuple(table.shape)) / np.float32(GRID)).astype(np.float32)
         return product(table.reshape(-1), values)
@@ -208,7 +217,9 @@ class Custom:
         else:
             check_on_probes(self, domain, slopes=slopes)
 
-    def contributions(self, domain: Domain, codes: Sequence[CodeColumn]) -> Int64[np.ndarray, "records queries"]:
+    def contributions(
+        self, domain: Domain, codes: Sequence[CodeColumn]
+    ) -> Int64[np.ndarray, "records queries"]:
         """Contributions of records on the integer grid, each between 0 and `GRID`.
 
         Args:
@@ -219,16 +230,19 @@ class Custom:
             One row for each record, one column for each query.
 
         Raises:
-            DataError: If a function that is no table returns NaN on a record. This is for the steward,
-                and met before anything is spent.
-
+            DataError: If a function that is no table returns NaN on a record. This is for the
+                steward, and met before anything is spent.
         """
         if self.is_table(domain):
-            cells = np.ravel_multi_index([np.asarray(column) for column in codes], domain.shape_of(self.columns))
+            cells = np.ravel_multi_index(
+                [np.asarray(column) for column in codes], domain.shape_of(self.columns)
+            )
             return np.asarray(self.table(domain)[cells], dtype=np.int64)
         values = vectorised_values(self, domain.shape_of(self.columns), codes)
         if np.isnan(values).any():
-            raise DataError(f"custom query {self.name!r} returns NaN on some record; nothing was spent.")
+            raise DataError(
+                f"custom query {self.name!r} returns NaN on some record; nothing was spent."
+            )
         return np.asarray(np.rint(np.clip(values, 0, 1) * GRID), dtype=np.int64)
 
 
@@ -236,7 +250,8 @@ class Custom:
 class NamedCustom(Custom):
     """A custom query of a release that was read back: its name is known, its function is not.
 
-    A function is code, and a release holds data only. Hand the query itself to `Release.answer` to have it answered.
+    A function is code, and a release holds data only. Hand the query itself to `Release.answer` to
+    have it answered.
     """
 
     queries: int = 1
@@ -259,7 +274,8 @@ class NamedCustom(Custom):
 
     def _refusal(self) -> WorkloadError:
         return WorkloadError(
-            f"a release does not store the function of custom query {self.name!r}. Give the query itself."
+            f"a release does not store the function of custom query {self.name!r}. Give the query"
+            " itself."
         )
 
 

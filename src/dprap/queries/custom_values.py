@@ -1,4 +1,6 @@
-"""Values of custom functions: at all cells, on records, and on probes before any data are touched."""
+"""Values of custom functions: at all cells, on records, and on probes before any data are
+touched.
+"""
 
 from __future__ import annotations
 
@@ -45,14 +47,17 @@ SLACK = 0.5 / GRID
 
 
 def all_values(query: Custom, shape: tuple[int, ...]) -> Float64[np.ndarray, "cells queries"]:
-    """Values at all cells; a function of JAX operations is vectorised, any other is called once a cell."""
+    """Values at all cells; a function of JAX operations is vectorised, any other is called once a
+    cell.
+    """
     returned = _call(query, shape, (0,) * len(shape))
     first = _as_vector(query, returned)
     cells = math.prod(shape)
     if cells * len(first) > MAX_TABLE_ENTRIES:
         raise WorkloadError(
-            f"custom query {query.name!r} has {cells:,} cells and {len(first):,} values at each, which is too large a "
-            f"table (limit {MAX_TABLE_ENTRIES:,}). Split it into queries of fewer values or columns."
+            f"custom query {query.name!r} has {cells:,} cells and {len(first):,} values at each,"
+            f" which is too large a table (limit {MAX_TABLE_ENTRIES:,}). Split it into queries of"
+            " fewer values or columns."
         )
     if _is_of_jax(returned):
         try:
@@ -64,21 +69,25 @@ def all_values(query: Custom, shape: tuple[int, ...]) -> Float64[np.ndarray, "ce
         found = _as_vector(query, _call(query, shape, codes))
         if len(found) != len(first):
             raise WorkloadError(
-                f"custom query {query.name!r} returns {len(first)} values at the first cell and {len(found)} at "
-                f"{_cell_named(query, codes)}. Return as many at all."
+                f"custom query {query.name!r} returns {len(first)} values at the first cell and"
+                f" {len(found)} at {_cell_named(query, codes)}. Return as many at all."
             )
         values[cell] = found
     return values
 
 
 def _call(query: Custom, shape: tuple[int, ...], codes: tuple[int, ...]) -> Any:
-    row = {name: _onehot(size)[code] for name, size, code in zip(query.columns, shape, codes, strict=True)}
+    row = {
+        name: _onehot(size)[code]
+        for name, size, code in zip(query.columns, shape, codes, strict=True)
+    }
     try:
         return query.function(row)
     except Exception as error:
         raise WorkloadError(
-            f"custom query {query.name!r} fails at {_cell_named(query, codes)} ({type(error).__name__}: "
-            f"{str(error)[:200]}). It takes a dictionary from column name to one-hot vector."
+            f"custom query {query.name!r} fails at {_cell_named(query, codes)}"
+            f" ({type(error).__name__}: {str(error)[:200]}). It takes a dictionary from column name"
+            " to one-hot vector."
         ) from error
 
 
@@ -94,10 +103,13 @@ def _as_vector(query: Custom, value: Any) -> Float64[np.ndarray, " queries"]:
     try:
         found = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise WorkloadError(f"custom query {query.name!r} returns no number: {type(value).__name__}.") from None
+        raise WorkloadError(
+            f"custom query {query.name!r} returns no number: {type(value).__name__}."
+        ) from None
     if found.ndim > 1 or not found.size:
         raise WorkloadError(
-            f"custom query {query.name!r} returns an array of shape {found.shape}; return a number or a vector."
+            f"custom query {query.name!r} returns an array of shape {found.shape}; return a number"
+            " or a vector."
         )
     return found.reshape(-1)
 
@@ -106,7 +118,9 @@ def _is_of_jax(value: Any) -> bool:
     return type(value).__module__.partition(".")[0] in ("jax", "jaxlib")
 
 
-def check_values(query: Custom, shape: tuple[int, ...], values: Float64[np.ndarray, "cells queries"]) -> None:
+def check_values(
+    query: Custom, shape: tuple[int, ...], values: Float64[np.ndarray, "cells queries"]
+) -> None:
     """Refuse values outside [0, 1], and name the cell: cells are public."""
     wrong = ~((values >= -SLACK) & (values <= 1 + SLACK))
     if wrong.any():
@@ -114,13 +128,16 @@ def check_values(query: Custom, shape: tuple[int, ...], values: Float64[np.ndarr
         codes = tuple(int(code) for code in np.unravel_index(cell, shape))
         found = "NaN" if np.isnan(values[cell, place]) else f"{values[cell, place]:g}"
         raise WorkloadError(
-            f"custom query {query.name!r} is {found} at {_cell_named(query, codes)}; values outside [0, 1] are "
-            "refused. Scale or clip them."
+            f"custom query {query.name!r} is {found} at {_cell_named(query, codes)}; values outside"
+            " [0, 1] are refused. Scale or clip them."
         )
 
 
 def _cell_named(query: Custom, codes: tuple[int, ...]) -> str:
-    return ", ".join(f"{name} = {code}" for name, code in zip(query.columns, codes, strict=True)) + " (codes)"
+    return (
+        ", ".join(f"{name} = {code}" for name, code in zip(query.columns, codes, strict=True))
+        + " (codes)"
+    )
 
 
 def vectorised_values(
@@ -129,7 +146,8 @@ def vectorised_values(
     """Values of a function of JAX operations on records, block by block."""
     evaluate = _record_values(query, shape)
     parts = []
-    for start in range(0, max(len(codes[0]), 1), BLOCK):  # of no records too: the number of queries is in the shape
+    # of no records too: the number of queries is in the shape
+    for start in range(0, max(len(codes[0]), 1), BLOCK):
         block = [column[start : start + BLOCK].astype(np.int32) for column in codes]
         length = len(block[0])
         # One shape for every block, so that the last one does not compile again.
@@ -139,14 +157,17 @@ def vectorised_values(
 
 
 @cache
-def _record_values(query: Custom, shape: tuple[int, ...]) -> Callable[..., Float[jax.Array, "queries records"]]:
+def _record_values(
+    query: Custom, shape: tuple[int, ...]
+) -> Callable[..., Float[jax.Array, "queries records"]]:
     import jax
     import jax.numpy as jnp
 
     @jax.jit
     def evaluate(*codes: jax.Array) -> Float[jax.Array, "queries records"]:
         rows = {
-            name: jax.nn.one_hot(column, size) for name, column, size in zip(query.columns, codes, shape, strict=True)
+            name: jax.nn.one_hot(column, size)
+            for name, column, size in zip(query.columns, codes, shape, strict=True)
         }
         values = jax.vmap(query.function, out_axes=-1)(rows)
         return jnp.reshape(values, (-1, codes[0].shape[0]))
@@ -163,13 +184,15 @@ def traced_size(query: Custom, domain: Domain) -> int:
         shape = jax.eval_shape(query.function, row).shape
     except Exception as error:
         raise WorkloadError(
-            f"custom query {query.name!r} fails on a row of its columns ({type(error).__name__}). Its columns have "
-            f"{domain.size_of(query.columns):,} cells; beyond {MAX_TABLE_CELLS:,} a function must be made of JAX "
-            "operations and take a dictionary from column name to probability vector."
+            f"custom query {query.name!r} fails on a row of its columns ({type(error).__name__})."
+            f" Its columns have {domain.size_of(query.columns):,} cells; beyond {MAX_TABLE_CELLS:,}"
+            " a function must be made of JAX operations and take a dictionary from column name to"
+            " probability vector."
         ) from error
     if len(shape) > 1:
         raise WorkloadError(
-            f"custom query {query.name!r} returns an array of shape {shape}; return a number or a vector."
+            f"custom query {query.name!r} returns an array of shape {shape}; return a number or a"
+            " vector."
         )
     return math.prod(shape)
 
@@ -192,19 +215,24 @@ def check_on_probes(query: Custom, domain: Domain, *, slopes: bool) -> None:
         gradients = jax.jit(summed)(probes) if slopes else {}
     except Exception as error:
         raise WorkloadError(
-            f"custom query {query.name!r} cannot be batched and differentiated by JAX ({type(error).__name__})."
+            f"custom query {query.name!r} cannot be batched and differentiated by JAX"
+            f" ({type(error).__name__})."
         ) from error
     if np.isnan(values).any():
         raise WorkloadError(f"custom query {query.name!r} returns NaN on a probe row.")
     on_records = values[:, :PROBES]
     if on_records.min() < -SLACK or on_records.max() > 1 + SLACK:
         raise WorkloadError(
-            f"custom query {query.name!r} returns values outside [0, 1] on a probe row; scale or clip them."
+            f"custom query {query.name!r} returns values outside [0, 1] on a probe row; scale or"
+            " clip them."
         )
     if not all(np.isfinite(gradient).all() for gradient in gradients.values()):
-        raise WorkloadError(f"custom query {query.name!r} has a gradient that is not finite on a probe row.")
+        raise WorkloadError(
+            f"custom query {query.name!r} has a gradient that is not finite on a probe row."
+        )
     if slopes and not any(np.any(gradient) for gradient in gradients.values()):
         raise WorkloadError(
-            f"custom query {query.name!r} has a zero gradient on all probe rows, and its columns have more than "
-            f"{MAX_TABLE_CELLS:,} cells. Replace comparisons and rounding by sums of probabilities, or name fewer columns."
+            f"custom query {query.name!r} has a zero gradient on all probe rows, and its columns"
+            f" have more than {MAX_TABLE_CELLS:,} cells. Replace comparisons and rounding by sums"
+            " of probabilities, or name fewer columns."
         )

@@ -1,4 +1,6 @@
-"""k-way marginals: one count for every combination of values, or of groups of values, of k columns."""
+"""k-way marginals: one count for every combination of values, or of groups of values, of k
+columns.
+"""
 
 from __future__ import annotations
 
@@ -12,23 +14,35 @@ import numpy as np
 from dprap.array_types import Int, Int64
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
-from dprap.queries.code_groups import Groups, Starts, check_groups, is_sets, number_of_groups, whole_numbers
+from dprap.queries.code_groups import (
+    Groups,
+    Starts,
+    check_groups,
+    is_sets,
+    number_of_groups,
+    whole_numbers,
+)
 
 CellTable = Int64[np.ndarray, "..."]
 
 
 @dataclass(frozen=True)
 class Marginal:
-    """All cells over some columns, in C order of the columns as given (the last column varies fastest).
+    """All cells over some columns, in C order of the columns as given (the last column varies
+    fastest).
 
-    The marginal over no column is the total: one cell. `groups` merges codes, such as ages by decade:
-    it has, for each column, the first code of every group of neighbouring codes, or the codes of every
-    group, or None where codes stay as they are. Every code lies in exactly one group, so that a record
-    lies in exactly one cell, with groups or without.
+    The marginal over no column is the total: one cell. `groups` merges codes, such as ages by
+    decade: it has, for each column, the first code of every group of neighbouring codes, or the
+    codes of every group, or None where codes stay as they are. Every code lies in exactly one
+    group, so that a record lies in exactly one cell, with groups or without.
 
     >>> domain = Domain.of({"sex": 2, "region": 3})
     >>> marginal = Marginal(("sex", "region"))
-    >>> marginal.size(domain), marginal.cell(domain, (1, 2)), marginal.codes(domain, np.array([5])).tolist()
+    >>> (
+    ...     marginal.size(domain),
+    ...     marginal.cell(domain, (1, 2)),
+    ...     marginal.codes(domain, np.array([5])).tolist(),
+    ... )
     (6, 5, [[1, 2]])
     >>> Marginal(("sex", "age"), (None, (0, 2))).answers(np.array([[1, 2, 3], [4, 5, 6]]))
     array([[3, 3],
@@ -44,15 +58,20 @@ class Marginal:
     def __post_init__(self) -> None:
         given: object = self.columns
         if isinstance(given, str):
-            raise WorkloadError(f"a marginal takes a tuple of columns: Marginal(({self.columns!r},)).")
+            raise WorkloadError(
+                f"a marginal takes a tuple of columns: Marginal(({self.columns!r},))."
+            )
         object.__setattr__(self, "columns", tuple(self.columns))
         if len(set(self.columns)) != len(self.columns):
-            raise WorkloadError(f"marginal {'×'.join(map(str, self.columns))} names a column twice.")
+            raise WorkloadError(
+                f"marginal {'×'.join(map(str, self.columns))} names a column twice."
+            )
         if self.groups is not None:
             self._check_groups(self.groups)
 
     def _check_groups(self, given: tuple[Groups, ...]) -> None:
-        # The claim that a record lies in one cell rests on whole numbers: 0.5 would be cut to 0 and count a group twice.
+        # The claim that a record lies in one cell rests on whole numbers: 0.5 would be cut to 0 and
+        # count a group twice.
         try:
             groups = tuple(whole_numbers(each) for each in given)
         except TypeError:
@@ -60,7 +79,10 @@ class Marginal:
                 "the groups of a marginal are, for each column, a tuple of whole numbers or None."
             ) from None
         if len(groups) != len(self.columns):
-            raise WorkloadError(f"marginal {'×'.join(self.columns)} needs one list of groups for each column, or None.")
+            raise WorkloadError(
+                f"marginal {'×'.join(self.columns)} needs one list of groups for each column, or"
+                " None."
+            )
         for name, each in zip(self.columns, groups, strict=True):
             check_groups(name, each)
         # Groups of no column are no groups: there is one way to write each marginal.
@@ -68,7 +90,8 @@ class Marginal:
 
     def __str__(self) -> str:
         named = (
-            name if groups is None else f"{name} ({len(groups)} groups)" for name, groups in self.groups_by_column()
+            name if groups is None else f"{name} ({len(groups)} groups)"
+            for name, groups in self.groups_by_column()
         )
         return "×".join(named) or "total"
 
@@ -142,20 +165,21 @@ class Marginal:
         return math.prod(self.shape(domain))
 
     def answers(self, table: CellTable) -> CellTable:
-        """Answers of this family's queries from the table of cell counts: the cells, or their groups.
+        """Answers of this family's queries from cell counts: the cells, or their groups.
 
         Args:
             table: Counts or shares of all cells by code, with one axis for each column.
 
         Returns:
             An array with one axis for each column, by code or by group.
-
         """
         for axis, groups in enumerate(self.groups or ()):
             if is_sets(groups):
                 # Codes of a group are brought together; then its first place is where it starts.
                 firsts = np.cumsum([0, *map(len, groups[:-1])])
-                table = np.add.reduceat(table.take(np.concatenate(groups), axis=axis), firsts, axis=axis)
+                table = np.add.reduceat(
+                    table.take(np.concatenate(groups), axis=axis), firsts, axis=axis
+                )
             elif groups is not None:
                 table = np.add.reduceat(table, groups, axis=axis)
         return table
@@ -180,7 +204,9 @@ class Marginal:
         """
         return int(np.ravel_multi_index(tuple(codes), self.shape(domain))) if self.columns else 0
 
-    def codes(self, domain: Domain, cells: Int[np.ndarray, " cells"]) -> Int[np.ndarray, "cells columns"]:
+    def codes(
+        self, domain: Domain, cells: Int[np.ndarray, " cells"]
+    ) -> Int[np.ndarray, "cells columns"]:
         """The codes of the given cells.
 
         Args:
@@ -188,7 +214,8 @@ class Marginal:
             cells: Places of cells in the family's order.
 
         Returns:
-            One row for each cell, with the code of each column; of a grouped column, the place of the group.
+            One row for each cell, with the code of each column; of a grouped column, the place of
+            the group.
 
         Raises:
             WorkloadError: If groups are not of the domain's codes.
@@ -196,7 +223,6 @@ class Marginal:
 
         >>> Marginal(("sex", "age")).codes(Domain.of({"sex": 2, "age": 3}), np.array([3])).tolist()
         [[1, 0]]
-
         """
         if not self.columns:
             return np.zeros((len(cells), 0), dtype=np.int64)
@@ -218,7 +244,9 @@ class Marginal:
         """
         for size in range(smallest, (len(self.columns) if largest is None else largest) + 1):
             for chosen in combinations(self.groups_by_column(), size):
-                yield Marginal(tuple(name for name, _ in chosen), tuple(groups for _, groups in chosen))
+                yield Marginal(
+                    tuple(name for name, _ in chosen), tuple(groups for _, groups in chosen)
+                )
 
 
 def _starts(name: str, groups: Groups) -> Starts:

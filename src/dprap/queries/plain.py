@@ -1,12 +1,14 @@
-"""Query families as plain data: one form for ledgers, releases, workload files and whoever reads them.
+"""Query families as plain data: one form for ledgers, releases, workload files and whoever reads
+them.
 
 family     plain form
 marginal   {"columns": [...]}, and "groups": [...] where codes of some columns are merged
 threshold  {"columns": [...], "at_least": t}
-range      {"columns": [...], "ranges": {column: "all", "prefixes" or [[first, last], ...]}}; where there are
-           prefixes alone, {"columns": [...], "cumulative": [...]}
-halfspace  {"columns": [...], "halfspaces": {"count": m, "by": [...], "seed": s, "shape": "linear" or "prefix"}}, and
-           "points" among these where the places of codes are known
+range      {"columns": [...], "ranges": {column: "all", "prefixes" or [[first, last], ...]}};
+           where there are prefixes alone, {"columns": [...], "cumulative": [...]}
+halfspace  {"columns": [...], "halfspaces": {"count": m, "by": [...], "seed": s,
+           "shape": "linear" or "prefix"}}, and "points" among these where the places of codes are
+           known
 custom     {"custom": name, "columns": [...]}, and "queries": m where it is to be read back
 
 The keys tell the family, so two families never have the same form. A function is code, and plain
@@ -52,11 +54,18 @@ def as_plain(family: Family, domain: Domain | None = None) -> dict[str, Any]:
 
     """
     if type(family) not in KINDS:
-        raise WorkloadError(f"a query family of the class {type(family).__name__} has no plain form to be stored in.")
+        raise WorkloadError(
+            f"a query family of the class {type(family).__name__} has no plain form to be"
+            " stored in."
+        )
     columns: dict[str, Any] = {"columns": list(family.columns)}
     match family:
         case Marginal():
-            return columns if family.groups is None else columns | {"groups": [_listed(each) for each in family.groups]}
+            return (
+                columns
+                if family.groups is None
+                else columns | {"groups": [_listed(each) for each in family.groups]}
+            )
         case Threshold():
             return columns | {"at_least": family.at_least}
         case Range():
@@ -71,7 +80,8 @@ def as_plain(family: Family, domain: Domain | None = None) -> dict[str, Any]:
 
 
 def from_plain(plain: Any, domain: Domain) -> Family:
-    """The family of a plain form; the inverse of `as_plain`, but for the functions of custom queries.
+    """The family of a plain form; the inverse of `as_plain`, but for the functions of custom
+    queries.
 
     Args:
         plain: The form, from a file that anybody may have written.
@@ -85,7 +95,6 @@ def from_plain(plain: Any, domain: Domain) -> Family:
 
     >>> str(from_plain({"columns": ["sex", "age"], "at_least": 1}, Domain.of({"sex": 2, "age": 9})))
     '1-of-2(sex, age)'
-
     """
     if not isinstance(plain, Mapping) or not isinstance(plain.get("columns"), list):
         raise WorkloadError("a query family is a mapping with a list of columns.")
@@ -108,7 +117,9 @@ def from_plain(plain: Any, domain: Domain) -> Family:
             return Range.prefixes(columns, tuple(str(name) for name in cumulative))
         case {"ranges": ranges} if len(rest) == 1:
             if not isinstance(ranges, Mapping):
-                raise WorkloadError(f"ranges of {named} is not a mapping from columns to intervals.")
+                raise WorkloadError(
+                    f"ranges of {named} is not a mapping from columns to intervals."
+                )
             family = Range(columns, {str(name): intervals for name, intervals in ranges.items()})
             family.shape(domain)  # refuses intervals of other codes than the domain's
             return family
@@ -116,7 +127,9 @@ def from_plain(plain: Any, domain: Domain) -> Family:
             return _halfspaces(columns, terms, domain)
         case {"groups": groups} if len(rest) == 1:
             if not isinstance(groups, list):
-                raise WorkloadError(f"groups of {named} is not a list with the groups of each column.")
+                raise WorkloadError(
+                    f"groups of {named} is not a list with the groups of each column."
+                )
             marginal = Marginal(columns, tuple(groups))
             marginal.shape(domain)  # refuses groups of other codes than the domain's
             return marginal
@@ -124,8 +137,8 @@ def from_plain(plain: Any, domain: Domain) -> Family:
             return Marginal(columns)
         case _:
             raise WorkloadError(
-                f"the query family of {named} has, beside its columns, at_least, cumulative, ranges, halfspaces, groups, or custom with "
-                "the number of its queries."
+                f"the query family of {named} has, beside its columns, at_least, cumulative,"
+                " ranges, halfspaces, groups, or custom with the number of its queries."
             )
 
 
@@ -140,19 +153,32 @@ def _plain_ranges(family: Range) -> dict[str, Any]:
 
 
 def _plain_halfspaces(family: Halfspace) -> dict[str, Any]:
-    terms = {"count": family.count, "by": list(family.by), "seed": family.seed, "shape": family.shape}
-    return terms if family.points is None else terms | {"points": [list(each) for each in family.points]}
+    terms = {
+        "count": family.count,
+        "by": list(family.by),
+        "seed": family.seed,
+        "shape": family.shape,
+    }
+    return (
+        terms
+        if family.points is None
+        else terms | {"points": [list(each) for each in family.points]}
+    )
 
 
 def _halfspaces(columns: tuple[str, ...], terms: Any, domain: Domain) -> Halfspace:
     known = {"count", "by", "seed", "shape", "points"}
-    lists = isinstance(terms, Mapping) and all(isinstance(terms.get(key, []), list) for key in ("by", "points"))
+    lists = isinstance(terms, Mapping) and all(
+        isinstance(terms.get(key, []), list) for key in ("by", "points")
+    )
     if (
         not lists
         or not {"count"} <= set(terms) <= known
         or not all(isinstance(p, list) for p in terms.get("points", []))
     ):
-        raise WorkloadError(f"halfspaces of {'×'.join(columns)} have a count and may have: by, seed, shape, points.")
+        raise WorkloadError(
+            f"halfspaces of {'×'.join(columns)} have a count and may have: by, seed, shape, points."
+        )
     family = Halfspace(columns, **{**terms, "by": tuple(str(name) for name in terms.get("by", []))})
     family.points_of(domain)  # refuses points of other codes than the domain's
     return family
@@ -163,4 +189,8 @@ def _is_whole(value: Any) -> bool:
 
 
 def _listed(groups: Groups) -> list[Any] | None:
-    return None if groups is None else [list(each) if isinstance(each, tuple) else each for each in groups]
+    return (
+        None
+        if groups is None
+        else [list(each) if isinstance(each, tuple) else each for each in groups]
+    )

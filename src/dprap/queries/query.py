@@ -33,7 +33,11 @@ def as_family(given: Any) -> Family:
     if isinstance(given, Family):
         return given
     columns = (given,) if isinstance(given, str) else given
-    if not isinstance(columns, list | tuple) or not columns or not all(isinstance(name, str) for name in columns):
+    if (
+        not isinstance(columns, list | tuple)
+        or not columns
+        or not all(isinstance(name, str) for name in columns)
+    ):
         raise WorkloadError("a marginal is named by its columns, such as 'age' or ('age', 'sex').")
     return Marginal(tuple(columns))
 
@@ -50,5 +54,9 @@ class Query:
 
 
 def from_cells(family: Family, domain: Domain) -> bool:
-    """Whether the answers are sums over the cells of the family's columns; else they need records, one by one."""
-    return not isinstance(family, Halfspace) and (not isinstance(family, Custom) or family.is_table(domain))
+    """Whether the answers are sums over the cells of the family's columns; else they need records,
+    one by one.
+    """
+    return not isinstance(family, Halfspace) and (
+        not isinstance(family, Custom) or family.is_table(domain)
+    )

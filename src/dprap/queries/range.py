@@ -1,11 +1,13 @@
 """Range counts: intervals of codes along ordered columns, one value at a time along the others.
 
-Along each column a family runs through single codes (None), through all prefixes (`"prefixes"`: codes 0..c for
-every c), through all intervals (`"all"`: codes f..l for every f ≤ l), or through intervals that are listed as pairs
-of their first and last code. There is one query for every combination.
+Along each column a family runs through single codes (None), through all prefixes (`"prefixes"`:
+codes 0..c for every c), through all intervals (`"all"`: codes f..l for every f ≤ l), or through
+intervals that are listed as pairs of their first and last code. There is one query for every
+combination.
 
-Sensitivity: a query counts the records whose codes all lie in its intervals. A record lies in them or not, so one
-record moves the count by at most 1, whatever the intervals are and however they overlap.
+Sensitivity: a query counts the records whose codes all lie in its intervals. A record lies in them
+or not, so one record moves the count by at most 1, whatever the intervals are and however they
+overlap.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ Bounds = Int64[np.ndarray, " intervals"]
 
 @dataclass(frozen=True)
 class Range:
-    """For every combination of intervals, one of each column: the records whose codes lie in all of them.
+    """For every combination of intervals, one of each column: the records whose codes lie in all of
+    them.
 
     >>> by_age = Range(("sex", "age"), {"age": "all"})
     >>> by_age.answers(np.array([[1, 2, 3], [4, 5, 6]]))  # ages 0..0, 0..1, 0..2, 1..1, 1..2, 2..2
@@ -52,10 +55,14 @@ class Range:
 
         """
         if isinstance(columns, str) or not isinstance(along, Mapping):
-            raise WorkloadError("a range family takes columns and intervals: Range(('sex', 'age'), {'age': 'all'}).")
+            raise WorkloadError(
+                "a range family takes columns and intervals: Range(('sex', 'age'), {'age': 'all'})."
+            )
         object.__setattr__(self, "columns", tuple(columns))
         if len(set(self.columns)) != len(self.columns):
-            raise WorkloadError(f"range family {'×'.join(map(str, self.columns))} names a column twice.")
+            raise WorkloadError(
+                f"range family {'×'.join(map(str, self.columns))} names a column twice."
+            )
         if unknown := [name for name in along if name not in self.columns]:
             raise WorkloadError(f"range family: column {unknown[0]!r} is not among its columns.")
         checked = tuple(_checked(name, along.get(name)) for name in self.columns)
@@ -63,7 +70,7 @@ class Range:
 
     @classmethod
     def prefixes(cls, columns: Sequence[str], cumulative: Sequence[str]) -> Range:
-        """All prefixes along the cumulative columns: records with x_c ≤ y_c there and x_c = y_c elsewhere.
+        """All prefixes: records with x_c ≤ y_c in cumulative columns, and x_c = y_c elsewhere.
 
         Args:
             columns: The columns of the family.
@@ -78,10 +85,11 @@ class Range:
         >>> Range.prefixes(("sex", "age"), ("age",)).answers(np.array([[1, 2, 3], [4, 5, 6]]))
         array([[ 1,  3,  6],
                [ 4,  9, 15]])
-
         """
         if isinstance(cumulative, str):
-            raise WorkloadError("prefixes take tuples of columns: Range.prefixes(('sex', 'age'), ('age',)).")
+            raise WorkloadError(
+                "prefixes take tuples of columns: Range.prefixes(('sex', 'age'), ('age',))."
+            )
         return cls(columns, dict.fromkeys(cumulative, "prefixes"))
 
     @property
@@ -93,7 +101,11 @@ class Range:
     def __str__(self) -> str:
         words = {None: "", "prefixes": "≤", "all": "∈"}
         named = (
-            f"{name} ({len(intervals)} intervals)" if isinstance(intervals, tuple) else f"{words[intervals]}{name}"
+            (
+                f"{name} ({len(intervals)} intervals)"
+                if isinstance(intervals, tuple)
+                else f"{words[intervals]}{name}"
+            )
             for name, intervals in zip(self.columns, self.intervals, strict=True)
         )
         return "×".join(named) or "total"
@@ -117,7 +129,9 @@ class Range:
         sizes = domain.shape_of(self.columns)
         for name, intervals, size in zip(self.columns, self.intervals, sizes, strict=True):
             if isinstance(intervals, tuple) and max(last for _, last in intervals) >= size:
-                raise WorkloadError(f"range family {self}: column {name!r} has {size} codes, 0 to {size - 1}.")
+                raise WorkloadError(
+                    f"range family {self}: column {name!r} has {size} codes, 0 to {size - 1}."
+                )
         return tuple(map(_number, self.intervals, sizes))
 
     def size(self, domain: Domain) -> int:
@@ -158,8 +172,14 @@ class Range:
         """
         places = np.unravel_index(index, self.shape(domain)) if self.columns else ()
         sizes = domain.shape_of(self.columns)
-        bounds = [bounds_of(intervals, size) for intervals, size in zip(self.intervals, sizes, strict=True)]
-        return tuple((int(first[at]), int(last[at])) for (first, last), at in zip(bounds, places, strict=True))
+        bounds = [
+            bounds_of(intervals, size)
+            for intervals, size in zip(self.intervals, sizes, strict=True)
+        ]
+        return tuple(
+            (int(first[at]), int(last[at]))
+            for (first, last), at in zip(bounds, places, strict=True)
+        )
 
     def answers(self, table: CellTable) -> CellTable:
         """Answers from the table of cell counts: differences of cumulative sums, exact on integers.
@@ -215,9 +235,19 @@ def _checked(name: str, given: Any) -> Intervals:
         listed = tuple((first, last) for first, last in given)
     except (TypeError, ValueError):
         listed = ()
-    whole = all(isinstance(code, int | np.integer) and not isinstance(code, bool) for pair in listed for code in pair)
-    if not listed or not whole or isinstance(given, str) or any(not 0 <= first <= last for first, last in listed):
+    whole = all(
+        isinstance(code, int | np.integer) and not isinstance(code, bool)
+        for pair in listed
+        for code in pair
+    )
+    if (
+        not listed
+        or not whole
+        or isinstance(given, str)
+        or any(not 0 <= first <= last for first, last in listed)
+    ):
         raise WorkloadError(
-            f"range family: the intervals of {name!r} are 'all', 'prefixes', or a list of pairs [first code, last code]."
+            f"range family: the intervals of {name!r} are 'all', 'prefixes', or a list of pairs"
+            " [first code, last code]."
         )
     return tuple((int(first), int(last)) for first, last in listed)

@@ -11,7 +11,8 @@ from dprap.queries.marginal import CellTable
 
 @dataclass(frozen=True, order=True)
 class Threshold:
-    """For every cell y over the columns: records x with x_c = y_c for at least `at_least` of the columns c.
+    """For every cell y over the columns: records x with x_c = y_c for at least `at_least` of the
+    columns c.
 
     `at_least` = k is the marginal, `at_least` = 1 the disjunction.
 
@@ -27,13 +28,16 @@ class Threshold:
     def __post_init__(self) -> None:
         given: object = self.columns
         if isinstance(given, str):
-            raise WorkloadError(f"a threshold takes a tuple of columns: Threshold(({self.columns!r},), 1).")
+            raise WorkloadError(
+                f"a threshold takes a tuple of columns: Threshold(({self.columns!r},), 1)."
+            )
         object.__setattr__(self, "columns", tuple(self.columns))
         if len(set(self.columns)) != len(self.columns):
             raise WorkloadError(f"threshold {self} names a column twice.")
         if not 1 <= self.at_least <= len(self.columns):
             raise WorkloadError(
-                f"threshold {self}: at_least must be between 1 and its number of columns, {len(self.columns)}."
+                f"threshold {self}: at_least must be between 1 and its number of columns,"
+                f" {len(self.columns)}."
             )
 
     def __str__(self) -> str:
@@ -58,19 +62,18 @@ class Threshold:
         return domain.size_of(self.columns)
 
     def answers(self, table: CellTable) -> CellTable:
-        """Answers at every cell y from the table of cell counts: exact on integers, linear on any array.
+        """Answers at every cell y from cell counts: exact on integers, linear on any array.
 
-        Dynamic programming over the columns: `matches[j]` counts the records with j matches among the
-        columns seen, with the axes of those columns indexed by y; its last entry counts `at_least`
-        matches or more. Only methods of the array are used, so JAX arrays pass too and can be
-        differentiated.
+        Dynamic programming over the columns: `matches[j]` counts the records with j matches among
+        the columns seen, with the axes of those columns indexed by y; its last entry counts
+        `at_least` matches or more. Only methods of the array are used, so JAX arrays pass too and
+        can be differentiated.
 
         Args:
             table: Counts or shares of all cells, with one axis for each column.
 
         Returns:
             An array of the same shape.
-
         """
         enough = self.at_least
         matches = [table]
@@ -79,11 +82,16 @@ class Threshold:
             following = [total - counts for total, counts in zip(totals, matches, strict=True)]
             if len(matches) > enough:
                 following[enough] = totals[enough] + 0 * matches[enough]
-                following[1:] = [missed + hit for missed, hit in zip(following[1:], matches[:-1], strict=True)]
+                following[1:] = [
+                    missed + hit for missed, hit in zip(following[1:], matches[:-1], strict=True)
+                ]
             else:
                 following = [
                     *following[:1],
-                    *(missed + hit for missed, hit in zip(following[1:], matches[:-1], strict=True)),
+                    *(
+                        missed + hit
+                        for missed, hit in zip(following[1:], matches[:-1], strict=True)
+                    ),
                     matches[-1],
                 ]
             matches = following

@@ -53,22 +53,28 @@ class FitSettings:
 
     def __post_init__(self) -> None:
         if not 0 < self.learning_rate <= LARGEST_RATE:
-            raise SettingsError(f"the learning rate of a fit must be above 0 and at most {LARGEST_RATE:g}.")
+            raise SettingsError(
+                f"the learning rate of a fit must be above 0 and at most {LARGEST_RATE:g}."
+            )
 
 
 class Adam:
     """Moves logits, which are logarithms of probabilities, and these with them, in place."""
 
-    def __init__(self, domain: Domain, logits: Relaxed, probabilities: Relaxed, settings: FitSettings) -> None:
+    def __init__(
+        self, domain: Domain, logits: Relaxed, probabilities: Relaxed, settings: FitSettings
+    ) -> None:
         self._logits, self._probabilities, self._settings = logits, probabilities, settings
-        # Sums that fade from step to step: the moving averages over the share that is new in a step.
+        # Sums that fade from step to step: the moving averages over the share that is new in a
+        # step.
         self._first, self._second = np.zeros_like(logits), np.zeros_like(logits)
         self._chunks = list(_chunks(domain, logits.shape[1]))
         most = max(chunk.place.stop - chunk.place.start for chunk in self._chunks)
         self._scratch = np.empty((most, logits.shape[1]), np.float32)
 
     def begin(self, gradient: Relaxed) -> Float32[np.ndarray, " onehot"]:
-        """Put the prior's pull into `gradient`; what it has for a code in all rows alike is returned.
+        """Put the prior's pull into `gradient`; what it has for a code in all rows alike is
+        returned.
 
         The pull of KL(row ‖ prior), by probabilities, is the logit minus the prior's.
         """
@@ -80,7 +86,9 @@ class Adam:
         gradient *= kl_weight
         return np.zeros(len(gradient), np.float32)
 
-    def step(self, gradient: Relaxed, of_codes: Float32[np.ndarray, " onehot"], number: int) -> None:
+    def step(
+        self, gradient: Relaxed, of_codes: Float32[np.ndarray, " onehot"], number: int
+    ) -> None:
         """Make the step of this number, from 1 on; `gradient` is lost.
 
         Args:
@@ -96,7 +104,10 @@ class Adam:
         # From the faded sums to unbiased averages.
         of_first = _NEW_GRADIENT / (1 - (1 - _NEW_GRADIENT) ** number)
         of_second = math.sqrt(_NEW_SQUARE / (1 - (1 - _NEW_SQUARE) ** number))
-        factor, smallest = np.float32(rate * of_first / of_second), np.float32(_SMALLEST_STEP_SIZE / of_second)
+        factor, smallest = (
+            np.float32(rate * of_first / of_second),
+            np.float32(_SMALLEST_STEP_SIZE / of_second),
+        )
         for chunk in self._chunks:
             part = gradient[chunk.place]
             part += of_codes[chunk.place, None]
@@ -109,10 +120,14 @@ class Adam:
         probabilities = self._probabilities[chunk.place]
         for run, size in chunk.runs:
             of_run = gradient[run].reshape(-1, size, gradient.shape[1])
-            of_run -= np.einsum("csr,csr->cr", of_run, probabilities[run].reshape(of_run.shape))[:, None]
+            of_run -= np.einsum("csr,csr->cr", of_run, probabilities[run].reshape(of_run.shape))[
+                :, None
+            ]
         gradient *= probabilities
 
-    def _move(self, chunk: _Chunk, gradient: Relaxed, factor: np.float32, smallest: np.float32) -> None:
+    def _move(
+        self, chunk: _Chunk, gradient: Relaxed, factor: np.float32, smallest: np.float32
+    ) -> None:
         first, second = self._first[chunk.place], self._second[chunk.place]
         first *= np.float32(1 - _NEW_GRADIENT)
         first += gradient

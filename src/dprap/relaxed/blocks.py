@@ -52,7 +52,9 @@ class Blocks:
     def product(
         self, axes: Sequence[Axis], out: Float32[np.ndarray, "cells rows"] | None = None
     ) -> Float32[np.ndarray, "cells rows"]:
-        """The Khatri-Rao product of blocks, in `out` if there is one; of no blocks, one cell that always is."""
+        """The Khatri-Rao product of blocks, in `out` if there is one; of no blocks, one cell that
+        always is.
+        """
         rows = self.probabilities.shape[1]
         blocks = [self.of(axis) for axis in axes] or [np.ones((1, rows), self.probabilities.dtype)]
         if out is None:
@@ -67,7 +69,9 @@ class Blocks:
 
     def cells(self, axes: Sequence[Axis]) -> int:
         """The number of cells over some columns, by code or by group."""
-        return math.prod(self.domain.size(name) if starts is None else len(starts) for name, starts in axes)
+        return math.prod(
+            self.domain.size(name) if starts is None else len(starts) for name, starts in axes
+        )
 
     def halves(self, axes: Sequence[Axis]) -> tuple[tuple[Axis, ...], tuple[Axis, ...]]:
         """A prefix and a suffix whose numbers of cells add up to as little as possible.
@@ -81,7 +85,9 @@ class Blocks:
     def shares(self, marginal: Marginal) -> Float32[np.ndarray, " cells"]:
         """Shares of all cells of a marginal, as a fit sees them."""
         left, right = self.halves(axes_of(marginal))
-        return np.ravel(product(self.product(left), self.product(right).T)) / np.float32(self.probabilities.shape[1])
+        return np.ravel(product(self.product(left), self.product(right).T)) / np.float32(
+            self.probabilities.shape[1]
+        )
 
 
 def axes_of(marginal: Marginal) -> tuple[Axis, ...]:

@@ -1,7 +1,8 @@
-"""How many records too many there are in each cell of some marginals, and what exchanges of codes do to that.
+"""How many records too many there are in each cell of some marginals, and what exchanges of codes
+do to that.
 
-All marginals stand end to end in one array, so that those with as many columns are looked at together:
-one by one, calls would take most of the time.
+All marginals stand end to end in one array, so that those with as many columns are looked at
+together: one by one, calls would take most of the time.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ class Excess:
 
     def __init__(self, relaxed: RelaxedDataset, marginals: Sequence[tuple[str, ...]]) -> None:
         self._domain = relaxed.domain
-        tables = {Marginal(columns): cell_table(relaxed, columns).reshape(-1) for columns in marginals}
+        tables = {
+            Marginal(columns): cell_table(relaxed, columns).reshape(-1) for columns in marginals
+        }
         starts = accumulate((len(table) for table in tables.values()), initial=0)
         self._start_of = dict(zip(tables, starts, strict=False))
         self._shares = np.concatenate([np.empty(0, np.float32), *tables.values()])
@@ -57,12 +60,17 @@ class Excess:
         """For the position of each column, the marginals that have it."""
         shapes: dict[int, dict[int, list[tuple[int, ...]]]] = {}
         for marginal, start in self._start_of.items():
-            shape, positions = marginal.shape(self._domain), map(self._domain.position, marginal.columns)
+            shape, positions = (
+                marginal.shape(self._domain),
+                map(self._domain.position, marginal.columns),
+            )
             strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
             places = list(zip(positions, strides, strict=True))
             for place in places:
                 others = (number for other in places if other != place for number in other)
-                shapes.setdefault(place[0], {}).setdefault(len(shape), []).append((start, place[1], *others))
+                shapes.setdefault(place[0], {}).setdefault(len(shape), []).append(
+                    (start, place[1], *others)
+                )
         return {
             position: [Looks.of(position, np.array(tables)) for tables in by_length.values()]
             for position, by_length in shapes.items()
@@ -85,7 +93,9 @@ class Looks:
 
     @classmethod
     def of(cls, position: int, tables: Int64[np.ndarray, "marginals numbers"]) -> Looks:
-        """From start and stride of each marginal, and then position and stride of each other column."""
+        """From start and stride of each marginal, and then position and stride of each other
+        column.
+        """
         return cls(
             position,
             tables[:, 0, None],
@@ -100,12 +110,23 @@ class Looks:
         for start in range(0, len(self.starts), some):
             part = slice(start, start + some)
             strides_of_others = tuple(strides[part] for strides in self.strides_of_others)
-            yield Looks(self.position, self.starts[part], self.strides[part], self.others[:, part], strides_of_others)
+            yield Looks(
+                self.position,
+                self.starts[part],
+                self.strides[part],
+                self.others[:, part],
+                strides_of_others,
+            )
 
-    def gain(self, of_cells: Float32[np.ndarray, " cells"], one: Codes, other: Codes) -> Float32[np.ndarray, " pairs"]:
+    def gain(
+        self, of_cells: Float32[np.ndarray, " cells"], one: Codes, other: Codes
+    ) -> Float32[np.ndarray, " pairs"]:
         """Half of what the sum of squares loses: two cells give a record, two others take one."""
         rest_one, rest_other = self._rest(one), self._rest(other)
-        code_one, code_other = one[self.position] * self.strides, other[self.position] * self.strides
+        code_one, code_other = (
+            one[self.position] * self.strides,
+            other[self.position] * self.strides,
+        )
         change = of_cells[rest_one + code_one]
         change += of_cells[rest_other + code_other]
         change -= of_cells[rest_one + code_other]
@@ -118,7 +139,10 @@ class Looks:
     def make(self, of_cells: Float32[np.ndarray, " cells"], one: Codes, other: Codes) -> None:
         """Count exchanges that were made: each record leaves a cell and enters another."""
         rest_one, rest_other = self._rest(one), self._rest(other)
-        code_one, code_other = one[self.position] * self.strides, other[self.position] * self.strides
+        code_one, code_other = (
+            one[self.position] * self.strides,
+            other[self.position] * self.strides,
+        )
         left = np.concatenate([rest_one + code_one, rest_other + code_other])
         entered = np.concatenate([rest_one + code_other, rest_other + code_one])
         np.subtract.at(of_cells, left.ravel(), np.float32(1))

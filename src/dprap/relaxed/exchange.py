@@ -158,9 +158,15 @@ def _matched(
     room = max(settings.cells_per_record * count, 1 << 16)
     kept: list[frozenset[str]] = []
     with_column: dict[str, set[int]] = {name: set() for name in domain}
-    for columns in sorted({frozenset(each) for each in marginals}, key=lambda each: (-len(each), sorted(each))):
+    for columns in sorted(
+        {frozenset(each) for each in marginals}, key=lambda each: (-len(each), sorted(each))
+    ):
         size = domain.size_of(tuple(columns))
-        if len(columns) > 1 and size <= room and not set.intersection(*(with_column[name] for name in columns)):
+        if (
+            len(columns) > 1
+            and size <= room
+            and not set.intersection(*(with_column[name] for name in columns))
+        ):
             for name in columns:
                 with_column[name].add(len(kept))
             kept.append(columns)
@@ -169,7 +175,11 @@ def _matched(
         last = {frozenset(columns): place for place, columns in enumerate(marginals)}
         kept.sort(key=lambda columns: -last[columns])
         looks = accumulate(map(len, kept))
-        kept = [columns for columns, so_far in zip(kept, looks, strict=True) if so_far <= settings.most_looks]
+        kept = [
+            columns
+            for columns, so_far in zip(kept, looks, strict=True)
+            if so_far <= settings.most_looks
+        ]
     return [tuple(sorted(columns, key=domain.position)) for columns in kept]
 
 
@@ -227,7 +237,8 @@ class _Exchange:
         looks = self._looks[position]
         needed = sorted({position, *(int(each) for look in looks for each in look.others.ravel())})
         codes_one, codes_other = (
-            {each: self._records[each][places].astype(np.int64) for each in needed} for places in (one, other)
+            {each: self._records[each][places].astype(np.int64) for each in needed}
+            for places in (one, other)
         )
         gain = np.zeros(len(one), np.float32)
         for part in (part for look in looks for part in look.parts(len(one))):
@@ -236,7 +247,8 @@ class _Exchange:
         made = np.flatnonzero((gain > 0) & (self._rng.random(len(one)) < chance))
         made = made[self._allowed(position, one[made], other[made])]
         made_one, made_other = (
-            {each: codes[made] for each, codes in of_all.items()} for of_all in (codes_one, codes_other)
+            {each: codes[made] for each, codes in of_all.items()}
+            for of_all in (codes_one, codes_other)
         )
         for part in (part for look in looks for part in look.parts(len(made))):
             part.make(self._excess, made_one, made_other)

@@ -46,7 +46,9 @@ _Settings = TypeVar("_Settings", contravariant=True)
 class Fit(Protocol[_Targets, _Settings]):
     """The form of every fit: `fit` here, `fit_queries` and `fit_families` in `jax`."""
 
-    def __call__(self, start: RelaxedDataset, targets: _Targets, settings: _Settings, /) -> FitResult:
+    def __call__(
+        self, start: RelaxedDataset, targets: _Targets, settings: _Settings, /
+    ) -> FitResult:
         """Move rows from `start` towards the targets; `start` stays as it is."""
         ...
 

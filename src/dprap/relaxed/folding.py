@@ -1,8 +1,8 @@
 """Cell tables of rows as one matrix product: the arithmetic that every evaluation of rows shares.
 
 A row is a product distribution. With p_r(c) the probability of code c in row r and w_r the row's
-weight, the share of a cell (a, b, c) is Σ_r w_r · p_r(a) · p_r(b) · p_r(c). The columns are split in
-two halves; the Khatri-Rao product of a half's blocks has the probability of each of its cells in
+weight, the share of a cell (a, b, c) is Σ_r w_r · p_r(a) · p_r(b) · p_r(c). The columns are split
+in two halves; the Khatri-Rao product of a half's blocks has the probability of each of its cells in
 every row, and the cell table is the matrix product of the two halves over the rows.
 
 Everything here is written with operations that arrays of NumPy and of JAX have in common. NumPy
@@ -85,7 +85,10 @@ def folded_table(blocks: Mapping[Key, Array], weights: Array, fold: Fold[Key]) -
         Σ_r weights_r · Π probabilities, for every cell.
     """
     ones = (0 * weights + 1)[None]  # the one cell of no columns
-    left, right = (khatri_rao([blocks[name] for name in half]) if half else ones for half in (fold.left, fold.right))
+    left, right = (
+        khatri_rao([blocks[name] for name in half]) if half else ones
+        for half in (fold.left, fold.right)
+    )
     names = (*fold.left, *fold.right)
     table = product(left * weights, right.T).reshape(tuple(blocks[name].shape[0] for name in names))
     return table.transpose([names.index(name) for name in blocks])

@@ -64,7 +64,9 @@ class _Together:
 
 @dataclass(frozen=True)
 class _Columns:
-    """One-way marginals by code, one after the other: where each code stands, and what is wanted."""
+    """One-way marginals by code, one after the other: where each code stands, and what is
+    wanted.
+    """
 
     places: Int64[np.ndarray, " codes"]
     wanted: Float32[np.ndarray, " codes"]
@@ -82,7 +84,9 @@ class Gradient:
             [target for target, is_column in zip(targets, plain, strict=True) if is_column]
         )
         self._together = list(
-            self._batches([target for target, is_column in zip(targets, plain, strict=True) if not is_column])
+            self._batches(
+                [target for target, is_column in zip(targets, plain, strict=True) if not is_column]
+            )
         )
         self._ones = np.ones(self._rows, np.float32)
         self._scratch: dict[str, dict[tuple[int, int], Relaxed]] = {}
@@ -110,16 +114,24 @@ class Gradient:
     def _side_by_side(self, targets: Sequence[Target]) -> _Columns:
         blocks = [self._blocks.slices[target.marginal.columns[0]] for target in targets]
         return _Columns(
-            np.concatenate([np.empty(0, np.int64), *(np.arange(block.start, block.stop) for block in blocks)]),
-            np.concatenate([np.empty(0, np.float32), *(target.shares for target in targets)]) * np.float32(self._rows),
-            np.concatenate([np.empty(0, np.float32), *(target.weights for target in targets)]) / np.float32(self._rows),
+            np.concatenate(
+                [np.empty(0, np.int64), *(np.arange(block.start, block.stop) for block in blocks)]
+            ),
+            np.concatenate([np.empty(0, np.float32), *(target.shares for target in targets)])
+            * np.float32(self._rows),
+            np.concatenate([np.empty(0, np.float32), *(target.weights for target in targets)])
+            / np.float32(self._rows),
         )
 
     def _batches(self, targets: Sequence[Target]) -> Iterator[_Together]:
-        """Large targets alone, small ones with others that share the half that most of them have."""
+        """Large targets alone, small ones with others that share the half that most of them
+        have.
+        """
         halves = [self._blocks.halves(axes_of(target.marginal)) for target in targets]
         small = [len(target.shares) <= _SMALL_CELLS for target in targets]
-        uses = Counter(half for pair, is_small in zip(halves, small, strict=True) if is_small for half in pair)
+        uses = Counter(
+            half for pair, is_small in zip(halves, small, strict=True) if is_small for half in pair
+        )
         sharing: dict[Half, list[tuple[Half, Target, bool]]] = {}
         for (left, right), target, is_small in zip(halves, targets, small, strict=True):
             if not is_small:
@@ -141,13 +153,19 @@ class Gradient:
             yield self._batch(shared, batch)
 
     def _batch(self, shared: Half, members: Sequence[tuple[Half, Target, bool]]) -> _Together:
-        """Members are the other half, its target, and whether that half comes first in the marginal."""
+        """Members are the other half, its target, and whether that half comes first in the
+        marginal.
+        """
 
-        def side_by_side(arrays: Sequence[Float32[np.ndarray, " cells"]]) -> Float32[np.ndarray, "shared others"]:
+        def side_by_side(
+            arrays: Sequence[Float32[np.ndarray, " cells"]],
+        ) -> Float32[np.ndarray, "shared others"]:
             tables = [
-                array.reshape(-1, self._blocks.cells(shared)).T
-                if first
-                else array.reshape(self._blocks.cells(shared), -1)
+                (
+                    array.reshape(-1, self._blocks.cells(shared)).T
+                    if first
+                    else array.reshape(self._blocks.cells(shared), -1)
+                )
                 for array, (_, _, first) in zip(arrays, members, strict=True)
             ]
             return np.ascontiguousarray(np.concatenate(tables, axis=1))
@@ -163,7 +181,9 @@ class Gradient:
         )
 
     def _places(self, halves: Sequence[Half]) -> Int64[np.ndarray, " others"] | None:
-        """The coordinates of several halves, if they are different columns by code; None for a half alone."""
+        """The coordinates of several halves, if they are different columns by code; None for a half
+        alone.
+        """
         plain = {half[0][0] for half in halves if len(half) == 1 and half[0][1] is None}
         if len(halves) == 1 or len(plain) < len(halves):
             return None
@@ -206,7 +226,9 @@ class Gradient:
             return self._product(batch.others[0], "others")
         products = self._array("others", (sum(batch.cells), self._rows))
         if batch.places is not None:
-            return np.take(self._blocks.probabilities, batch.places, axis=0, out=products, mode="clip")
+            return np.take(
+                self._blocks.probabilities, batch.places, axis=0, out=products, mode="clip"
+            )
         start = 0
         for half, size in zip(batch.others, batch.cells, strict=True):
             self._blocks.product(half, out=products[start : start + size])
@@ -216,7 +238,9 @@ class Gradient:
     def _product(self, half: Half, name: str) -> Float32[np.ndarray, "cells rows"]:
         if len(half) == 1:
             return self._blocks.of(half[0])
-        return self._blocks.product(half, out=self._array(name, (self._blocks.cells(half), self._rows)))
+        return self._blocks.product(
+            half, out=self._array(name, (self._blocks.cells(half), self._rows))
+        )
 
     def _array(self, name: str, shape: tuple[int, int]) -> Float32[np.ndarray, "first second"]:
         """Memory of this name; what stood in it is lost."""

@@ -44,7 +44,9 @@ def answers(
         else:
             if isinstance(family, Marginal):
                 family.shape(relaxed.domain)  # refuses groups that the domain does not have
-            yield family.answers(cell_table(relaxed, family.columns, memory_bytes=memory_bytes)).reshape(-1)
+            yield family.answers(
+                cell_table(relaxed, family.columns, memory_bytes=memory_bytes)
+            ).reshape(-1)
 
 
 def cell_table(

@@ -68,7 +68,9 @@ def round_rows(
 
     """
     if (rows is None) == (oversample is None):
-        raise SettingsError("say either how many rows to draw or how often to draw each relaxed row, not both.")
+        raise SettingsError(
+            "say either how many rows to draw or how often to draw each relaxed row, not both."
+        )
     if method not in ("independent", "systematic"):
         raise SettingsError(f"rounding must be independent or systematic, not {method!r}.")
     count = rows if rows is not None else (oversample or 0) * relaxed.rows
@@ -92,7 +94,9 @@ def share_out(relaxed: RelaxedDataset, count: int, rng: np.random.Generator) -> 
     return Owners(np.diff(np.minimum(ends, count), prepend=0))
 
 
-def systematic_columns(relaxed: RelaxedDataset, owners: Owners, rng: np.random.Generator) -> Iterator[CodeColumn]:
+def systematic_columns(
+    relaxed: RelaxedDataset, owners: Owners, rng: np.random.Generator
+) -> Iterator[CodeColumn]:
     """Codes of each column, in the order of the owners and in random order within an owner."""
     count = int(owners.sizes.sum())
     weights = np.asarray(relaxed.weights, dtype=np.float64)
@@ -132,7 +136,9 @@ def whole_counts(
     expected = block * sizes
     ends = np.floor(np.cumsum(expected, axis=0) + rng.random(len(sizes)))
     ends[-1] = sizes
-    counts: Int64[np.ndarray, "codes rows"] = np.diff(np.minimum(ends, sizes), axis=0, prepend=0).astype(np.int64)
+    counts: Int64[np.ndarray, "codes rows"] = np.diff(
+        np.minimum(ends, sizes), axis=0, prepend=0
+    ).astype(np.int64)
     surplus = counts.sum(axis=1) - _whole_total(wanted)
     too_many = np.repeat(np.arange(len(surplus)), np.maximum(surplus, 0))
     too_few = np.repeat(np.arange(len(surplus)), np.maximum(-surplus, 0))
@@ -172,7 +178,9 @@ def _shuffled_within(column: CodeColumn, owners: Owners, rng: np.random.Generato
     return result
 
 
-def independent_columns(relaxed: RelaxedDataset, owners: Owners, rng: np.random.Generator) -> Iterator[CodeColumn]:
+def independent_columns(
+    relaxed: RelaxedDataset, owners: Owners, rng: np.random.Generator
+) -> Iterator[CodeColumn]:
     """Independent draws: one search in all cumulative distributions, laid end to end."""
     of_records = owners.of_records()
     for name in relaxed.domain.names:

@@ -39,8 +39,9 @@ class RelaxedDataset:
     def __post_init__(self) -> None:
         if self.probabilities.shape != (self.domain.onehot_size, len(self.weights)):
             raise SettingsError(
-                f"relaxed rows of shape {self.probabilities.shape} do not fit {self.domain.onehot_size} "
-                f"one-hot coordinates and {len(self.weights)} row weights."
+                f"relaxed rows of shape {self.probabilities.shape} do not fit"
+                f" {self.domain.onehot_size} one-hot coordinates and {len(self.weights)} row"
+                " weights."
             )
 
     @classmethod

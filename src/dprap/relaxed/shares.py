@@ -1,8 +1,9 @@
-"""Shares of many marginals on changing rows: what can be said of them before the rows are known is said once.
+"""Shares of many marginals on changing rows: what can be said of them before the rows are known is
+said once.
 
-All pairs of a thousand columns are half a million marginals. Looked at one by one, each costs far more
-than its multiplications. Pairs that follow on each other and have their first column in common are
-therefore one matrix product, and come as one array with a row for each of them.
+All pairs of a thousand columns are half a million marginals. Looked at one by one, each costs far
+more than its multiplications. Pairs that follow on each other and have their first column in common
+are therefore one matrix product, and come as one array with a row for each of them.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ _MOST_CELLS = 4096
 
 @dataclass(frozen=True)
 class _Run:
-    """Pairs with a common first column; `place` has the codes of the others where these stand side by side."""
+    """Pairs with a common first column; `place` has the codes of the others where these stand side
+    by side.
+    """
 
     first: Axis
     others: tuple[Axis, ...]
@@ -49,7 +52,9 @@ class SharePlan:
         return cls(tuple(_runs(domain, marginals)))
 
     def shares(self, blocks: Blocks) -> Iterator[Float32[np.ndarray, "some cells"]]:
-        """Shares of all cells, one row a marginal; as many rows at a time as come from one product."""
+        """Shares of all cells, one row a marginal; as many rows at a time as come from one
+        product.
+        """
         for run in self.runs:
             if isinstance(run, Marginal):
                 yield blocks.shares(run)[None]
@@ -84,9 +89,13 @@ def _runs(domain: Domain, marginals: Sequence[Marginal]) -> Iterator[_Run | Marg
 
     def first_of(each: tuple[Marginal, tuple[Axis, ...]]) -> Axis | None:
         axes = each[1]
-        return axes[0] if len(axes) == 2 and codes(axes[0]) * codes(axes[1]) <= _MOST_CELLS else None
+        return (
+            axes[0] if len(axes) == 2 and codes(axes[0]) * codes(axes[1]) <= _MOST_CELLS else None
+        )
 
-    for first, run in groupby(((marginal, axes_of(marginal)) for marginal in marginals), key=first_of):
+    for first, run in groupby(
+        ((marginal, axes_of(marginal)) for marginal in marginals), key=first_of
+    ):
         together = list(run)
         if first is None:
             yield from (marginal for marginal, _ in together)

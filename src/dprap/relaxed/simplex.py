@@ -7,7 +7,9 @@ import numpy as np
 from dprap.array_types import Float, Num
 
 
-def project_simplex(values: Num[np.ndarray, " cells"], total: float = 1.0) -> Float[np.ndarray, " cells"]:
+def project_simplex(
+    values: Num[np.ndarray, " cells"], total: float = 1.0
+) -> Float[np.ndarray, " cells"]:
     """The nearest point, in Euclidean distance, with non-negative entries that sum to `total`.
 
     The result is max(x − τ, 0) with τ such that the sum is `total`.

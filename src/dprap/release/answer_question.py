@@ -1,9 +1,10 @@
 """Answer a question from a release: how many records, which share, and how sure that is.
 
-The count comes from the relaxed rows (or, for methods without them, from the published answers). Where a measured marginal
-covers the question's columns, its own noisy count stands beside it: the sum of the cells asked for, with standard error
-σ·√(Σ wᵢ²), where wᵢ is the part of cell i that is asked for. Where the question is a query of the workload, the certificate
-bounds its error, and says whether it covers the same count in the synthetic table. Every count has an interval where the
+The count comes from the relaxed rows (or, for methods without them, from the published answers).
+Where a measured marginal covers the question's columns, its own noisy count stands beside it: the
+sum of the cells asked for, with standard error σ·√(Σ wᵢ²), where wᵢ is the part of cell i that is
+asked for. Where the question is a query of the workload, the certificate bounds its error, and says
+whether it covers the same count in the synthetic table. Every count has an interval where the
 release's error table covers its class (`dprap.release.intervals`).
 """
 
@@ -58,7 +59,9 @@ class Answered(ShownAsLines):
 
     >>> from dprap import synthesize
     >>> from dprap.datasets import example, example_schema
-    >>> release = synthesize(example(300), example_schema(), epsilon=5.0, kway=1, method="independent")
+    >>> release = synthesize(
+    ...     example(300), example_schema(), epsilon=5.0, kway=1, method="independent"
+    ... )
     >>> answered = release.ask("age >= 30", by="sex")
     >>> list(answered.frame()["sex"])
     ['female', 'male', 'diverse']
@@ -87,7 +90,13 @@ class Answered(ShownAsLines):
         some_measured = any(group.measured for group in self.groups)
         level = next((each.level for each in self._intervals if each.known), None)
         between = [] if level is None else ["std. error", f"{level:.0%} interval"]
-        header = [*self.by, "count", *between, "share", *(["measured", "± s.e."] if some_measured else [])]
+        header = [
+            *self.by,
+            "count",
+            *between,
+            "share",
+            *(["measured", "± s.e."] if some_measured else []),
+        ]
         body = [
             [
                 *group.values,
@@ -99,34 +108,49 @@ class Answered(ShownAsLines):
             for group in self.groups
         ]
         if self.by:
-            whole = [f"{self.count:,.1f}", *(_interval_texts(self.interval) if between else []), f"{self.share:.3%}"]
+            whole = [
+                f"{self.count:,.1f}",
+                *(_interval_texts(self.interval) if between else []),
+                f"{self.share:.3%}",
+            ]
             body.append(["all", *[""] * (len(self.by) - 1), *whole])
         return [*aligned(header, body, left=len(self.by)), *self._remarks()]
 
     @property
     def _intervals(self) -> list[Interval]:
-        return [each for each in (self.interval, *(group.interval for group in self.groups)) if each is not None]
+        return [
+            each
+            for each in (self.interval, *(group.interval for group in self.groups))
+            if each is not None
+        ]
 
     def _remarks(self) -> list[str]:
-        found = interval_remarks([group.interval for group in self.groups if group.interval is not None])
-        bounds = [group.certified_error for group in self.groups if group.certified_error is not None]
+        found = interval_remarks(
+            [group.interval for group in self.groups if group.interval is not None]
+        )
+        bounds = [
+            group.certified_error for group in self.groups if group.certified_error is not None
+        ]
         if bounds and self.confidence is not None:
             which = "each line" if self.by else "the count"
             found.append(
-                f"certificate: with {self.confidence:.0%} confidence, {which} is within {rounded_up(bounds[0], 1):,.1f} of the truth"
-                f"{self._same_in_table(bounds[0])}"
+                f"certificate: with {self.confidence:.0%} confidence, {which} is within"
+                f" {rounded_up(bounds[0], 1):,.1f} of the truth{self._same_in_table(bounds[0])}"
             )
         origins = sorted({group.measured.marginal for group in self.groups if group.measured})
         if origins:
             found.append(
-                f"measured: the noisy counts of {', '.join(origins)} alone, with the standard error of their noise"
+                f"measured: the noisy counts of {', '.join(origins)} alone, with the standard error"
+                " of their noise"
             )
         elif not bounds and not any(each.known for each in self._intervals):
             found.append(
-                "the count comes from the fit; no measurement covers these columns code by code, so its error is not known"
+                "the count comes from the fit; no measurement covers these columns code by code, so"
+                " its error is not known"
             )
         found.extend(
-            f"{name}: the question cuts a bin; its records are interpolated, by its fine shape if known"
+            f"{name}: the question cuts a bin; its records are interpolated, by its fine shape if"
+            " known"
             for name in self.cut
         )
         return found
@@ -175,7 +199,8 @@ class Answered(ShownAsLines):
         data = asdict(self)
         data["by"], data["cut"] = list(self.by), list(self.cut)
         data["groups"] = [
-            {**asdict(group), "values": dict(zip(self.by, group.values, strict=True))} for group in self.groups
+            {**asdict(group), "values": dict(zip(self.by, group.values, strict=True))}
+            for group in self.groups
         ]
         return data
 
@@ -207,12 +232,16 @@ def ask(
     >>> from dprap import synthesize
     >>> from dprap.datasets import example, example_schema
     >>> release = synthesize(
-    ...     example(500), example_schema(), epsilon=5.0, kway=1, method="independent", insecure_noise_seed=0
+    ...     example(500),
+    ...     example_schema(),
+    ...     epsilon=5.0,
+    ...     kway=1,
+    ...     method="independent",
+    ...     insecure_noise_seed=0,
     ... )
     >>> answered = ask(release, "age in 30..39", by=["sex"])
     >>> [group.values[0] for group in answered.groups], 40 < answered.count < 140
     (['female', 'male', 'diverse'], True)
-
     """
     by = tuple(by)
     domain = release.schema.domain
@@ -221,7 +250,8 @@ def ask(
         raise WorkloadError("the breakdown names a column twice. Name each column once.")
     if lines > MAX_GROUPS:
         raise WorkloadError(
-            f"a breakdown by {'×'.join(by)} has {lines:,} lines; the limit is {MAX_GROUPS:,}. Use fewer columns."
+            f"a breakdown by {'×'.join(by)} has {lines:,} lines; the limit is {MAX_GROUPS:,}. Use"
+            " fewer columns."
         )
     asked = breakdown.Asked(release.schema, tuple(parse(question, release.schema)), by)
     shares = breakdown.shares(release, asked)
@@ -256,7 +286,8 @@ def _is_cell(asked: breakdown.Asked, columns: Sequence[str]) -> bool:
         return False
     weights = asked.weights[0]
     return all(
-        name in weights and np.count_nonzero(weights[name]) == 1 and weights[name].max() == 1 for name in columns
+        name in weights and np.count_nonzero(weights[name]) == 1 and weights[name].max() == 1
+        for name in columns
     )
 
 
@@ -273,13 +304,23 @@ def interval_cells(interval: Interval | None) -> dict[str, Any]:
 
 
 def _interval_texts(interval: Interval | None) -> tuple[str, str]:
-    if interval is None or interval.low is None or interval.high is None or interval.standard_error is None:
+    if (
+        interval is None
+        or interval.low is None
+        or interval.high is None
+        or interval.standard_error is None
+    ):
         return "", "none"
     return f"{interval.standard_error:,.1f}", f"{interval.low:,.0f} to {interval.high:,.0f}"
 
 
 def _groups(
-    release: Release, asked: breakdown.Asked, shares: breakdown.Table, *, level: float, population: bool
+    release: Release,
+    asked: breakdown.Asked,
+    shares: breakdown.Table,
+    *,
+    level: float,
+    population: bool,
 ) -> list[Group]:
     measured = breakdown.measured(release, asked)
     certified = breakdown.certified(release, asked)
@@ -301,14 +342,21 @@ def _groups(
         known = np.isfinite(measured.standard_errors[codes])
         found.append(
             Group(
-                values=tuple(release.schema.label(name, code) for name, code in zip(asked.by, codes, strict=True)),
+                values=tuple(
+                    release.schema.label(name, code)
+                    for name, code in zip(asked.by, codes, strict=True)
+                ),
                 count=float(shares[codes]) * release.rows,
                 share=float(shares[codes]),
-                measured=Measured(
-                    float(measured.counts[codes]), float(measured.standard_errors[codes]), str(measured.origins[codes])
-                )
-                if known
-                else None,
+                measured=(
+                    Measured(
+                        float(measured.counts[codes]),
+                        float(measured.standard_errors[codes]),
+                        str(measured.origins[codes]),
+                    )
+                    if known
+                    else None
+                ),
                 certified_error=bound if certified[codes] else None,
                 interval=intervals[place],
             )
@@ -318,7 +366,11 @@ def _groups(
 
 def _measured_texts(group: Group) -> tuple[str, str]:
     measured = group.measured
-    return ("", "") if measured is None else (f"{measured.count:,.1f}", f"{measured.standard_error:,.1f}")
+    return (
+        ("", "")
+        if measured is None
+        else (f"{measured.count:,.1f}", f"{measured.standard_error:,.1f}")
+    )
 
 
 def interval_remarks(intervals: Sequence[Interval]) -> list[str]:
@@ -327,10 +379,15 @@ def interval_remarks(intervals: Sequence[Interval]) -> list[str]:
         return []
     known = [each for each in intervals if each.known]
     if not known:
-        return [f"{intervals[0].basis}, no interval: the release does not tell how far such an answer may be off"]
+        unknown = "the release does not tell how far such an answer may be off"
+        return [f"{intervals[0].basis}, no interval: {unknown}"]
     bases = sorted({each.basis for each in known}, key=list(Basis).index)
     holds = "noise, what was not measured, and fit"
-    beyond = ", and sampling from a population" if known[0].population else "; sampling is not in it (--population)"
+    beyond = (
+        ", and sampling from a population"
+        if known[0].population
+        else "; sampling is not in it (--population)"
+    )
     return [f"interval: {', '.join(bases)}; it holds {holds}{beyond}"]
 
 

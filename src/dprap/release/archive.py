@@ -1,4 +1,6 @@
-"""Arrays of a release on disk (.npz), read only after what the archive announces was compared with the limits."""
+"""Arrays of a release on disk (.npz), read only after what the archive announces was compared with
+the limits.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,8 @@ def read_arrays(path: Path) -> Mapping[str, np.ndarray]:
     """The arrays of an archive by name; floats only.
 
     Raises:
-        ValueError: for an archive that announces more than the limit, or holds anything else than floats. Damage may
-            raise whatever the zip reader does.
-
+        ValueError: for an archive that announces more than the limit, or holds anything else than
+            floats. Damage may raise whatever the zip reader does.
     """
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
@@ -32,7 +33,10 @@ def read_arrays(path: Path) -> Mapping[str, np.ndarray]:
             raise ValueError(f"{path.name} would unpack to more than {MAX_ARCHIVE_BYTES >> 20} MiB")
         if len({member.filename for member in members}) != len(members):
             raise ValueError(f"{path.name} has an array twice")
-        return {member.filename.removesuffix(".npy"): _read(archive, member, path.name) for member in members}
+        return {
+            member.filename.removesuffix(".npy"): _read(archive, member, path.name)
+            for member in members
+        }
 
 
 def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> np.ndarray:

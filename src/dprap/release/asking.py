@@ -32,11 +32,14 @@ _log = logging.getLogger("dprap")
 class Asking(Drawing):
     """What answers from the rows of a release, or from the answers that a run gave."""
 
-    def shares(self, queries: Workload | Family | str | Iterable[Family | str | Sequence[str]]) -> list[Answers]:
-        """Answers, as shares of all records, to every query of the given families, seen by the run or not.
+    def shares(
+        self, queries: Workload | Family | str | Iterable[Family | str | Sequence[str]]
+    ) -> list[Answers]:
+        """Shares of all records for every query of families, seen by the run or not.
 
-        They are expectations over the fitted rows. Halfspaces and custom functions over more than 2^18 cells have
-        none that can be computed: they are answered on records drawn from the rows, which a warning in the log says.
+        They are expectations over the fitted rows. Halfspaces and custom functions over more than
+        2^18 cells have none that can be computed: they are answered on records drawn from the rows,
+        which a warning in the log says.
 
         Args:
             queries: A workload, a query family or marginal, or several of them in a list.
@@ -46,58 +49,74 @@ class Asking(Drawing):
 
         Raises:
             SettingsError: If the method has no rows, and a family is not in its workload.
-
         """
         families = families_in(self.schema, queries)
         if self.relaxed is not None:
             for family in families:
                 if not from_cells(family, self.relaxed.domain):
                     _log.warning(
-                        "%s has too many cells for a table, so it is answered on %d records drawn from the "
-                        "fit (standard error at most %.4f).",
+                        "%s has too many cells for a table, so it is answered on %d records drawn"
+                        " from the fit (standard error at most %.4f).",
                         family,
                         DRAWN_RECORDS,
                         0.5 / DRAWN_RECORDS**0.5,
                     )
             return [np.asarray(shares) for shares in answers(self.relaxed, families)]
-        known: dict[Family, Answers] = dict(zip(self.workload.families, self.workload_shares or (), strict=True))
+        known: dict[Family, Answers] = dict(
+            zip(self.workload.families, self.workload_shares or (), strict=True)
+        )
         unknown = [family for family in families if family not in known]
         if unknown:
-            raise SettingsError(f"method {self.facts.method} answers its workload only; {unknown[0]} is not in it.")
+            raise SettingsError(
+                f"method {self.facts.method} answers its workload only; {unknown[0]} is not in it."
+            )
         return [known[family] for family in families]
 
     def answer(
-        self, marginal: Marginal | str | Sequence[str], *, level: float = 0.95, population: bool = False
+        self,
+        marginal: Marginal | str | Sequence[str],
+        *,
+        level: float = 0.95,
+        population: bool = False,
     ) -> pd.DataFrame:
-        """Every cell of a marginal as a line of a table: values, count, share, and how far the count may be off.
+        """Every cell of a marginal as a line of a table, with how far it may be off.
 
         Args:
-            marginal: A column, several columns, or a marginal over single codes. The run need not have seen it.
+            marginal: A column, several columns, or a marginal over single codes. The run need not
+                have seen it.
             level: The probability that an interval holds the truth, between 0.5 and 0.99.
             population: Whether intervals are about a population of which the records are a sample.
 
         Returns:
-            A pandas table: one column with the labels of each column asked for, then `count`, `share`,
-            `standard_error`, `low`, `high` and `basis`.
+            A pandas table: one column with the labels of each column asked for, then `count`,
+            `share`, `standard_error`, `low`, `high` and `basis`.
 
         Raises:
             WorkloadError: If it is not a marginal over single codes.
 
         >>> from dprap import synthesize
         >>> from dprap.datasets import example, example_schema
-        >>> release = synthesize(example(500), example_schema(), epsilon=5.0, kway=1, method="independent")
+        >>> release = synthesize(
+        ...     example(500), example_schema(), epsilon=5.0, kway=1, method="independent"
+        ... )
         >>> list(release.answer("sex")["sex"])
         ['female', 'male', 'diverse']
-
         """
         from dprap.release.marginal_frame import marginal_frame
 
         return marginal_frame(
-            self._release, family_in(self.schema, marginal), self.interval(marginal, level=level, population=population)
+            self._release,
+            family_in(self.schema, marginal),
+            self.interval(marginal, level=level, population=population),
         )
 
     def ask(
-        self, question: str, by: str | Sequence[str] = (), *, level: float = 0.95, population: bool = False
+        self,
+        question: str,
+        by: str | Sequence[str] = (),
+        *,
+        level: float = 0.95,
+        population: bool = False,
     ) -> Answered | Figures:
         """Answer a question in words, with intervals.
 
@@ -121,27 +140,35 @@ class Asking(Drawing):
         return answer(self._release, question, by, level=level, population=population)
 
     def interval(
-        self, marginal: Marginal | str | Sequence[str], *, level: float = 0.95, population: bool = False
+        self,
+        marginal: Marginal | str | Sequence[str],
+        *,
+        level: float = 0.95,
+        population: bool = False,
     ) -> list[Interval]:
         """The interval of every cell of a marginal, in counts, in the order of `answer`.
 
         Args:
             marginal: The marginal, or its columns.
             level: The probability that an interval holds the truth, between 0.5 and 0.99.
-            population: Whether the statement is about a population of which the records are a sample.
+            population: Whether the statement is about a population of which the records are a
+                sample.
 
         Returns:
             One interval for each cell.
 
         Raises:
             WorkloadError: If it is not a marginal over single codes.
-
         """
         family = family_in(self.schema, marginal)
         if not isinstance(family, Marginal) or family.groups is not None:
-            raise WorkloadError(f"intervals are of marginals over single codes; {family} is none. Use `ask`.")
+            raise WorkloadError(
+                f"intervals are of marginals over single codes; {family} is none. Use `ask`."
+            )
         counts = self.shares(family)[0].astype(np.float64) * self.rows
-        return count_intervals(self._release, family.columns, counts, level=level, population=population)
+        return count_intervals(
+            self._release, family.columns, counts, level=level, population=population
+        )
 
     def statistic_interval(
         self,
@@ -153,11 +180,14 @@ class Asking(Drawing):
         """The interval of any number that can be computed from a release: a correlation, an index.
 
         The statistic is computed on this release and on releases whose rows are draws of what the
-        measurements leave open. The first call makes the draws, which takes about as long as the run.
+        measurements leave open. The first call makes the draws, which takes about as long as the
+        run.
 
         Args:
-            statistic: Computes the number from a release, by its `relaxed` rows or by `answer` and `ask`.
-            columns: The columns it depends on, for the `basis` of the answer; all of them, unless given.
+            statistic: Computes the number from a release, by its `relaxed` rows or by `answer` and
+                `ask`.
+            columns: The columns it depends on, for the `basis` of the answer; all of them, unless
+                given.
             level: The probability that the interval holds the truth, between 0.5 and 0.99.
 
         Returns:
@@ -165,23 +195,21 @@ class Asking(Drawing):
 
         Raises:
             SettingsError: If the level makes no sense, or the method has no rows.
-
         """
         return statistic_interval(self._release, statistic, columns=columns, level=level)
 
     def expected_stddev(self, marginal: Marginal | str | Sequence[str]) -> float:
-        """The standard error of a cell of the marginal, as a share of all records, from the noise alone.
+        """The standard error of a cell, as a share of all records, from the noise alone.
 
         Args:
             marginal: The marginal, or its columns.
 
         Returns:
-            That of what was measured, or of sums of it; else the certificate's bound, which is larger; else
-            infinite.
+            That of what was measured, or of sums of it; else the certificate's bound, which is
+            larger; else infinite.
 
         Raises:
             WorkloadError: If the marginal is not of the schema.
-
         """
         family = family_in(self.schema, marginal)
         if not isinstance(family, Marginal):

@@ -1,4 +1,6 @@
-"""The numbers behind an answer, for all groups of a breakdown at once: every array has one axis a column of the breakdown."""
+"""The numbers behind an answer, for all groups of a breakdown at once: every array has one axis a
+column of the breakdown.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,11 @@ class Asked:
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """Columns that the answer depends on, in the schema's order."""
-        return tuple(name for name in self.schema.columns if name in self.by or any(name in box for box in self.boxes))
+        return tuple(
+            name
+            for name in self.schema.columns
+            if name in self.by or any(name in box for box in self.boxes)
+        )
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -47,13 +53,19 @@ class Asked:
     def weights(self) -> tuple[dict[str, CodeWeights], ...]:
         """For every box, the part of each code that it holds, by column."""
         return tuple(
-            {name: self.schema.columns[name].shares_of(values) for name, values in box.items()} for box in self.boxes
+            {name: self.schema.columns[name].shares_of(values) for name, values in box.items()}
+            for box in self.boxes
         )
 
     @property
     def cut_columns(self) -> tuple[str, ...]:
         """Columns of which a code is asked for in part."""
-        cut = {name for box in self.weights for name, asked in box.items() if ((asked > 0) & (asked < 1)).any()}
+        cut = {
+            name
+            for box in self.weights
+            for name, asked in box.items()
+            if ((asked > 0) & (asked < 1)).any()
+        }
         return tuple(name for name in self.columns if name in cut)
 
     @cached_property
@@ -69,7 +81,9 @@ class Asked:
             part = np.ones_like(whole)
             for axis, name in enumerate(columns):
                 if name in box:
-                    part = part * box[name].reshape([-1 if at == axis else 1 for at in range(len(columns))])
+                    part = part * box[name].reshape(
+                        [-1 if at == axis else 1 for at in range(len(columns))]
+                    )
             whole += part
         return whole
 
@@ -91,15 +105,21 @@ def shares(release: Release, asked: Asked) -> Table:
     return total
 
 
-def joint_shares(release: Release, box: Box, by: tuple[str, ...], columns: tuple[str, ...]) -> Table:
-    """Shares of all records in a box, by the values of some columns and the codes of others, of which all count whole."""
+def joint_shares(
+    release: Release, box: Box, by: tuple[str, ...], columns: tuple[str, ...]
+) -> Table:
+    """Shares of all records in a box, by the values of some columns and the codes of others, of
+    which all count whole.
+    """
     rest = {name: values for name, values in box.items() if name not in columns}
     asked = Asked(release.schema, (rest,), (*by, *columns))
     return shares(release, asked)
 
 
 def _box_shares(relaxed: RelaxedDataset, box: dict[str, CodeWeights], by: tuple[str, ...]) -> Table:
-    """Mean over rows of the product over columns, since the columns of a relaxed row are independent."""
+    """Mean over rows of the product over columns, since the columns of a relaxed row are
+    independent.
+    """
     rows = np.asarray(relaxed.weights, dtype=np.float64)
     for name, weights in box.items():
         if name not in by:
@@ -120,11 +140,13 @@ def _published(release: Release, columns: tuple[str, ...]) -> tuple[Marginal, Ta
     """The smallest published marginal that has all the columns, with the shares of its cells."""
     domain = release.schema.domain
     known = zip(release.workload.families, release.workload_shares or (), strict=True)
-    fitting = [(f, s) for f, s in known if isinstance(f, Marginal) and set(columns) <= set(f.columns)]
+    fitting = [
+        (f, s) for f, s in known if isinstance(f, Marginal) and set(columns) <= set(f.columns)
+    ]
     if not fitting:
         raise WorkloadError(
-            f"method {release.facts.method} answers its workload only, and no marginal of it has all of "
-            f"{', '.join(columns)}. Make a release with a method that gives rows."
+            f"method {release.facts.method} answers its workload only, and no marginal of it has"
+            f" all of {', '.join(columns)}. Make a release with a method that gives rows."
         )
     family, found = min(fitting, key=lambda pair: pair[0].size(domain))
     return family, np.asarray(found, dtype=np.float64).reshape(domain.shape_of(family.columns))
@@ -132,7 +154,9 @@ def _published(release: Release, columns: tuple[str, ...]) -> tuple[Marginal, Ta
 
 @dataclass(frozen=True)
 class MeasuredTable:
-    """Noisy counts by themselves, with standard errors (infinite where nothing measured covers a group) and their origin."""
+    """Noisy counts by themselves, with standard errors (infinite where nothing measured covers a
+    group) and their origin.
+    """
 
     counts: Table
     standard_errors: Table
@@ -141,7 +165,9 @@ class MeasuredTable:
 
 def measured(release: Release, asked: Asked) -> MeasuredTable:
     """For every group, the measurement that has the least noise on it."""
-    best = MeasuredTable(np.zeros(asked.shape), np.full(asked.shape, np.inf), np.full(asked.shape, "", dtype=object))
+    best = MeasuredTable(
+        np.zeros(asked.shape), np.full(asked.shape, np.inf), np.full(asked.shape, "", dtype=object)
+    )
     if not asked.columns and release.privacy.relation == "replace":
         return best  # the number of records is public, so no noise speaks of it
     for item in release.measurements:
@@ -174,7 +200,13 @@ def _single_query(item: QueryMeasurement, asked: Asked) -> tuple[Table, Table]:
     family = item.query.family
     if isinstance(family, Marginal) and family.groups is None:
         domain = asked.schema.domain
-        codes = dict(zip(family.columns, family.codes(domain, np.array([item.query.index]))[0].tolist(), strict=True))
+        codes = dict(
+            zip(
+                family.columns,
+                family.codes(domain, np.array([item.query.index]))[0].tolist(),
+                strict=True,
+            )
+        )
         group = tuple(codes[name] for name in asked.by)
         parts = asked.part_of_cells(family.columns)
         in_group = asked.onto_groups(parts, family.columns)[group]
@@ -205,14 +237,22 @@ def _whole_groups(asked: Asked) -> Mask:
     pinned = np.ones(asked.shape)
     for axis, name in enumerate(asked.by):
         if name in asked.weights[0]:
-            pinned = pinned * asked.weights[0][name].reshape([-1 if at == axis else 1 for at in range(len(asked.by))])
+            pinned = pinned * asked.weights[0][name].reshape(
+                [-1 if at == axis else 1 for at in range(len(asked.by))]
+            )
     return np.asarray(pinned == 1)
 
 
 def _is_query(weights: CodeWeights, intervals: Intervals) -> bool:
-    """Whether exactly one code is asked for or, along a range, exactly the codes of one of its intervals."""
+    """Whether exactly one code is asked for or, along a range, exactly the codes of one of its
+    intervals.
+    """
     asked = np.flatnonzero(weights)
-    if not asked.size or ((weights > 0) & (weights < 1)).any() or asked[-1] - asked[0] + 1 != asked.size:
+    if (
+        not asked.size
+        or ((weights > 0) & (weights < 1)).any()
+        or asked[-1] - asked[0] + 1 != asked.size
+    ):
         return False
     first, last = bounds_of(intervals, len(weights))
     return bool(((first == asked[0]) & (last == asked[-1])).any())

@@ -33,14 +33,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TableBound:
-    """A synthetic table and the largest error of its answers, in counts; None where no bound is known."""
+    """A synthetic table and the largest error of its answers, in counts; None where no bound is
+    known.
+    """
 
     rows: int
     bound_counts: float | None
 
 
 def table_digest(codes: Codes) -> str:
-    """SHA-256 of a synthetic table's codes in their order, with the names and sizes of its columns."""
+    """SHA-256 of a synthetic table's codes in their order, with the names and sizes of its
+    columns.
+    """
     shape = [list(codes.domain.names), list(codes.domain.sizes), codes.rows]
     digest = hashlib.sha256(json.dumps(shape).encode())
     for column in codes.columns:
@@ -65,7 +69,8 @@ def table_bound(release: Release, codes: Codes) -> TableBound:
         return TableBound(codes.rows, None)
     shares = table_answers(codes, release.workload.families)
     return TableBound(
-        codes.rows, certificate.upper_bound_counts + _distance_to_fit_counts(release, release.relaxed, shares)
+        codes.rows,
+        certificate.upper_bound_counts + _distance_to_fit_counts(release, release.relaxed, shares),
     )
 
 
@@ -82,7 +87,9 @@ class ChunkBound:
         families = release.workload.families
         unknown = any(isinstance(family, NamedCustom) for family in families)
         self._is_known = release.certificate is not None and not unknown
-        self._counts: list[np.ndarray] = [np.zeros(size) for size in release.workload.sizes] if self._is_known else []
+        self._counts: list[np.ndarray] = (
+            [np.zeros(size) for size in release.workload.sizes] if self._is_known else []
+        )
 
     def watching(self, chunks: Iterable[Codes]) -> Iterator[Codes]:
         """The chunks as they are, each counted before it is handed on."""
@@ -101,7 +108,9 @@ class ChunkBound:
             return TableBound(self._rows, None)
         shares = (total / self._rows for total in self._counts)
         return TableBound(
-            self._rows, certificate.upper_bound_counts + _distance_to_fit_counts(self._release, relaxed, shares)
+            self._rows,
+            certificate.upper_bound_counts
+            + _distance_to_fit_counts(self._release, relaxed, shares),
         )
 
 
@@ -116,12 +125,15 @@ def published_table(release: Release) -> TableBound | None:
 
 
 def accuracy(release: Release) -> str | None:
-    """What is certified, and for which answers, in a sentence without a full stop; None without a certificate."""
+    """What is certified, and for which answers, in a sentence without a full stop; None without a
+    certificate.
+    """
     certificate = release.certificate
     if certificate is None:
         return None
     begin = (
-        f"with {certificate.confidence:.0%} confidence, each of the {certificate.queries:,} queries is answered within"
+        f"with {certificate.confidence:.0%} confidence, each of the {certificate.queries:,} queries"
+        " is answered within"
     )
     bound = f"{begin} {as_error(release, certificate.upper_bound_counts)}"
     if release.relaxed is None:
@@ -134,7 +146,10 @@ def accuracy(release: Release) -> str | None:
         name += f" (its counts scaled to {release.rows:,} records)"
     if table.bound_counts == certificate.upper_bound_counts:
         return f"{bound}, by the fitted answers and by {name}"
-    return f"{bound}, by the fitted answers, and within {_number(release, table.bound_counts)} by {name}"
+    return (
+        f"{bound}, by the fitted answers, and within {_number(release, table.bound_counts)} by"
+        f" {name}"
+    )
 
 
 def as_error(release: Release, counts: float) -> str:
@@ -159,9 +174,13 @@ def _number(release: Release, counts: float) -> str:
     return f"{rounded_up(counts, 1):,.1f}"
 
 
-def _distance_to_fit_counts(release: Release, relaxed: RelaxedDataset, table_shares: Iterable[Answers]) -> float:
+def _distance_to_fit_counts(
+    release: Release, relaxed: RelaxedDataset, table_shares: Iterable[Answers]
+) -> float:
     """max_q |table_q − fit_q| over the workload, family by family."""
     return release.rows * max(
         float(np.abs(shares - fitted.astype(np.float64)).max())
-        for shares, fitted in zip(table_shares, answers(relaxed, release.workload.families), strict=True)
+        for shares, fitted in zip(
+            table_shares, answers(relaxed, release.workload.families), strict=True
+        )
     )

@@ -5,8 +5,9 @@
     ratio of median income between region = North versus region = South
     difference of share of smoker = true between sex = female versus sex = male
 
-After `between` stand two conditions with `versus` (or `vs`) between them, and `where` holds for both.
-What is compared is count, share of a condition, sum, mean, median or quantile LEVEL of a column.
+After `between` stand two conditions with `versus` (or `vs`) between them, and `where` holds for
+both. What is compared is count, share of a condition, sum, mean, median or quantile LEVEL of a
+column.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ _COMPARABLE = ("count", "share", "sum", "mean", "median", "quantile")
 
 @dataclass(frozen=True)
 class Comparison:
-    """A difference or a ratio of what is asked of two groups; `what` is a question without its condition."""
+    """A difference or a ratio of what is asked of two groups; `what` is a question without its
+    condition.
+    """
 
     name: str
     what: str
@@ -63,14 +66,20 @@ def parse_comparison(question: str, schema: Schema) -> Comparison | Proportion |
         WorkloadError: It begins as a comparison and goes on otherwise than one.
 
     >>> from dprap.datasets import example_schema
-    >>> found = parse_comparison("ratio of mean income between sex = female vs sex = male", example_schema())
+    >>> found = parse_comparison(
+    ...     "ratio of mean income between sex = female vs sex = male", example_schema()
+    ... )
     >>> found.name, found.what, found.groups
     ('ratio', 'mean income', ('sex = female', 'sex = male'))
     >>> parse_comparison("share of smoker = true among age >= 65", example_schema())
     Proportion(of='smoker = true', among='age >= 65')
     """
     words = words_of(question)
-    if len(words) < 2 or not words[0].is_one_of(*COMPARISONS, "share") or not words[1].is_one_of("of", "in"):
+    if (
+        len(words) < 2
+        or not words[0].is_one_of(*COMPARISONS, "share")
+        or not words[1].is_one_of("of", "in")
+    ):
         return None
     if words[0].text in schema.columns and not words[1].is_one_of("of"):
         return None  # a condition on a column of that name
@@ -81,11 +90,13 @@ def parse_comparison(question: str, schema: Schema) -> Comparison | Proportion |
     where = _place(words, "where")
     if not 2 < between < versus < len(words):
         raise WorkloadError(
-            f"a {name} is of something between two groups, as in: {name} of mean income between sex = female versus "
-            "sex = male."
+            f"a {name} is of something between two groups, as in: {name} of mean income between sex"
+            " = female versus sex = male."
         )
     if not words[2].is_one_of(*_COMPARABLE):
-        raise WorkloadError(f"a {name} is of one of {', '.join(_COMPARABLE)}, not of {words[2].text}.")
+        raise WorkloadError(
+            f"a {name} is of one of {', '.join(_COMPARABLE)}, not of {words[2].text}."
+        )
     return Comparison(
         name,
         question[words[2].start : words[between].start].strip(),
@@ -105,7 +116,9 @@ def compared(name: str, first: Interval, second: Interval, *, correlation: float
     return make(first, second, correlation=correlation)
 
 
-def proportion(release: Release, asked: Proportion, *, level: float, population: bool) -> tuple[Interval, float]:
+def proportion(
+    release: Release, asked: Proportion, *, level: float, population: bool
+) -> tuple[Interval, float]:
     """A share among some records, with its interval, and the number of those records."""
     both = _both(asked.of, asked.among)
     part, whole = (_count(release, text) for text in (both, asked.among))
@@ -113,7 +126,9 @@ def proportion(release: Release, asked: Proportion, *, level: float, population:
         raise WorkloadError(f"no records have {asked.among}, so that there is no share among them.")
     columns = Asked(release.schema, tuple(parse(both, release.schema)), ()).pinned_columns
     counts = np.array([part, max(whole - part, 0.0)])
-    intervals = count_intervals(release, columns, counts, kind=Kind.RANGE, level=level, population=population)
+    intervals = count_intervals(
+        release, columns, counts, kind=Kind.RANGE, level=level, population=population
+    )
     return compound.share(*intervals), whole
 
 
@@ -138,7 +153,9 @@ def _text(question: str, words: list[Word], after: int, before: int) -> str:
     """The text between two words."""
     if before - after < 2:
         raise WorkloadError(f"the question names no condition after {words[after].text}.")
-    return question[words[after].stop : words[before].start if before < len(words) else len(question)].strip()
+    return question[
+        words[after].stop : words[before].start if before < len(words) else len(question)
+    ].strip()
 
 
 def _both(first: str, second: str) -> str:

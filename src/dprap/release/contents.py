@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 class RunFacts:
     """How a release came about: public, and enough to make it again from the same ledger.
 
-    `seconds` are those of the public side: time on the private side depends on the exact data. `peak_memory_mb` does too
-    and is None; releases of earlier versions have it.
+    `seconds` are those of the public side: time on the private side depends on the exact data.
+    `peak_memory_mb` does too and is None; releases of earlier versions have it.
     """
 
     method: str
@@ -50,8 +50,8 @@ class Contents:
 
     `rows` is the number of records of the private table where that is public, else a noisy number
     that was paid for. `public` describes the public table that the run started from, if there was
-    one. `saved` is the table that was written with the release, `errors` how far answers may be off,
-    `drawn` the default table if it was drawn already.
+    one. `saved` is the table that was written with the release, `errors` how far answers may be
+    off, `drawn` the default table if it was drawn already.
     """
 
     schema: Schema
@@ -70,14 +70,26 @@ class Contents:
     refinement: Mapping[str, RefinedColumn] | None = None
 
     def __repr__(self) -> str:
-        kind = "answers alone" if self.relaxed is None else f"a synthetic table of {self.table_rows:,} rows"
-        records = f"{self.rows:,} records" if self.rows_are_public else f"about {self.rows:,} records"
+        kind = (
+            "answers alone"
+            if self.relaxed is None
+            else f"a synthetic table of {self.table_rows:,} rows"
+        )
+        records = (
+            f"{self.rows:,} records" if self.rows_are_public else f"about {self.rows:,} records"
+        )
         lines = [
             f"Release of {records} in {len(self.schema.columns)} columns, by {self.facts.method}",
             f"  {self.guarantee}",
-            f"  {kind}; {self.workload.queries:,} queries answered, {len(self.measurements):,} measurements",
+            (
+                f"  {kind}; {self.workload.queries:,} queries answered, {len(self.measurements):,}"
+                " measurements"
+            ),
             f"  {self.accuracy or 'no accuracy certificate'}",
-            '  .table()  .ask("…", by="…")  .answer("column")  .report()  .statement()  .save("folder")',
+            (
+                '  .table()  .ask("…", by="…")  .answer("column")  .report()  .statement() '
+                ' .save("folder")'
+            ),
         ]
         return "\n".join(lines)
 
@@ -94,19 +106,22 @@ class Contents:
 
     @property
     def vouched(self) -> str | None:
-        """Who vouches for entries of the schema that were taken from the data; None where there are none."""
+        """Who vouches for entries of the schema that were taken from the data; None where there are
+        none.
+        """
         if not self.schema.vouched:
             return None
         words = vouched_sentences(self.schema.vouched)
         return (
-            "The guarantee takes the schema as public. Parts of it were taken from the data, and persons vouch for them: "
-            + "; ".join(words)
-            + "."
+            "The guarantee takes the schema as public. Parts of it were taken from the data, and"
+            " persons vouch for them: " + "; ".join(words) + "."
         )
 
     @property
     def accuracy(self) -> str | None:
-        """What the certificate says and which answers it covers, in a sentence; None without a certificate."""
+        """What the certificate says and which answers it covers, in a sentence; None without a
+        certificate.
+        """
         return accuracy(self._release)
 
     @property
@@ -116,7 +131,9 @@ class Contents:
 
     @property
     def table_rows(self) -> int:
-        """Rows of a table unless others are asked for: those of the certified table, else as many as `rows`."""
+        """Rows of a table unless others are asked for: those of the certified table, else as many
+        as `rows`.
+        """
         certified = None if self.certificate is None else self.certificate.table_rows
         return self.rows if certified is None else certified
 
@@ -128,7 +145,8 @@ class Contents:
     def _relaxed_or_refuse(self) -> RelaxedDataset:
         if self.relaxed is None:
             raise SettingsError(
-                f"method {self.facts.method} gives answers, not rows. Choose adaptive, rap or independent."
+                f"method {self.facts.method} gives answers, not rows. Choose adaptive, rap or"
+                " independent."
             )
         return self.relaxed
 

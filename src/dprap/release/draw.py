@@ -28,10 +28,15 @@ from dprap.workload import Workload
 _REDRAWS = 40
 
 MOST_ROWS_HELD = 10_000_000
-"""A longer table is never in memory whole: 14 columns of codes take 0.14 GB, and as much while they are drawn."""
+"""A longer table is never in memory whole: 14 columns of codes take 0.14 GB, and as much while they
+are drawn.
+"""
 
 WRITTEN_ROWS = 1 << 18
-"""Rows that are decoded and written at a time: a row group of Parquet. Values take ten times the memory of codes."""
+"""Rows that are decoded and written at a time: a row group of Parquet.
+
+Values take ten times the memory of codes.
+"""
 
 
 def matched_marginals(
@@ -61,7 +66,14 @@ def draw_table(
     columns = tuple(np.empty(rows, dtype=code_dtype(size)) for size in relaxed.domain.sizes)
     end = 0
     for chunk in draw_records(
-        relaxed, schema, marginals, rows=rows, seed=seed, sharp=sharp, conditioned_on=conditioned_on, watch=watch
+        relaxed,
+        schema,
+        marginals,
+        rows=rows,
+        seed=seed,
+        sharp=sharp,
+        conditioned_on=conditioned_on,
+        watch=watch,
     ):
         start, end = end, end + chunk.rows
         for column, part in zip(columns, chunk.columns, strict=True):
@@ -72,7 +84,9 @@ def draw_table(
 def sliced(codes: Codes) -> Iterator[Codes]:
     """A table in chunks of the size in which it is decoded and written."""
     for start in range(0, codes.rows, WRITTEN_ROWS):
-        yield Codes(codes.domain, tuple(column[start : start + WRITTEN_ROWS] for column in codes.columns))
+        yield Codes(
+            codes.domain, tuple(column[start : start + WRITTEN_ROWS] for column in codes.columns)
+        )
 
 
 def draw_records(
@@ -99,7 +113,8 @@ def draw_records(
         marginals: Sets of columns whose joint counts should be near the fitted ones.
         rows: Number of records in all.
         seed: Seed of public randomness.
-        sharp: Pairs of columns of which many cells are most likely empty; records are kept out of these.
+        sharp: Pairs of columns of which many cells are most likely empty; records are kept out of
+            these.
         conditioned_on: Columns that a condition has fixed; they are never set by another.
         watch: Is told how much of the work is done.
 
@@ -108,7 +123,6 @@ def draw_records(
 
     Raises:
         ImpossibleTableError: The constraints rule out every record that could be drawn.
-
     """
     # a condition on one column of a pair leaves nothing to be moved there
     free = [pair for pair in sharp if not set(pair.columns) & set(conditioned_on)]
@@ -116,7 +130,15 @@ def draw_records(
         chunks = draw_jointly(relaxed, marginals, rows, seed, watch=watch)
     else:
         drawing = _Possible(relaxed, schema, marginals, free, conditioned_on)
-        drawn = draw_jointly(relaxed, marginals, rows, seed, amend=drawing.amend, broken=drawing.unwanted, watch=watch)
+        drawn = draw_jointly(
+            relaxed,
+            marginals,
+            rows,
+            seed,
+            amend=drawing.amend,
+            broken=drawing.unwanted,
+            watch=watch,
+        )
         rng = np.random.default_rng((seed, 1))
         chunks = (drawing.with_sources(records, rng) for records in drawn)
     for records in chunks:
@@ -137,13 +159,17 @@ class _Possible:
         self._relaxed = relaxed
         self._domain = schema.domain
         self._led_by_target = _led_by_target(schema.code_constraints, marginals, conditioned_on)
-        self._constraints = [each for each in schema.code_constraints if each not in self._led_by_target]
+        self._constraints = [
+            each for each in schema.code_constraints if each not in self._led_by_target
+        ]
         self._relations = Relations(schema.columns, self._constraints)
         self._conditioned_on = conditioned_on
         self._placing = Placing(relaxed, sharp)
 
     def unwanted(self, records: Sequence[CodeColumn]) -> Bool[np.ndarray, " records"]:
-        """Which records no exchange may make: they break a constraint or lie where there are most likely none."""
+        """Which records no exchange may make: they break a constraint or lie where there are most
+        likely none.
+        """
         return np.asarray(self.broken(records) | self._placing.misplaced(records))
 
     def broken(self, records: Sequence[CodeColumn]) -> Bool[np.ndarray, " records"]:
@@ -151,14 +177,20 @@ class _Possible:
         found = np.zeros(len(records[0]), dtype=bool)
         for constraint in self._constraints:
             if not isinstance(constraint, RelatedCodes):  # these are looked at together
-                found |= constraint.broken(*(records[self._domain.position(name)] for name in constraint.columns))
+                found |= constraint.broken(
+                    *(records[self._domain.position(name)] for name in constraint.columns)
+                )
         if self._relations.rules:
             held = {name: records[self._domain.position(name)] for name in self._relations.names}
             found |= self._relations.impossible(held)
         return found
 
-    def amend(self, records: Records, owner_of: OwnerOf, rng: np.random.Generator) -> tuple[Records, OwnerOf]:
-        """Move misplaced records, set determined columns, and draw records that break a constraint again."""
+    def amend(
+        self, records: Records, owner_of: OwnerOf, rng: np.random.Generator
+    ) -> tuple[Records, OwnerOf]:
+        """Move misplaced records, set determined columns, and draw records that break a constraint
+        again.
+        """
         self._placing.place(records, rng)
         records = self._determined(records)
         broken = np.flatnonzero(self.broken(records))
@@ -193,19 +225,24 @@ class _Possible:
     def with_sources(self, records: Records, rng: np.random.Generator) -> Records:
         """The records, with sources set that are drawn given what they determine.
 
-        Sources of one target code are shared out in proportion to their fitted shares, so that both columns keep
-        their counts as far as these agree. A target code that no source has is set by the source instead.
+        Sources of one target code are shared out in proportion to their fitted shares, so that both
+        columns keep their counts as far as these agree. A target code that no source has is set by
+        the source instead.
         """
         weights = np.asarray(self._relaxed.weights, dtype=np.float64)
         for constraint in self._led_by_target:
             source, target = (self._domain.position(name) for name in constraint.columns)
-            shares = product(np.asarray(self._relaxed.block(constraint.columns[0]), dtype=np.float64), weights)
+            shares = product(
+                np.asarray(self._relaxed.block(constraint.columns[0]), dtype=np.float64), weights
+            )
             wanted, codes = constraint.targets, records[target]
             for code in np.unique(codes):
                 places = np.flatnonzero(codes == code)
                 # A source that leaves its target open goes with each of them, in proportion.
                 open_share = places.size / len(codes)
-                odds = np.cumsum(shares * np.where(wanted == code, 1.0, np.where(wanted < 0, open_share, 0.0)))
+                odds = np.cumsum(
+                    shares * np.where(wanted == code, 1.0, np.where(wanted < 0, open_share, 0.0))
+                )
                 if odds[-1] <= 0:
                     records[target][places] = wanted[records[source][places]]
                     continue
@@ -221,7 +258,8 @@ class _Possible:
         """Put copies of possible records in place of those that are still broken."""
         if broken.size == len(owner_of):
             raise ImpossibleTableError(
-                "the schema's constraints rule out every synthetic record that could be drawn. Check them."
+                "the schema's constraints rule out every synthetic record that could be drawn."
+                " Check them."
             )
         kept = np.setdiff1d(np.arange(len(owner_of)), broken)
         chosen = kept[rng.integers(0, kept.size, broken.size)]
@@ -232,7 +270,9 @@ class _Possible:
 
 
 def _led_by_target(
-    constraints: Sequence[CodeConstraint], marginals: Sequence[tuple[str, ...]], conditioned_on: Collection[str]
+    constraints: Sequence[CodeConstraint],
+    marginals: Sequence[tuple[str, ...]],
+    conditioned_on: Collection[str],
 ) -> list[DeterminedCodes]:
     """Dependencies whose source has no relation to any other column, though its target has.
 

@@ -47,9 +47,9 @@ class Drawing(Contents):
 
         Args:
             rows: Exactly as many rows; `table_rows`, unless given.
-            where: Conditions that every row satisfies: text such as "sex = F and age in 30..39", or a
-                mapping such as {"sex": "F", "age": (30, 39)}. The relaxed rows are reweighted by how
-                likely each satisfies them.
+            where: Conditions that every row satisfies: text such as "sex = F and age in 30..39", or
+                a mapping such as {"sex": "F", "age": (30, 39)}. The relaxed rows are reweighted by
+                how likely each satisfies them.
             format: pandas, polars or arrow.
             seed: Of public randomness; the run's, unless given.
 
@@ -58,14 +58,22 @@ class Drawing(Contents):
 
         Raises:
             SettingsError: If the method gives answers alone, or no row can satisfy the conditions.
-
         """
         conditions = as_conditions(self.schema, where)
         codes = self.codes(rows, where=conditions, seed=seed)
-        return as_format(decoded_where(codes, self.schema, conditions, seed=seed_or(seed, self.facts.seed)), format)
+        return as_format(
+            decoded_where(codes, self.schema, conditions, seed=seed_or(seed, self.facts.seed)),
+            format,
+        )
 
-    def sample(self, num_rows: int, *, where: Mapping[str, Any] | str | None = None, seed: int | None = None) -> Any:
-        """A pandas table of so many synthetic rows, as SDV's `sample` gives one; `table` has more choices.
+    def sample(
+        self,
+        num_rows: int,
+        *,
+        where: Mapping[str, Any] | str | None = None,
+        seed: int | None = None,
+    ) -> Any:
+        """A pandas table of synthetic rows, as SDV's `sample`; `table` has more choices.
 
         Args:
             num_rows: How many rows.
@@ -77,7 +85,6 @@ class Drawing(Contents):
 
         Raises:
             SettingsError: If the method gives answers alone, or no row can satisfy the conditions.
-
         """
         return self.table(num_rows, where=where, seed=seed)
 
@@ -90,7 +97,7 @@ class Drawing(Contents):
         format: TableFormat = "pandas",  # noqa: A002
         seed: int | None = None,
     ) -> Iterator[Any]:
-        """Yield m synthetic tables that differ by what the release leaves open: noise, and what was not measured.
+        """Yield m synthetic tables that differ by noise and by what was not measured.
 
         Analyse each table by itself and put the results together with `dprap.combine`. One table
         alone, analysed as if its rows were people, has standard errors that are too small. Combined
@@ -112,7 +119,6 @@ class Drawing(Contents):
 
         Raises:
             SettingsError: There are fewer than two tables asked for, or the method makes none.
-
         """
         m = whole_number("m", m, least=2)  # what is open shows in the difference of tables
         rows = rows_in_memory(self.table_rows if rows is None else rows)
@@ -122,18 +128,25 @@ class Drawing(Contents):
         lacking = self.grounds.lacking(columns)
         if lacking:
             _log.warning(
-                "the relation of %s was not measured, so that intervals of analyses with these columns may be wrong.",
+                "the relation of %s was not measured, so that intervals of analyses with these"
+                " columns may be wrong.",
                 "; of ".join(" with ".join(each) for each in lacking[:_LISTED]),
             )
         seed = seed_or(seed, self.facts.seed)
         marginals = matched_marginals(self.workload, self.measurements)
         for number, drawn in enumerate(draw_rows(self._release, relaxed, draws=m, seed=seed)):
             own = (seed + number + 1) % MAX_SEED
-            codes = draw_table(drawn, self.schema, marginals, rows=rows, seed=own, sharp=self._sharp_pairs)
+            codes = draw_table(
+                drawn, self.schema, marginals, rows=rows, seed=own, sharp=self._sharp_pairs
+            )
             yield as_format(decoded_where(codes, self.schema, {}, seed=own), format)
 
     def codes(
-        self, rows: int | None = None, *, where: Mapping[str, Any] | str | None = None, seed: int | None = None
+        self,
+        rows: int | None = None,
+        *,
+        where: Mapping[str, Any] | str | None = None,
+        seed: int | None = None,
     ) -> Codes:
         """Synthetic records as codes; the arguments are those of `table`.
 
@@ -182,7 +195,11 @@ class Drawing(Contents):
             SettingsError: If the method gives answers alone.
 
         """
-        if self.drawn is not None and rows in (None, self.drawn.rows) and seed in (None, self.facts.seed):
+        if (
+            self.drawn is not None
+            and rows in (None, self.drawn.rows)
+            and seed in (None, self.facts.seed)
+        ):
             return sliced(self.drawn)
         return draw_records(
             self._relaxed_or_refuse(),
@@ -201,8 +218,8 @@ class Drawing(Contents):
     def table_bound(self, rows: int | None = None, *, seed: int | None = None) -> float | None:
         """How far the workload's answers on a table may be off, in counts among `rows` records.
 
-        It holds with the certificate's confidence. The certified table has the certificate's bound, another
-        table that bound plus its largest distance to the fitted answers, which is public.
+        It holds with the certificate's confidence. The certified table has the certificate's bound,
+        another table that bound plus its largest distance to the fitted answers, which is public.
 
         Args:
             rows: Rows of the table; `table_rows`, unless given.
@@ -213,14 +230,15 @@ class Drawing(Contents):
 
         Raises:
             SettingsError: If the method gives answers alone.
-
         """
         return table_bound(self._release, self.codes(rows, seed=seed)).bound_counts
 
     @cached_property
     def draws(self) -> tuple[RelaxedDataset, ...]:
         """Twenty draws of rows that the measurements allow, made when first asked for."""
-        return tuple(draw_rows(self._release, self._relaxed_or_refuse(), draws=20, seed=self.facts.seed))
+        return tuple(
+            draw_rows(self._release, self._relaxed_or_refuse(), draws=20, seed=self.facts.seed)
+        )
 
 
 def as_format(table: pa.Table, format: TableFormat) -> Any:  # noqa: A002

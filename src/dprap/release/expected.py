@@ -17,12 +17,15 @@ if TYPE_CHECKING:
 def expected_stddev(release: Release, marginal: Marginal) -> float:
     """The least standard error, as a share of all records, that covers each cell of the marginal.
 
-    A measurement of noise σ over the marginal's columns and r times as many cells gives sums of r cells: σ·√r. Failing that, the
-    certificate's bound for its workload, times r where r cells are summed: not a standard error but more than one, with the
-    certificate's confidence. Infinite where neither covers the marginal.
+    A measurement of noise σ over the marginal's columns and r times as many cells gives sums of r
+    cells: σ·√r. Failing that, the certificate's bound for its workload, times r where r cells are
+    summed: not a standard error but more than one, with the certificate's confidence. Infinite
+    where neither covers the marginal.
     """
     if marginal.groups is not None:
-        raise WorkloadError(f"the expected error is known of single codes; {marginal} has groups. Leave them out.")
+        raise WorkloadError(
+            f"the expected error is known of single codes; {marginal} has groups. Leave them out."
+        )
     domain = release.schema.domain
     asked = set(marginal.columns)
     domain.shape_of(marginal.columns)  # refuses unknown columns

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Figure:
-    """The answer for one group: a number, its text, the records that it is about, and how far it may be off.
+    """The answer for one group: a number, its text, the records that it is about, and how far it
+    may be off.
 
-    `warned` says in a sentence why the number deserves less trust than others, where there is a reason.
+    `warned` says in a sentence why the number deserves less trust than others, where there is a
+    reason.
     """
 
     values: tuple[str, ...]
@@ -52,12 +54,17 @@ class Figures(ShownAsLines):
         first = self._labelled
         shown = "share" if self.statistic == "histogram" else heading
         told = [
-            each for each in (*self.figures, *([] if self.all is None else [self.all])) if each.interval is not None
+            each
+            for each in (*self.figures, *([] if self.all is None else [self.all]))
+            if each.interval is not None
         ]
-        known = [each.interval for each in told if each.interval is not None and each.interval.known]
+        known = [
+            each.interval for each in told if each.interval is not None and each.interval.known
+        ]
         between = ["std. error", f"{known[0].level:.0%} interval"] if known else []
         rows = [
-            [*each.values, each.text, *(_sure(each) if between else []), f"{each.count:,.1f}"] for each in self.figures
+            [*each.values, each.text, *(_sure(each) if between else []), f"{each.count:,.1f}"]
+            for each in self.figures
         ]
         if self.all is not None and self.by:
             whole = [self.all.text, *(_sure(self.all) if between else []), f"{self.all.count:,.1f}"]
@@ -66,7 +73,8 @@ class Figures(ShownAsLines):
         # Of the whole if there is one to tell of: a line for each group would say the same again.
         remarks += [each.warned for each in reversed(told) if each.warned][:1]
         remarks += [
-            f"{name}: the condition cuts an interval; its records are interpolated by the fine shape of the release"
+            f"{name}: the condition cuts an interval; its records are interpolated by the fine"
+            " shape of the release"
             for name in self.cut
         ]
         return [*first, shown, *between, "records"], rows, remarks
@@ -100,7 +108,12 @@ class Figures(ShownAsLines):
 def _sure(figure: Figure) -> tuple[str, str]:
     """The standard error and the interval of a figure as text."""
     interval = figure.interval
-    if interval is None or interval.low is None or interval.high is None or interval.standard_error is None:
+    if (
+        interval is None
+        or interval.low is None
+        or interval.high is None
+        or interval.standard_error is None
+    ):
         return "", "none"
     ends = figure.ends or (f"{interval.low:,.6g}", f"{interval.high:,.6g}")
     error = interval.standard_error

@@ -1,13 +1,13 @@
 """The release directory on disk: written whole or not at all, read back with every field checked.
 
-release.json          what was done and under which guarantee (this module documents and validates it)
+release.json          what was done and under which guarantee (documented and validated here)
 schema.yaml           the public schema
-synthetic.parquet     the synthetic table (or .csv); absent for methods that give answers only, and where the schema's
-                      constraints rule out all records that could be drawn
+synthetic.parquet     the synthetic table (or .csv); absent for methods that give answers only,
+                      and where constraints rule out all records that could be drawn
 relaxed.npz           the relaxed data set: `probabilities` [one-hot, rows] and `weights` [rows]
-answers.npz           shares of the workload's queries, one array a family; only for methods without rows
+answers.npz           shares of the workload's queries, one array a family; for methods without rows
 measurements.parquet  every noisy measurement with its standard deviation
-intervals.json        how far answers may be off, by kind, basis and size; absent where that was not found out
+intervals.json        how far answers may be off, by kind, basis and size; absent where unknown
 """
 
 from __future__ import annotations
@@ -118,7 +118,12 @@ def save_release(
 
 
 def _write(
-    release: Release, folder: Path, rows: int | None, table_format: str, seed: int | None, watch: StepCallback
+    release: Release,
+    folder: Path,
+    rows: int | None,
+    table_format: str,
+    seed: int | None,
+    watch: StepCallback,
 ) -> TableBound | None:
     saved = None
     if release.relaxed is not None:
@@ -146,12 +151,19 @@ def _write(
         compression="zstd",
     )
     described = _described(replace(release, saved=saved)).model_dump(mode="json")
-    (folder / "release.json").write_text(json.dumps(described, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (folder / "release.json").write_text(
+        json.dumps(described, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
     return saved
 
 
-def _write_table(release: Release, path: Path, rows: int | None, seed: int | None, watch: StepCallback) -> TableBound:
-    """Draw, decode and write the synthetic table; returns its bound. A long one is never in memory whole."""
+def _write_table(
+    release: Release, path: Path, rows: int | None, seed: int | None, watch: StepCallback
+) -> TableBound:
+    """Draw, decode and write the synthetic table; returns its bound.
+
+    A long one is never in memory whole.
+    """
     rows = release.table_rows if rows is None else rows
 
     def watched(parts: Iterable[Codes]) -> Iterator[Codes]:
@@ -175,15 +187,17 @@ def _write_table(release: Release, path: Path, rows: int | None, seed: int | Non
 def _decode_to(path: Path, release: Release, chunks: Iterable[Codes], seed: int | None) -> None:
     from dprap.encoding import write_chunks
 
-    tables = decode_chunks(chunks, release.schema, seed=release.facts.seed if seed is None else seed)
+    tables = decode_chunks(
+        chunks, release.schema, seed=release.facts.seed if seed is None else seed
+    )
     write_chunks(tables, path, release.schema)
 
 
 def load(directory: Path | str) -> Release:
     """Read a release directory.
 
-    A release may come from a stranger. What its files announce is compared with `dprap.limits` before
-    they are read.
+    A release may come from a stranger. What its files announce is compared with `dprap.limits`
+    before they are read.
 
     Args:
         directory: The directory that `Release.save` or `dprap synth` wrote.
@@ -197,12 +211,13 @@ def load(directory: Path | str) -> Release:
     >>> import tempfile
     >>> from dprap import synthesize
     >>> from dprap.datasets import example, example_schema
-    >>> release = synthesize(example(300), example_schema(), epsilon=1.0, kway=1, method="independent")
+    >>> release = synthesize(
+    ...     example(300), example_schema(), epsilon=1.0, kway=1, method="independent"
+    ... )
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     saved = release.save(f"{folder}/release", rows=5)
     ...     load(f"{folder}/release").rows
     300
-
     """
     directory = Path(directory)
     described = _read_description(directory)
@@ -218,7 +233,10 @@ def load(directory: Path | str) -> Release:
             f"{directory} is damaged: {_cause(error)}. Get it again from whoever published it."
         ) from error
     if relaxed is None and shares is None:
-        raise ReleaseError(f"{directory} is damaged: relaxed.npz is missing. Get it again from whoever published it.")
+        raise ReleaseError(
+            f"{directory} is damaged: relaxed.npz is missing. Get it again from whoever"
+            " published it."
+        )
     return Release(
         schema=schema,
         workload=workload,
@@ -231,9 +249,11 @@ def load(directory: Path | str) -> Release:
         certificate=described.certificate,
         public=described.public,
         refinement=described.refinement,
-        saved=None
-        if described.synthetic_rows is None
-        else TableBound(described.synthetic_rows, described.synthetic_bound_counts),
+        saved=(
+            None
+            if described.synthetic_rows is None
+            else TableBound(described.synthetic_rows, described.synthetic_bound_counts)
+        ),
         errors=errors,
     )
 
@@ -241,7 +261,11 @@ def load(directory: Path | str) -> Release:
 def _read_description(directory: Path) -> ReleaseFile:
     path = directory / "release.json"
     if not directory.is_dir():
-        what = "it is a file, and a release is a folder" if directory.exists() else "there is no such folder"
+        what = (
+            "it is a file, and a release is a folder"
+            if directory.exists()
+            else "there is no such folder"
+        )
         raise ReleaseError(f"{directory} is not a release: {what}. Check the path.")
     try:
         text = read_text(path)
@@ -309,13 +333,16 @@ def _described(release: Release) -> ReleaseFile:
         workload=workload_entries(workload),
         certificate=certificate,
         refinement=None if release.refinement is None else dict(release.refinement),
-        # under add-remove neighbours the number of records is noisy: the certificate is stated in counts alone
-        certificate_share=None
-        if certificate is None or not release.rows_are_public
-        else {
-            "noisy_max_error": certificate.noisy_max_error_counts / release.rows,
-            "upper_bound": certificate.upper_bound_counts / release.rows,
-        },
+        # under add-remove neighbours the number of records is noisy: the certificate is stated in
+        # counts alone
+        certificate_share=(
+            None
+            if certificate is None or not release.rows_are_public
+            else {
+                "noisy_max_error": certificate.noisy_max_error_counts / release.rows,
+                "upper_bound": certificate.upper_bound_counts / release.rows,
+            }
+        ),
     )
 
 
@@ -324,13 +351,19 @@ def _load_relaxed(path: Path, schema: Schema) -> RelaxedDataset | None:
         return None
     arrays = read_arrays(path)
     probabilities, weights = arrays["probabilities"], arrays["weights"]
-    if weights.ndim != 1 or probabilities.shape != (schema.domain.onehot_size, len(weights)) or not len(weights):
+    if (
+        weights.ndim != 1
+        or probabilities.shape != (schema.domain.onehot_size, len(weights))
+        or not len(weights)
+    ):
         raise ValueError("relaxed.npz does not fit the schema")
     sums = np.add.reduceat(probabilities.astype(np.float64), schema.domain.offsets, axis=0)
     good = np.abs(sums - 1).max() < _ROUNDING and abs(weights.sum(dtype=np.float64) - 1) < _ROUNDING
     if not (good and probabilities.min() >= 0 and weights.min() >= 0):
         raise ValueError("relaxed.npz does not hold distributions")
-    return RelaxedDataset(schema.domain, np.asarray(probabilities, np.float32), np.asarray(weights, np.float32))
+    return RelaxedDataset(
+        schema.domain, np.asarray(probabilities, np.float32), np.asarray(weights, np.float32)
+    )
 
 
 def _load_answers(path: Path, workload: Workload) -> tuple[np.ndarray, ...] | None:
@@ -348,7 +381,11 @@ def _load_answers(path: Path, workload: Workload) -> tuple[np.ndarray, ...] | No
 def _cause(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"cannot read {Path(error.filename).name}"
-    return str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
+    return (
+        str(error).strip().splitlines()[0].rstrip(".")
+        if str(error).strip()
+        else type(error).__name__
+    )
 
 
 def _sync(*paths: Path) -> None:

@@ -1,4 +1,6 @@
-"""What people hand to the methods of a release, made into what was meant, or refused with what to write."""
+"""What people hand to the methods of a release, made into what was meant, or refused with what to
+write.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def whole_number(name: str, value: Any, *, least: int, most: int | None = None) 
 
     """
     if isinstance(value, str):
-        raise SettingsError(f"{name} must be a whole number, not text. Write it without quotes, such as {name}=100.")
+        raise SettingsError(
+            f"{name} must be a whole number, not text. Write it without quotes, such as {name}=100."
+        )
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
@@ -63,17 +67,18 @@ def question_text(given: Any) -> str:
     """A question."""
     if not isinstance(given, str):
         raise WorkloadError(
-            f'a question is text, such as "age >= 65" or "mean income by region", not {type(given).__name__}.'
+            'a question is text, such as "age >= 65" or "mean income by region", not'
+            f" {type(given).__name__}."
         )
     return given
 
 
 def family_in(schema: Schema, given: Any) -> Family:
-    """A query family as it is; a column, or several in a list or a text such as "age, sex", as their marginal.
+    """A query family as it is; a column, or several in a list or a text such as "age, sex", as
+    their marginal.
 
     Raises:
         WorkloadError: If it is none of these, or names a column that there is not.
-
     """
     if isinstance(given, str) and given not in schema.columns:
         parts = tuple(part.strip() for part in re.split(r"[,×]", given))
@@ -81,8 +86,8 @@ def family_in(schema: Schema, given: Any) -> Family:
             return Marginal(parts)
         if re.search(r"[=<>]| in | by ", given):
             raise WorkloadError(
-                f"{given!r} is a question, not a marginal. Ask it with `ask`; `answer` takes columns, such as 'age' or "
-                "('age', 'sex')."
+                f"{given!r} is a question, not a marginal. Ask it with `ask`; `answer` takes"
+                " columns, such as 'age' or ('age', 'sex')."
             )
     found = as_family(given)
     schema.domain.shape_of(found.columns)  # refuses unknown columns

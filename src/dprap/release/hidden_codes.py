@@ -1,8 +1,8 @@
 """How far a mean may be off because of codes whose records are hidden in the noise.
 
-A column of amounts often ends in wide bins that hold few records, or none. The noise of such a bin is
-as large as that of any other, and one record of it moves a mean a hundred times as far. The error
-table of a release pools the means of all columns and cannot know this, so it is added here.
+A column of amounts often ends in wide bins that hold few records, or none. The noise of such a bin
+is as large as that of any other, and one record of it moves a mean a hundred times as far. The
+error table of a release pools the means of all columns and cannot know this, so it is added here.
 
 A code c of a group is hidden if the release has fewer records there than twice the noise e of its
 count. What is known of its count is then a normal distribution cut at zero. With its standard
@@ -33,7 +33,9 @@ _NORMAL = NormalDist()
 
 @dataclass(frozen=True)
 class HiddenCodes:
-    """The error of a mean that hidden codes make, the first and last code that make most of it, and their share of the records."""
+    """The error of a mean that hidden codes make, the first and last code that make most of it, and
+    their share of the records.
+    """
 
     error: float
     first: int
@@ -52,23 +54,35 @@ def hidden_codes(noise: float, counts: Codes, values: Codes) -> HiddenCodes | No
     Returns:
         None where no code is hidden.
 
-    >>> found = hidden_codes(100.0, np.array([9_000.0, 900.0, 0.0]), np.array([10.0, 50.0, 1_000.0]))
+    >>> found = hidden_codes(
+    ...     100.0, np.array([9_000.0, 900.0, 0.0]), np.array([10.0, 50.0, 1_000.0])
+    ... )
     >>> round(found.error, 1), found.first
     (6.0, 2)
     """
     total = float(counts.sum())
-    spread = np.array([_cut_at_zero(count / noise) * noise if count < _HIDDEN_UP_TO * noise else 0 for count in counts])
+    spread = np.array(
+        [
+            _cut_at_zero(count / noise) * noise if count < _HIDDEN_UP_TO * noise else 0
+            for count in counts
+        ]
+    )
     moved = (spread * (values - product(counts, values) / total) / total) ** 2
     if not moved.sum() > 0:
         return None
     order = np.argsort(-moved)
     enough = int(np.searchsorted(np.cumsum(moved[order]), _NAMED_SHARE * moved.sum())) + 1
     first, last = int(order[:enough].min()), int(order[:enough].max())
-    return HiddenCodes(math.sqrt(moved.sum()), first, last, float(counts[first : last + 1].sum()) / total)
+    return HiddenCodes(
+        math.sqrt(moved.sum()), first, last, float(counts[first : last + 1].sum()) / total
+    )
 
 
-def noise_of_codes(release: Release, name: str, by: tuple[str, ...], conditions: tuple[str, ...]) -> float | None:
-    """The standard deviation of the noise in a count of one code of a column, in one group, under a condition.
+def noise_of_codes(
+    release: Release, name: str, by: tuple[str, ...], conditions: tuple[str, ...]
+) -> float | None:
+    """The standard deviation of the noise in a count of one code of a column, in one group, under a
+    condition.
 
     Args:
         release: The release.
@@ -78,24 +92,28 @@ def noise_of_codes(release: Release, name: str, by: tuple[str, ...], conditions:
 
     Returns:
         None where no measured marginal has all these columns, code by code for the first two.
-
     """
-    precision = 0.0
+    # Reciprocals, never squares: a stranger's file may state deviations that no float can square.
+    inverse = 0.0
     for item in release.measurements:
-        if not isinstance(item, Measurement) or not {name, *by, *conditions} <= set(item.marginal.columns):
+        if not isinstance(item, Measurement) or not {name, *by, *conditions} <= set(
+            item.marginal.columns
+        ):
             continue
-        columns, groups = item.marginal.columns, item.marginal.groups or (None,) * len(item.marginal.columns)
+        columns = item.marginal.columns
+        groups = item.marginal.groups or (None,) * len(columns)
         single = [each == name or each in by for each in columns]
         if any(alone and merged is not None for alone, merged in zip(single, groups, strict=True)):
             continue
         shape = item.marginal.shape(release.schema.domain)
         summed = math.prod(size for size, alone in zip(shape, single, strict=True) if not alone)
-        precision += 1 / (item.stddev_counts**2 * summed)
-    return 1 / math.sqrt(precision) if precision > 0 else None
+        inverse = math.hypot(inverse, 1 / (item.stddev_counts * math.sqrt(summed)))
+    return 1 / inverse if inverse > 0 else None
 
 
 def _cut_at_zero(at: float) -> float:
-    """The standard deviation of a normal number of mean `at` and variance 1, given that it is not negative.
+    """The standard deviation of a normal number of mean `at` and variance 1, given that it is not
+    negative.
 
     >>> round(_cut_at_zero(0.0), 3), round(_cut_at_zero(5.0), 3)
     (0.603, 1.0)

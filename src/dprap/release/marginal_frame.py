@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from dprap.release.release import Release
 
 
-def marginal_frame(release: Release, marginal: Family, intervals: Sequence[Interval]) -> pd.DataFrame:
+def marginal_frame(
+    release: Release, marginal: Family, intervals: Sequence[Interval]
+) -> pd.DataFrame:
     """One line a cell, in the marginal's own order, with the labels of its codes.
 
     Args:
@@ -32,7 +34,9 @@ def marginal_frame(release: Release, marginal: Family, intervals: Sequence[Inter
     codes = np.unravel_index(np.arange(len(intervals)), domain.shape_of(marginal.columns))
     frame = pd.DataFrame(index=range(len(intervals)))
     for name, column_codes in zip(marginal.columns, codes, strict=True):
-        labels = np.array([release.schema.label(name, code) for code in range(domain.size(name))], dtype=object)
+        labels = np.array(
+            [release.schema.label(name, code) for code in range(domain.size(name))], dtype=object
+        )
         frame[name] = labels[column_codes]
     frame["count"] = [each.estimate for each in intervals]
     frame["share"] = frame["count"] / release.rows

@@ -24,7 +24,8 @@ _AMOUNTS = ("stddev_counts", "rho")
 SCHEMA = pa.schema(
     {
         "family": pa.string(),  # JSON, the plain form of `dprap.queries.plain`
-        "query": pa.int64(),  # position of the query in its family; null where all cells were measured
+        # position of the query in its family; null where all cells were measured
+        "query": pa.int64(),
         "counts": pa.list_(pa.float64()),  # noisy counts, in C order of the columns
         "stddev_counts": pa.float64(),  # standard deviation of the noise on each of them
         "rho": pa.float64(),  # what the measurement cost, in zCDP
@@ -32,7 +33,9 @@ SCHEMA = pa.schema(
 )
 
 
-def measurement_table(measurements: tuple[Measurement | QueryMeasurement, ...], domain: Domain) -> pa.Table:
+def measurement_table(
+    measurements: tuple[Measurement | QueryMeasurement, ...], domain: Domain
+) -> pa.Table:
     """Measurements as a table."""
     entries: dict[Family, str] = {}
     rows: list[dict[str, Any]] = []
@@ -63,18 +66,28 @@ def read_measurements(path: Path, domain: Domain) -> tuple[Measurement | QueryMe
         expected = size if row["query"] is None else 1
         if counts.shape != (expected,) or not 0 <= (row["query"] or 0) < size:
             raise ValueError(f"{path.name} has a measurement of {family} that does not fit it")
-        if not (np.abs(counts) <= MAX_RECORDS).all() or not all(_is_amount(row[key]) for key in _AMOUNTS):
+        if not (np.abs(counts) <= MAX_RECORDS).all() or not all(
+            _is_amount(row[key]) for key in _AMOUNTS
+        ):
             raise ValueError(f"{path.name} has a measurement of {family} with an impossible number")
         if row["query"] is None and isinstance(family, Marginal):
-            found.append(Measurement(family, np.rint(counts).astype(np.int64), row["stddev_counts"], row["rho"]))
+            found.append(
+                Measurement(
+                    family, np.rint(counts).astype(np.int64), row["stddev_counts"], row["rho"]
+                )
+            )
         else:
             query = Query(family, int(row["query"]))
-            found.append(QueryMeasurement(query, float(counts[0]), row["stddev_counts"], row["rho"]))
+            found.append(
+                QueryMeasurement(query, float(counts[0]), row["stddev_counts"], row["rho"])
+            )
     return tuple(found)
 
 
 def _read_table(path: Path) -> pa.Table:
-    """The table in the file, after what its footer announces was compared with what it should hold and with the limits."""
+    """The table in the file, after what its footer announces was compared with what it should hold
+    and with the limits.
+    """
     with pyarrow.parquet.ParquetFile(path) as file:
         if file.schema_arrow != SCHEMA:
             raise ValueError(f"{path.name} does not have the columns it should")
@@ -84,7 +97,10 @@ def _read_table(path: Path) -> pa.Table:
             for group in range(footer.num_row_groups)
             for column in range(footer.num_columns)
         ]
-        if footer.num_rows > MAX_MEASUREMENTS or sum(chunk.num_values for chunk in chunks) > MAX_MEASURED_COUNTS:
+        if (
+            footer.num_rows > MAX_MEASUREMENTS
+            or sum(chunk.num_values for chunk in chunks) > MAX_MEASURED_COUNTS
+        ):
             raise ValueError(f"{path.name} announces more measurements than any release has")
         if sum(chunk.total_uncompressed_size for chunk in chunks) > MAX_ARCHIVE_BYTES:
             raise ValueError(f"{path.name} would unpack to more than {MAX_ARCHIVE_BYTES >> 20} MiB")

@@ -3,11 +3,12 @@
     age in 30..39 and sex = female          hired >= 2020-03 or hired is null
     region in {North, "South East"}         not (smoker = true and age < 40)
 
-A comparison is never true of a missing value; `not (…)` turns that around, and `is null` asks for it. Names and values with
-spaces or signs in them are quoted, with '…', "…" or `…`. Dates may be shortened to a month or a year.
+A comparison is never true of a missing value; `not (…)` turns that around, and `is null` asks for
+it. Names and values with spaces or signs in them are quoted, with '…', "…" or `…`. Dates may be
+shortened to a month or a year.
 
-A question becomes disjoint boxes, each a set of values for some columns, so that its share is a sum over boxes of
-products over columns in every relaxed row: exact, without counting anything twice.
+A question becomes disjoint boxes, each a set of values for some columns, so that its share is a sum
+over boxes of products over columns in every relaxed row: exact, without counting anything twice.
 """
 
 from __future__ import annotations
@@ -54,16 +55,22 @@ class _Token:
 
 
 def parse(question: str, schema: Schema) -> list[Box]:
-    """Disjoint boxes that together hold exactly the records a question asks for; an empty question asks for all.
+    """Disjoint boxes that together hold exactly the records a question asks for; an empty question
+    asks for all.
 
     >>> from dprap.datasets import example_schema
-    >>> [sorted(box) for box in parse("age in 30..39 and (sex = male or smoker = true)", example_schema())]
+    >>> [
+    ...     sorted(box)
+    ...     for box in parse("age in 30..39 and (sex = male or smoker = true)", example_schema())
+    ... ]
     [['age', 'sex'], ['age', 'sex', 'smoker']]
     """
     try:
         return _Parser(_tokens(question), schema).parse()
     except RecursionError:
-        raise WorkloadError("the question is nested too deeply. Ask for its parts one by one.") from None
+        raise WorkloadError(
+            "the question is nested too deeply. Ask for its parts one by one."
+        ) from None
 
 
 def _tokens(question: str) -> list[_Token]:
@@ -73,7 +80,8 @@ def _tokens(question: str) -> list[_Token]:
         match = TOKEN.match(question, at)
         if match is None:
             raise WorkloadError(
-                f"cannot read the question from {question[at:].strip()[:20]!r} on. Is a quote left open?"
+                f"cannot read the question from {question[at:].strip()[:20]!r} on. Is a quote left"
+                " open?"
             )
         if match["quoted"] is not None:
             found.append(_Token("quoted", match["quoted"][1:-1]))
@@ -123,7 +131,8 @@ class _Parser:
     def _refuse(self, expected: str) -> NoReturn:
         where = f"at {self._next.text!r}" if self._next.text else "at its end"
         raise WorkloadError(
-            f"cannot read the question {where}: expected {expected}. Quote names and values with spaces."
+            f"cannot read the question {where}: expected {expected}. Quote names and values with"
+            " spaces."
         )
 
     def _any(self) -> list[Box]:
@@ -166,7 +175,9 @@ class _Parser:
         if self._took_sign(*_EQUAL):
             return column.equal(name, self._value(name))
         if self._took_sign(*_DIFFERENT):
-            return complement(column.all_values(), column.equal(name, self._value(name))).without_missing()
+            return complement(
+                column.all_values(), column.equal(name, self._value(name))
+            ).without_missing()
         if self._next.is_sign(*_ORDER):
             return column.compared(name, self._take().text, self._value(name))
         if self._took_word("is"):
@@ -217,7 +228,8 @@ def _intersected(left: list[Box], right: list[Box]) -> list[Box]:
 def _complemented(boxes: list[Box], schema: Schema) -> list[Box]:
     rest: list[Box] = [{}]
     for box in boxes:
-        # outside a box: outside its first column's set, or inside that and outside the second's, and so on
+        # outside a box: outside its first column's set, or inside that and outside the second's,
+        # and so on
         outside: list[Box] = []
         inside: dict[str, ValueSet] = {}
         for name, values in box.items():
@@ -231,5 +243,7 @@ def _complemented(boxes: list[Box], schema: Schema) -> list[Box]:
 
 def _limited(boxes: list[Box]) -> list[Box]:
     if len(boxes) > MAX_BOXES:
-        raise WorkloadError(f"the question falls into more than {MAX_BOXES:,} cases. Ask for its parts one by one.")
+        raise WorkloadError(
+            f"the question falls into more than {MAX_BOXES:,} cases. Ask for its parts one by one."
+        )
     return boxes

@@ -34,7 +34,12 @@ class Release(Asking):
     >>> from dprap.datasets import example, example_schema
     >>> private = example(300)
     >>> release = synthesize(
-    ...     private, example_schema(), epsilon=5.0, kway=1, method="independent", insecure_noise_seed=0
+    ...     private,
+    ...     example_schema(),
+    ...     epsilon=5.0,
+    ...     kway=1,
+    ...     method="independent",
+    ...     insecure_noise_seed=0,
     ... )
     >>> release.rows, release.table_rows, release.facts.method
     (300, 300, 'independent')
@@ -43,7 +48,11 @@ class Release(Asking):
 
     >>> release.table(5, where="sex = female", format="arrow")["sex"].to_pylist()
     ['female', 'female', 'female', 'female', 'female']
-    >>> len(release.sample(7)), release.codes(7).rows, sum(chunk.rows for chunk in release.chunks(7))
+    >>> (
+    ...     len(release.sample(7)),
+    ...     release.codes(7).rows,
+    ...     sum(chunk.rows for chunk in release.chunks(7)),
+    ... )
     (7, 7, 7)
     >>> release.table_bound(rows=7) >= release.certificate.upper_bound_counts
     True
@@ -96,7 +105,9 @@ class Release(Asking):
         """
         from dprap.release.files import save_release
 
-        saved = save_release(self, Path(directory), rows=rows, table_format=format, seed=seed, watch=watch)
+        saved = save_release(
+            self, Path(directory), rows=rows, table_format=format, seed=seed, watch=watch
+        )
         return replace(self, saved=saved)
 
     def report(self, path: Path | str = "report.html", *, language: str = "en") -> Path:
@@ -132,23 +143,30 @@ class Release(Asking):
             folder: The folder to write to.
             language: The language of the guarantee in plain words: en, de, fr or es.
             table: The file of the synthetic table, whose digest stands in the metadata.
-            **about: What only the steward knows, such as `title`, `curator`, `intended_use` and `region`.
+            **about: What only the steward knows, such as `title`, `curator`, `intended_use` and
+                `region`.
 
         Returns:
             The files.
 
         Raises:
             SettingsError: If a file cannot be written, or a name or value is refused.
-
         """
         from dprap.runs.finished_release import write_statement_of
 
         return write_statement_of(self, Path(folder), about, language=language, table=table)
 
     def evaluate(
-        self, table: Any, *, path: Path | str | None = None, targets: Sequence[str] | None = None, **reading: Any
+        self,
+        table: Any,
+        *,
+        path: Path | str | None = None,
+        targets: Sequence[str] | None = None,
+        **reading: Any,
     ) -> Evaluation:
-        """Measure the true errors of this release against the private table. NOT PRIVATE: never publish the result.
+        """Measure the true errors of this release against the private table.
+
+        NOT PRIVATE: never publish the result.
 
         Args:
             table: The private table that the release was made from, as `synthesize` takes it.
@@ -161,8 +179,9 @@ class Release(Asking):
 
         Raises:
             DprapError: If the table cannot be read by the release's schema.
-
         """
         from dprap.runs.finished_release import evaluate_against
 
-        return evaluate_against(self, table, reading, path=None if path is None else Path(path), targets=targets)
+        return evaluate_against(
+            self, table, reading, path=None if path is None else Path(path), targets=targets
+        )

@@ -1,22 +1,26 @@
-"""Pairs of ordered columns whose records lie in few cells, such as a number and its double: known from the noisy counts.
+"""Pairs of ordered columns whose records lie in few cells, such as a number and its double: known
+from the noisy counts.
 
-A fit is content with what noise cannot tell from the truth, cell by cell. Of a sharp relation nearly all cells are
-empty, and a few records in each, which no single noisy count rules out, are together a tenth of the table and far from
-where they belong. All these counts together say more than each: if cells that do not stand out of the noise add up to
-nothing, they are most likely empty. The synthetic table then has no record in them.
+A fit is content with what noise cannot tell from the truth, cell by cell. Of a sharp relation
+nearly all cells are empty, and a few records in each, which no single noisy count rules out, are
+together a tenth of the table and far from where they belong. All these counts together say more
+than each: if cells that do not stand out of the noise add up to nothing, they are most likely
+empty. The synthetic table then has no record in them.
 
-With noise σ a cell is seen where its count is 4σ or more. Beside a seen cell others are possible from σ on, because a
-relation seldom ends where an interval does. A code of which no cell is seen, as in a tail, may go with what lies
-between the cells of the next codes.
+With noise σ a cell is seen where its count is 4σ or more. Beside a seen cell others are possible
+from σ on, because a relation seldom ends where an interval does. A code of which no cell is seen,
+as in a tail, may go with what lies between the cells of the next codes.
 
-Of the N other cells, with counts y, the fit says that they hold F records: a twentieth of the n or more, else they are
-left alone. Their number is estimated as Y = Σey/Σe², to within s = σ/√Σe², once with e the shares that the product of
-both columns gives the cells and once with e = 1/N, which is the plain sum. (The fit's own shares would not do: they
-follow the noise.) By both, "empty" must be likelier than "F records", which is where (F − Y)² − Y² ≥ 2s²·ln k: k = 10
-times by the first, 3 times by the second, which knows less. And by both it must be 3 times likelier than "any number of
-records alike": (n/s)·φ(Y/s)/Φ(Y/s) ≥ 3. So a pair with a real background of records, which has a Y of many s, stays as
-it is, and so does one whose noise hides what the fit says. One estimate alone would err where a background is spread
-otherwise: on four pairs of real and made-up tables the first alone did.
+Of the N other cells, with counts y, the fit says that they hold F records: a twentieth of the n or
+more, else they are left alone. Their number is estimated as Y = Σey/Σe², to within s = σ/√Σe², once
+with e the shares that the product of both columns gives the cells and once with e = 1/N, which is
+the plain sum. (The fit's own shares would not do: they follow the noise.) By both, "empty" must be
+likelier than "F records", which is where (F − Y)² − Y² ≥ 2s²·ln k: k = 10 times by the first, 3
+times by the second, which knows less. And by both it must be 3 times likelier than "any number of
+records alike": (n/s)·φ(Y/s)/Φ(Y/s) ≥ 3. So a pair with a real background of records, which has a Y
+of many s, stays as it is, and so does one whose noise hides what the fit says. One estimate alone
+would err where a background is spread otherwise: on four pairs of real and made-up tables the first
+alone did.
 
 All of it follows from published counts: post-processing.
 """
@@ -40,10 +44,12 @@ from dprap.schema.columns.binned import BinnedColumn
 
 # In standard deviations: noise alone shows one of 30,000 empty cells.
 _SEEN = 4.0
-# Beside a seen cell a count of so many standard deviations is enough: a relation seldom ends where an interval does.
+# Beside a seen cell a count of so many standard deviations is enough: a relation seldom ends where
+# an interval does.
 _LIKELY = 1.0
-# How much likelier it must be that cells are empty than that they are as the fit says, by either estimate, and than that
-# they hold any number of records: "strong" and "substantial" on Jeffreys' scale.
+# How much likelier it must be that cells are empty than that they are as the fit says, by either
+# estimate, and than that they hold any number of records: "strong" and "substantial" on Jeffreys'
+# scale.
 _LIKELIER_THAN_FIT = (10.0, 3.0)
 _LIKELIER_THAN_ANY = 3.0
 # The least share of the records that is worth moving.
@@ -54,7 +60,8 @@ _FAR_BELOW = -6.0
 _LEAST_SEEN = 0.5
 # Columns of fewer codes are no numbers whose relation could be called sharp.
 _LEAST_CODES = 8
-# Rounds of proportional fitting, after which the sums of a pair are as they were to within a thousandth.
+# Rounds of proportional fitting, after which the sums of a pair are as they were to within a
+# thousandth.
 _FITTINGS = 30
 # A record that is moved in one pair may be out of place in another that shares a column.
 _SWEEPS = 3
@@ -111,25 +118,44 @@ def sharp_pairs(
 
 
 def _numeric_pair(schema: Schema, item: Measurement | QueryMeasurement) -> tuple[str, str] | None:
-    """The columns of a measurement if they are two ordered ones of many codes, counted code by code."""
-    if not isinstance(item, Measurement) or item.marginal.groups is not None or len(item.marginal.columns) != 2:
+    """The columns of a measurement if they are two ordered ones of many codes, counted code by
+    code.
+    """
+    if (
+        not isinstance(item, Measurement)
+        or item.marginal.groups is not None
+        or len(item.marginal.columns) != 2
+    ):
         return None
     columns = [schema.columns[name] for name in item.marginal.columns]
-    if not all(isinstance(column, BinnedColumn) and column.regular >= _LEAST_CODES for column in columns):
+    if not all(
+        isinstance(column, BinnedColumn) and column.regular >= _LEAST_CODES for column in columns
+    ):
         return None
     first, second = item.marginal.columns
     return first, second
 
 
-def _are_empty(which: Bool[np.ndarray, "first second"], counts: Cells, fitted: Cells, stddev: float) -> bool:
+def _are_empty(
+    which: Bool[np.ndarray, "first second"], counts: Cells, fitted: Cells, stddev: float
+) -> bool:
     """Whether some cells are likelier empty than not."""
     records, held = float(fitted.sum()), float(fitted[which].sum())
     if held < _LEAST_SHARE * records:
         return False
     product = np.outer(fitted.sum(axis=1), fitted.sum(axis=0))[which]
     return all(
-        _is_nothing(counts[which], shares / shares.sum(), stddev, held=held, records=records, likelier=likelier)
-        for shares, likelier in zip((product, np.ones_like(product)), _LIKELIER_THAN_FIT, strict=True)
+        _is_nothing(
+            counts[which],
+            shares / shares.sum(),
+            stddev,
+            held=held,
+            records=records,
+            likelier=likelier,
+        )
+        for shares, likelier in zip(
+            (product, np.ones_like(product)), _LIKELIER_THAN_FIT, strict=True
+        )
     )
 
 
@@ -142,7 +168,9 @@ def _is_nothing(
     records: float,
     likelier: float,
 ) -> bool:
-    """Whether noisy counts of records that are spread in these shares speak for none, and not for `held` or any number."""
+    """Whether noisy counts of records that are spread in these shares speak for none, and not for
+    `held` or any number.
+    """
     squares = float(product(shares, shares))
     estimate, noise = float(product(shares, counts)) / squares, stddev / math.sqrt(squares)
     if (held - estimate) ** 2 - estimate**2 < 2 * noise**2 * math.log(likelier):
@@ -163,9 +191,13 @@ def _is_likelier_than_any(estimate: float, noise: float, records: float) -> bool
 
 
 def _possible(
-    seen: Bool[np.ndarray, "first second"], likely: Bool[np.ndarray, "first second"], regular: Sequence[int]
+    seen: Bool[np.ndarray, "first second"],
+    likely: Bool[np.ndarray, "first second"],
+    regular: Sequence[int],
 ) -> Bool[np.ndarray, "first second"]:
-    """Seen cells, likely ones beside them, and of codes of which none is seen what lies between those of the next codes."""
+    """Seen cells, likely ones beside them, and of codes of which none is seen what lies between
+    those of the next codes.
+    """
     found = seen | ~seen.any(axis=1, keepdims=True) | ~seen.any(axis=0, keepdims=True)
     numbers = seen[: regular[0], : regular[1]]
     padded = np.pad(numbers, 1)
@@ -183,7 +215,9 @@ def _possible(
 
 
 def _between(near: Bool[np.ndarray, "codes others"]) -> Bool[np.ndarray, "codes others"]:
-    """For each code, the others from the first to the last that are near the last code below with any, or the next above."""
+    """For each code, the others from the first to the last that are near the last code below with
+    any, or the next above.
+    """
     known = np.flatnonzero(near.any(axis=1))
     found = np.zeros_like(near)
     if known.size:
@@ -196,11 +230,18 @@ def _between(near: Bool[np.ndarray, "codes others"]) -> Bool[np.ndarray, "codes 
 
 
 class Placing:
-    """Moves records out of cells that are most likely empty, with the sums of both columns as rows have them."""
+    """Moves records out of cells that are most likely empty, with the sums of both columns as rows
+    have them.
+    """
 
     def __init__(self, relaxed: RelaxedDataset, pairs: Sequence[SharpPair]) -> None:
         self._pairs = [
-            (tuple(map(relaxed.domain.position, pair.columns)), pair.possible, _moves(relaxed, pair)) for pair in pairs
+            (
+                tuple(map(relaxed.domain.position, pair.columns)),
+                pair.possible,
+                _moves(relaxed, pair),
+            )
+            for pair in pairs
         ]
 
     def misplaced(self, records: Sequence[CodeColumn]) -> Bool[np.ndarray, " records"]:
@@ -211,23 +252,28 @@ class Placing:
         return found
 
     def place(self, records: list[CodeColumn], rng: np.random.Generator) -> None:
-        """Give each misplaced record another code in the second column of its pair, fit for its first."""
+        """Give each misplaced record another code in the second column of its pair, fit for its
+        first.
+        """
         for _ in range(_SWEEPS):
             for (first, second), possible, moves in self._pairs:
                 wrong = np.flatnonzero(~possible[records[first], records[second]])
                 if wrong.size:
                     running = moves[records[first][wrong]]
-                    drawn = (rng.random(len(wrong))[:, None] * running[:, -1:] >= running).sum(axis=1)
+                    drawn = (rng.random(len(wrong))[:, None] * running[:, -1:] >= running).sum(
+                        axis=1
+                    )
                     drawn = np.minimum(drawn, running.shape[1] - 1)
                     records[second][wrong] = drawn.astype(records[second].dtype)
 
 
 def _moves(relaxed: RelaxedDataset, pair: SharpPair) -> Cells:
-    """For each code of the first column, running weights of codes of the second that misplaced records get.
+    """For each code of the first column, running weights of codes of the second that misplaced
+    records get.
 
-    With C what rows say of the pair and J the table nearest to it that has the same sums and nothing in impossible
-    cells (iterative proportional fitting), records that move from code x go to y in proportion to the excess of J
-    over C. The result is J.
+    With C what rows say of the pair and J the table nearest to it that has the same sums and
+    nothing in impossible cells (iterative proportional fitting), records that move from code x go
+    to y in proportion to the excess of J over C. The result is J.
     """
     fitted: Cells = cell_table(relaxed, pair.columns).astype(np.float64)
     table = np.where(pair.possible, np.maximum(fitted, 1e-12), 0.0)

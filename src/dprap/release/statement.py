@@ -15,7 +15,11 @@ class PrivacyStatement:
     """Under which guarantee a release was made.
 
     >>> statement = PrivacyStatement(1.0, 1e-6, 0.02, 0.015, "replace", 1, "tight", private=True)
-    >>> "differentially private" in statement.sentence(), "zCDP" in statement.reason(), statement.discovery()
+    >>> (
+    ...     "differentially private" in statement.sentence(),
+    ...     "zCDP" in statement.reason(),
+    ...     statement.discovery(),
+    ... )
     (True, True, None)
     >>> "not spent" in (statement.unspent() or "")
     True
@@ -36,7 +40,9 @@ class PrivacyStatement:
 
     def __post_init__(self) -> None:
         if self.accounting not in tuple(Accounting):
-            raise ValueError(f"accounting must be one of {', '.join(Accounting)}; it is {self.accounting!r:.40}.")
+            raise ValueError(
+                f"accounting must be one of {', '.join(Accounting)}; it is {self.accounting!r:.40}."
+            )
 
     def sentence(self) -> str:
         """The guarantee in one sentence.
@@ -46,7 +52,10 @@ class PrivacyStatement:
 
         """
         if not self.private:
-            return "NOT PRIVATE: the noise came from a seed, so this release protects nobody. Never publish it."
+            return (
+                "NOT PRIVATE: the noise came from a seed, so this release protects nobody. Never"
+                " publish it."
+            )
         who = (
             "one record"
             if self.max_rows_per_person == 1
@@ -54,8 +63,8 @@ class PrivacyStatement:
         )
         change = "replacing" if self.relation == "replace" else "adding or removing"
         return (
-            f"({self.epsilon:g}, {self.delta:.3g})-differentially private with respect to {change} {who}, "
-            f"{self.reason()}."
+            f"({self.epsilon:g}, {self.delta:.3g})-differentially private with respect to {change}"
+            f" {who}, {self.reason()}."
         )
 
     def discovery(self) -> str | None:
@@ -91,8 +100,8 @@ class PrivacyStatement:
             return f"because the run is {zcdp} (converted at the best order: tight accounting)"
         alone = epsilon_from_rho(self.rho_planned, delta, Accounting.TIGHT)
         return (
-            f"by the privacy loss of the whole run (exact accounting); that the run is {zcdp} is true as well, "
-            f"but would by itself give ε = {alone:.4g}"
+            f"by the privacy loss of the whole run (exact accounting); that the run is {zcdp} is"
+            f" true as well, but would by itself give ε = {alone:.4g}"
         )
 
     def unspent(self) -> str | None:
@@ -105,4 +114,7 @@ class PrivacyStatement:
         left = 1 - self.rho_spent / self.rho_planned
         if left < _ROUNDING:
             return None
-        return f"{left:.1%} of the planned {self.rho_planned:.4g}-zCDP was not spent, because the method asked for no more."
+        return (
+            f"{left:.1%} of the planned {self.rho_planned:.4g}-zCDP was not spent, because the"
+            " method asked for no more."
+        )

@@ -33,7 +33,8 @@ _MOST_CELLS = 20_000_000
 
 # Noise in codes that are nearly empty is told from this share of a mean on.
 _WARN_FROM = 0.05
-# If more of the records are in such codes, they are no tail that one could leave out: the interval says enough.
+# If more of the records are in such codes, they are no tail that one could leave out: the interval
+# says enough.
 _FEW = 0.05
 
 # A column with more codes is shown as about so many bars.
@@ -64,7 +65,9 @@ def answer(
     comparison = parse_comparison(question, release.schema)
     if comparison is not None:
         if by:
-            raise WorkloadError("a comparison is of two groups and has no breakdown. Ask for each group by itself.")
+            raise WorkloadError(
+                "a comparison is of two groups and has no breakdown. Ask for each group by itself."
+            )
         return _comparison(release, question, comparison, level=level, population=population)
     asked = parse_statistic(question, release.schema)
     if asked is None:
@@ -76,30 +79,53 @@ def answer(
 
 
 def _comparison(
-    release: Release, question: str, asked: Comparison | Proportion, *, level: float, population: bool
+    release: Release,
+    question: str,
+    asked: Comparison | Proportion,
+    *,
+    level: float,
+    population: bool,
 ) -> Figures:
     """A share among some records, or a difference or ratio between two groups."""
     if isinstance(asked, Proportion):
         found, count = proportion(release, asked, level=level, population=population)
-        ends = None if found.low is None or found.high is None else (f"{found.low:.3%}", f"{found.high:.3%}")
+        ends = (
+            None
+            if found.low is None or found.high is None
+            else (f"{found.low:.3%}", f"{found.high:.3%}")
+        )
         figure = Figure((), found.estimate, f"{found.estimate:.3%}", count, found, ends)
         return Figures(question, f"share of {asked.of}", (), (), (figure,), figure, ())
-    answered = [answer(release, each, level=level, population=population) for each in asked.questions()]
-    rows = [_of_group(release, group, each) for group, each in zip(asked.groups, answered, strict=True)]
+    answered = [
+        answer(release, each, level=level, population=population) for each in asked.questions()
+    ]
+    rows = [
+        _of_group(release, group, each) for group, each in zip(asked.groups, answered, strict=True)
+    ]
     first, second = (row.interval for row in rows)
     if first is None or second is None:
         raise WorkloadError(f"a {asked.name} of these groups is not known.")
     are_counts = all(isinstance(each, Answered) for each in answered)
     correlation = of_one_table(first.estimate, second.estimate, release.rows) if are_counts else 0.0
     both = compared(asked.name, first, second, correlation=correlation)
-    rows.append(Figure((asked.name,), both.estimate, f"{both.estimate:,.6g}", sum(row.count for row in rows), both))
+    rows.append(
+        Figure(
+            (asked.name,),
+            both.estimate,
+            f"{both.estimate:,.6g}",
+            sum(row.count for row in rows),
+            both,
+        )
+    )
     return Figures(question, asked.what, (), ("group",), tuple(rows), None, ())
 
 
 def _of_group(release: Release, group: str, answered: Answered | Figures) -> Figure:
     """The answer for one of two groups."""
     if isinstance(answered, Answered):
-        return Figure((group,), answered.count, f"{answered.count:,.1f}", answered.count, answered.interval)
+        return Figure(
+            (group,), answered.count, f"{answered.count:,.1f}", answered.count, answered.interval
+        )
     if any(release.schema.columns[name].type in ("date", "datetime") for name in answered.columns):
         raise WorkloadError("dates are not compared. Ask for each group by itself.")
     if answered.all is None or answered.all.value is None:
@@ -107,10 +133,14 @@ def _of_group(release: Release, group: str, answered: Answered | Figures) -> Fig
     return replace(answered.all, values=(group,))
 
 
-def _figures(release: Release, question: str, asked: Statistic, by: tuple[str, ...], sureness: Sureness) -> Figures:
+def _figures(
+    release: Release, question: str, asked: Statistic, by: tuple[str, ...], sureness: Sureness
+) -> Figures:
     domain = release.schema.domain
     if domain.size_of(by) > MAX_GROUPS:
-        raise WorkloadError(f"a breakdown by {'×'.join(by)} has more than {MAX_GROUPS:,} lines. Use fewer columns.")
+        raise WorkloadError(
+            f"a breakdown by {'×'.join(by)} has more than {MAX_GROUPS:,} lines. Use fewer columns."
+        )
     if domain.size_of((*by, *asked.columns)) > _MOST_CELLS:
         raise WorkloadError("the question asks about more than 20 million cells. Use fewer groups.")
     if set(by) & set(asked.columns):
@@ -136,7 +166,9 @@ def _labels(release: Release, by: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 
 def _spread(release: Release, asked: Statistic, by: tuple[str, ...]) -> list[tuple[Pieces, Table]]:
-    """For each box the pieces of the column, and the share of all records in each by group: [groups, pieces]."""
+    """For each box the pieces of the column, and the share of all records in each by group:
+    [groups, pieces].
+    """
     (name,) = asked.columns
     column = release.schema.columns[name]
     assert isinstance(column, BinnedColumn)  # noqa: S101 - the parser lets no other through
@@ -148,7 +180,9 @@ def _spread(release: Release, asked: Statistic, by: tuple[str, ...]) -> list[tup
     return found
 
 
-def _single(release: Release, asked: Statistic, by: tuple[str, ...], sureness: Sureness) -> tuple[list[Figure], Figure]:
+def _single(
+    release: Release, asked: Statistic, by: tuple[str, ...], sureness: Sureness
+) -> tuple[list[Figure], Figure]:
     spread = _spread(release, asked, by)
     column = release.schema.columns[asked.columns[0]]
     assert isinstance(column, BinnedColumn)  # noqa: S101
@@ -165,7 +199,9 @@ def _single(release: Release, asked: Statistic, by: tuple[str, ...], sureness: S
 def _joined(spread: list[tuple[Pieces, Table]]) -> tuple[Pieces, Table]:
     """The pieces of all boxes together, in increasing order."""
     names = list(Pieces.__dataclass_fields__)
-    whole = Pieces(*(np.concatenate([getattr(pieces, name) for pieces, _ in spread]) for name in names))
+    whole = Pieces(
+        *(np.concatenate([getattr(pieces, name) for pieces, _ in spread]) for name in names)
+    )
     mass = np.concatenate([mass for _, mass in spread], axis=1)
     order = np.argsort(whole.first, kind="stable")
     return Pieces(*(getattr(whole, name)[order] for name in names)), mass[:, order]
@@ -193,7 +229,9 @@ def _figure(
         value = pieces.quantile(mass, asked.level)
         interval = sureness.quantile(count, lambda level: pieces.quantile(mass, level), asked.level)
     else:
-        value = {"sum": mean * count, "mean": mean, "variance": variance, "stddev": variance**0.5}[asked.name]
+        value = {"sum": mean * count, "mean": mean, "variance": variance, "stddev": variance**0.5}[
+            asked.name
+        ]
         if asked.name in ("mean", "sum"):
             hidden = sureness.hidden(pieces, mass)
             interval = sureness.mean(count, mean, variance**0.5, pieces, hidden)
@@ -215,25 +253,39 @@ def _warned(column: BinnedColumn, name: str, mean: float, hidden: HiddenCodes | 
     if hidden is None or hidden.error < _WARN_FROM * abs(mean) or hidden.share > _FEW:
         return None
     where = _span(column, hidden.first, hidden.last + 1)
-    part = "more than all of it" if hidden.error >= abs(mean) else f"{hidden.error / abs(mean):.0%} either way"
+    part = (
+        "more than all of it"
+        if hidden.error >= abs(mean)
+        else f"{hidden.error / abs(mean):.0%} either way"
+    )
     return (
-        f"{name}: the release has hardly more records than noise in {where}, and this noise alone moves the mean by {part}. "
-        f"The median is surer, and so is a mean without these values (`where {name} ...`)"
+        f"{name}: the release has hardly more records than noise in {where}, and this noise alone"
+        f" moves the mean by {part}. The median is surer, and so is a mean without these values"
+        f" (`where {name} ...`)"
     )
 
 
-def _correlation(release: Release, asked: Statistic, by: tuple[str, ...]) -> tuple[list[Figure], Figure]:
-    """Pearson's correlation: inside a pair of codes the two columns are independent, as they are drawn."""
+def _correlation(
+    release: Release, asked: Statistic, by: tuple[str, ...]
+) -> tuple[list[Figure], Figure]:
+    """Pearson's correlation: inside a pair of codes the two columns are independent, as they are
+    drawn.
+    """
     columns = [release.schema.columns[name] for name in asked.columns]
     sums: Any = 0.0
     for box in asked.boxes:
-        joint = joint_shares(release, box, by, asked.columns).reshape(-1, columns[0].size, columns[1].size)
+        joint = joint_shares(release, box, by, asked.columns).reshape(
+            -1, columns[0].size, columns[1].size
+        )
         held, first, second = zip(
-            *(_moments(c, box.get(n)) for n, c in zip(asked.columns, columns, strict=True)), strict=True
+            *(_moments(c, box.get(n)) for n, c in zip(asked.columns, columns, strict=True)),
+            strict=True,
         )
         both = joint * held[0][:, None] * held[1][None, :]
         left, right = both.sum(axis=2), both.sum(axis=1)
-        of_sides = [product(side, of[at]) for of in (first, second) for at, side in enumerate((left, right))]
+        of_sides = [
+            product(side, of[at]) for of in (first, second) for at, side in enumerate((left, right))
+        ]
         products = [both.sum(axis=(1, 2)), *of_sides]
         products.append(np.einsum("gxy,x,y->g", both, first[0], first[1]))
         sums = sums + np.stack(products)
@@ -248,7 +300,11 @@ def _moments(column: Any, values: Any) -> tuple[Table, Table, Table]:
     held = np.bincount(pieces.code, pieces.share, minlength=column.size)
     safe = np.where(held > 0, held, 1)
     first = np.bincount(pieces.code, pieces.share * pieces.mean, minlength=column.size) / safe
-    return held, first, np.bincount(pieces.code, pieces.share * pieces.mean_square, minlength=column.size) / safe
+    return (
+        held,
+        first,
+        np.bincount(pieces.code, pieces.share * pieces.mean_square, minlength=column.size) / safe,
+    )
 
 
 def _correlated(release: Release, sums: Table, values: tuple[str, ...]) -> Figure:
@@ -262,14 +318,18 @@ def _correlated(release: Release, sums: Table, values: tuple[str, ...]) -> Figur
     return Figure(values, value, f"{value:.4f}", share * release.rows)
 
 
-def _histogram(release: Release, asked: Statistic, by: tuple[str, ...]) -> tuple[list[Figure], None]:
+def _histogram(
+    release: Release, asked: Statistic, by: tuple[str, ...]
+) -> tuple[list[Figure], None]:
     (name,) = asked.columns
     column = release.schema.columns[name]
     assert isinstance(column, BinnedColumn)  # noqa: S101
     by_code: Any = np.zeros((release.schema.domain.size_of(by), column.size))
     for box in asked.boxes:
         held, _, _ = _moments(column, box.get(name))
-        by_code = by_code + joint_shares(release, box, by, asked.columns).reshape(-1, column.size) * held
+        by_code = (
+            by_code + joint_shares(release, box, by, asked.columns).reshape(-1, column.size) * held
+        )
     bars = _bars(by_code[:, : column.regular].sum(axis=0))
     heights = np.add.reduceat(by_code[:, : column.regular], bars, axis=1)
     stops = np.append(bars[1:], column.regular)
@@ -280,7 +340,9 @@ def _histogram(release: Release, asked: Statistic, by: tuple[str, ...]) -> tuple
         total = heights[at].sum()
         for text, height in zip(texts, heights[at], strict=True):
             share = float(height / total) if total > 0 else 0.0
-            figures.append(Figure((*label, text), share, f"{share:.2%}", float(height) * release.rows))
+            figures.append(
+                Figure((*label, text), share, f"{share:.2%}", float(height) * release.rows)
+            )
     return figures, None
 
 

@@ -23,7 +23,9 @@ from dprap.schema.columns.binned import BinnedColumn
 
 @dataclass(frozen=True)
 class Sureness:
-    """How sure the groups of a question are: of which release, at which level, about records or a population."""
+    """How sure the groups of a question are: of which release, at which level, about records or a
+    population.
+    """
 
     release: Release
     asked: Statistic
@@ -35,8 +37,12 @@ class Sureness:
         """The same for groups by the values of some columns."""
         return replace(self, by=by)
 
-    def mean(self, count: float, mean: float, spread: float, pieces: Pieces, hidden: HiddenCodes | None) -> Interval:
-        """The interval of a mean among so many records with that standard deviation, as far as the pieces let it be."""
+    def mean(
+        self, count: float, mean: float, spread: float, pieces: Pieces, hidden: HiddenCodes | None
+    ) -> Interval:
+        """The interval of a mean among so many records with that standard deviation, as far as the
+        pieces let it be.
+        """
         least, largest = float(pieces.first.min()), float(pieces.last.max())
         found = mean_interval(
             self.release,
@@ -52,20 +58,30 @@ class Sureness:
             return found
         error = math.hypot(found.standard_error, 0.0 if hidden is None else hidden.error)
         half = z_of(self.level) * error
-        return replace(found, low=max(mean - half, least), high=min(mean + half, largest), standard_error=error)
+        return replace(
+            found, low=max(mean - half, least), high=min(mean + half, largest), standard_error=error
+        )
 
     def hidden(self, pieces: Pieces, mass: Numbers) -> HiddenCodes | None:
-        """What codes that are hidden in the noise do to the mean of these pieces; `mass` is their share of all records."""
+        """What codes that are hidden in the noise do to the mean of these pieces; `mass` is their
+        share of all records.
+        """
         codes, at = np.unique(pieces.code, return_inverse=True)
         counts = np.bincount(at, mass) * self.release.rows
         values = np.bincount(at, pieces.share * pieces.mean) / np.bincount(at, pieces.share)
         # The noise of a code falls apart into that of its groups, of which the variances add up.
         part = (
-            math.inf if self._column_noise is None else self._column_noise * math.sqrt(counts.sum() / self.release.rows)
+            math.inf
+            if self._column_noise is None
+            else self._column_noise * math.sqrt(counts.sum() / self.release.rows)
         )
         noise = min(part, math.inf if self._noise is None else self._noise)
         found = None if math.isinf(noise) else hidden_codes(noise, counts, values)
-        return None if found is None else replace(found, first=int(codes[found.first]), last=int(codes[found.last]))
+        return (
+            None
+            if found is None
+            else replace(found, first=int(codes[found.first]), last=int(codes[found.last]))
+        )
 
     @cached_property
     def _noise(self) -> float | None:
@@ -82,7 +98,9 @@ class Sureness:
         """The interval of a sum: of the number of records times their mean."""
         return compound.product(self._counts(self._group, count)[0], mean)
 
-    def quantile(self, count: float, value_at: Callable[[float], float], probability: float) -> Interval:
+    def quantile(
+        self, count: float, value_at: Callable[[float], float], probability: float
+    ) -> Interval:
         """The interval of a quantile among so many records."""
         columns = (*self.asked.columns, *self._group)
         below, above = self._counts(columns, probability * count, (1 - probability) * count)
@@ -90,14 +108,27 @@ class Sureness:
 
     def _counts(self, columns: tuple[str, ...], *counts: float) -> list[Interval]:
         return count_intervals(
-            self.release, columns, np.array(counts), kind=Kind.RANGE, level=self.level, population=self.population
+            self.release,
+            columns,
+            np.array(counts),
+            kind=Kind.RANGE,
+            level=self.level,
+            population=self.population,
         )
 
     @cached_property
     def _group(self) -> tuple[str, ...]:
         """The columns that decide who is in a group."""
-        conditions = [name for name in self.release.schema.columns if any(name in box for box in self.asked.boxes)]
-        return tuple(name for name in dict.fromkeys((*self.by, *conditions)) if name not in self.asked.columns)
+        conditions = [
+            name
+            for name in self.release.schema.columns
+            if any(name in box for box in self.asked.boxes)
+        ]
+        return tuple(
+            name
+            for name in dict.fromkeys((*self.by, *conditions))
+            if name not in self.asked.columns
+        )
 
     @cached_property
     def _column_spread(self) -> float:
@@ -108,8 +139,13 @@ class Sureness:
         column = self.release.schema.columns[name]
         assert isinstance(column, BinnedColumn)  # noqa: S101 - the parser lets no other through
         pieces = pieces_of(column, None)
-        mass = np.asarray(self.release.shares(Marginal((name,)))[0], dtype=np.float64)[pieces.code] * pieces.share
+        mass = (
+            np.asarray(self.release.shares(Marginal((name,)))[0], dtype=np.float64)[pieces.code]
+            * pieces.share
+        )
         if mass.sum() <= 0:
             return 0.0
         mass = mass / mass.sum()
-        return float(np.sqrt(max(product(mass, pieces.mean_square) - product(mass, pieces.mean) ** 2, 0.0)))
+        return float(
+            np.sqrt(max(product(mass, pieces.mean_square) - product(mass, pieces.mean) ** 2, 0.0))
+        )

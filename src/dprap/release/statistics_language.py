@@ -20,13 +20,22 @@ from dprap.schema.texts import read_number
 COUNTS = ("count", "share")
 ONE_COLUMN = ("sum", "mean", "variance", "stddev", "median", "quantile", "histogram")
 TWO_COLUMNS = ("correlation",)
-_WORDS = {"average": "mean", "avg": "mean", "sd": "stddev", "std": "stddev", "var": "variance", "corr": "correlation"}
+_WORDS = {
+    "average": "mean",
+    "avg": "mean",
+    "sd": "stddev",
+    "std": "stddev",
+    "var": "variance",
+    "corr": "correlation",
+}
 _JOINTS = ("of", "and", ",")
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """What is asked: a statistic of some columns, by the values of others, over the records in disjoint boxes."""
+    """What is asked: a statistic of some columns, by the values of others, over the records in
+    disjoint boxes.
+    """
 
     name: str
     columns: tuple[str, ...]
@@ -89,7 +98,9 @@ def words_of(question: str) -> list[Word]:
     found: list[Word] = []
     at = 0
     while (match := TOKEN.match(question, at)) is not None and match.end() > at:
-        text = match["quoted"][1:-1] if match["quoted"] is not None else match["sign"] or match["word"]
+        text = (
+            match["quoted"][1:-1] if match["quoted"] is not None else match["sign"] or match["word"]
+        )
         found.append(Word(text, match["word"] is not None, match.start(), match.end()))
         at = match.end()
     return found
@@ -99,7 +110,11 @@ def _goes_on(words: list[Word], schema: Schema) -> bool:
     """Whether the second word makes the first a statistic, rather than a column with that name."""
     if len(words) == 1:
         return words[0].text not in schema.columns
-    return words[0].text not in schema.columns or words[1].text in schema.columns or words[1].is_one_of("of", "by")
+    return (
+        words[0].text not in schema.columns
+        or words[1].text in schema.columns
+        or words[1].is_one_of("of", "by")
+    )
 
 
 def _level(of: list[Word], name: str) -> float | None:
@@ -108,7 +123,8 @@ def _level(of: list[Word], name: str) -> float | None:
         return 0.5
     if name != "quantile":
         return None
-    # Python's own reader takes the digits of every script, underscores and blanks: a question is read as it looks.
+    # Python's own reader takes the digits of every script, underscores and blanks: a question is
+    # read as it looks.
     level = read_number(of.pop(0).text) if of else None
     if level is None:
         raise WorkloadError("a quantile needs its level first, as in: quantile 0.9 of income.")
@@ -122,16 +138,22 @@ def _check(name: str, columns: tuple[str, ...], by: tuple[str, ...], schema: Sch
     if len(columns) != wanted:
         needs = {0: "no column", 1: "one column", 2: "two columns"}[wanted]
         given = ", ".join(columns) or "none"
-        raise WorkloadError(f"{name} takes {needs}, not {given}. Conditions come after where, groups after by.")
+        raise WorkloadError(
+            f"{name} takes {needs}, not {given}. Conditions come after where, groups after by."
+        )
     for column in (*columns, *by):
         schema.domain.position(column)
     for column in columns:
         kind = schema.columns[column]
         if not isinstance(kind, BinnedColumn):
             raise WorkloadError(
-                f"column {column!r} holds no numbers, so it has no {name}. Ask for a count by {column}."
+                f"column {column!r} holds no numbers, so it has no {name}. Ask for a count by"
+                f" {column}."
             )
         if kind.type in ("date", "datetime") and name in ("sum", "variance", "stddev"):
-            raise WorkloadError(f"column {column!r} holds dates, which have no {name}. Ask for its mean or a quantile.")
+            raise WorkloadError(
+                f"column {column!r} holds dates, which have no {name}. Ask for its mean or a"
+                " quantile."
+            )
     if len(set(columns)) < len(columns) or set(columns) & set(by):
         raise WorkloadError(f"{name} names a column twice. Name each column once.")

@@ -20,7 +20,9 @@ Numbers = Float64[np.ndarray, " pieces"]
 
 @dataclass(frozen=True)
 class Pieces:
-    """Pieces in increasing order: the code of each, its first and last value, the values between, its share of the code."""
+    """Pieces in increasing order: the code of each, its first and last value, the values between,
+    its share of the code.
+    """
 
     code: Int64[np.ndarray, " pieces"]
     first: Numbers
@@ -35,26 +37,40 @@ class Pieces:
 
     @property
     def mean_square(self) -> Numbers:
-        """The mean square: of k values at equal distances, the variance is (last − first)²/12 · (k + 1)/(k − 1)."""
-        more = np.where(np.isinf(self.points), 1.0, (self.points + 1) / np.maximum(self.points - 1, 1))
+        """The mean square: of k values at equal distances, the variance is (last − first)²/12 · (k
+        + 1)/(k − 1).
+        """
+        more = np.where(
+            np.isinf(self.points), 1.0, (self.points + 1) / np.maximum(self.points - 1, 1)
+        )
         return np.asarray(self.mean**2 + (self.last - self.first) ** 2 / 12 * more)
 
     def quantile(self, mass: Numbers, level: float) -> float:
-        """The value below which, or at which, a share of the mass lies; inside a piece it is interpolated."""
+        """The value below which, or at which, a share of the mass lies; inside a piece it is
+        interpolated.
+        """
         running = np.cumsum(mass)
         wanted = level * running[-1]
         at = min(int(np.searchsorted(running, wanted, side="left")), len(mass) - 1)
         while mass[at] <= 0 and at + 1 < len(mass):
             at += 1
-        inside = 0.0 if mass[at] <= 0 else float(np.clip((wanted - (running[at] - mass[at])) / mass[at], 0, 1))
+        inside = (
+            0.0
+            if mass[at] <= 0
+            else float(np.clip((wanted - (running[at] - mass[at])) / mass[at], 0, 1))
+        )
         if np.isinf(self.points[at]) or self.points[at] == 1:
             return float(self.first[at] + inside * (self.last[at] - self.first[at]))
         step = (self.last[at] - self.first[at]) / (self.points[at] - 1)
-        return float(self.first[at] + step * min(np.floor(inside * self.points[at]), self.points[at] - 1))
+        return float(
+            self.first[at] + step * min(np.floor(inside * self.points[at]), self.points[at] - 1)
+        )
 
 
 def pieces_of(column: BinnedColumn, values: ValueSet | None) -> Pieces:
-    """The pieces of a column's codes that hold values of a set; of all values where none is given."""
+    """The pieces of a column's codes that hold values of a set; of all values where none is
+    given.
+    """
     wanted = column.all_values() if values is None else values
     cells = column.cells
     edges = column.bin_edges if cells is None else cells.edges
@@ -63,7 +79,9 @@ def pieces_of(column: BinnedColumn, values: ValueSet | None) -> Pieces:
     if column.decode == "representative":
         at = column.representative_values.astype(np.float64)
         held = np.any(
-            [(at >= low) & (at < high) for low, high in wanted.intervals] or [np.zeros(len(at), bool)], axis=0
+            [(at >= low) & (at < high) for low, high in wanted.intervals]
+            or [np.zeros(len(at), bool)],
+            axis=0,
         )
         return Pieces(code[held], at[held], at[held], np.ones(int(held.sum())), weight[held])
     parts = []
@@ -80,7 +98,12 @@ def pieces_of(column: BinnedColumn, values: ValueSet | None) -> Pieces:
             first, last = (column.step_values(each).astype(np.float64) for each in (begin, end - 1))
             found = Pieces(code, first, last, (end - begin).astype(np.float64), weight * share)
         parts.append(_some(found, found.share > 0))
-    joined = Pieces(*(np.concatenate([getattr(part, name) for part in parts]) for name in Pieces.__dataclass_fields__))
+    joined = Pieces(
+        *(
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in Pieces.__dataclass_fields__
+        )
+    )
     return _some(joined, np.lexsort((joined.code, joined.first)))
 
 

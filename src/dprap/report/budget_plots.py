@@ -24,7 +24,15 @@ def budget_bar(parts: Sequence[BudgetPart], *, private: bool) -> Html:
             el(
                 "g",
                 el("title", f"{part.name}: {part.rho / total:.1%}"),
-                el("rect", x=x, y=12, width=max(wide - 1.5, 0.5), height=20, rx=2, class_=f"part part-{position % 6}"),
+                el(
+                    "rect",
+                    x=x,
+                    y=12,
+                    width=max(wide - 1.5, 0.5),
+                    height=20,
+                    rx=2,
+                    class_=f"part part-{position % 6}",
+                ),
             )
         )
         x += wide
@@ -33,7 +41,9 @@ def budget_bar(parts: Sequence[BudgetPart], *, private: bool) -> Html:
 
 
 def residual_plot(residuals: Float[np.ndarray, " cells"], *, private: bool) -> Html:
-    """Histogram of (synthetic − measured) / σ beside the normal density that pure noise would give."""
+    """Histogram of (synthetic − measured) / σ beside the normal density that pure noise would
+    give.
+    """
     width, height, base, left = 440.0, 170.0, 146.0, 12.0
     edges = np.linspace(-4, 4, 33)
     counts, _ = np.histogram(np.clip(residuals, -3.999, 3.999), edges)
@@ -53,16 +63,29 @@ def residual_plot(residuals: Float[np.ndarray, " cells"], *, private: bool) -> H
         for at, value in enumerate(density)
     ]
     points = " ".join(
-        f"{left + (x + 4) * scale_x:.1f},{base - y * scale_y:.1f}" for x, y in zip(edges, normal, strict=True)
+        f"{left + (x + 4) * scale_x:.1f},{base - y * scale_y:.1f}"
+        for x, y in zip(edges, normal, strict=True)
     )
     shapes.append(el("polyline", points=points, class_="curve"))
     shapes.append(el("line", x1=left, x2=width - left, y1=base, y2=base, class_="axis"))
     for tick in range(-4, 5, 2):
         label = {-4: "≤ −4σ", 4: "≥ 4σ"}.get(tick, f"{tick}σ".replace("-", "−"))
         anchor = {-4: "start", 4: "end"}.get(tick, "middle")
-        shapes.append(el("text", label, x=left + (tick + 4) * scale_x, y=base + 14, class_="tick", text_anchor=anchor))
+        shapes.append(
+            el(
+                "text",
+                label,
+                x=left + (tick + 4) * scale_x,
+                y=base + 14,
+                class_="tick",
+                text_anchor=anchor,
+            )
+        )
     spread = float(np.sqrt(np.mean(residuals**2))) if residuals.size else 0.0
-    text = f"{residuals.size:,} measured cells; the root mean square distance is {spread:.2f} standard deviations of the noise."
+    text = (
+        f"{residuals.size:,} measured cells; the root mean square distance is {spread:.2f} standard"
+        " deviations of the noise."
+    )
     return figure(
         "residuals",
         "Distance of the synthetic data from the noisy measurements",

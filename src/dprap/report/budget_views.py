@@ -25,7 +25,9 @@ class BudgetPart:
 
 
 def budget_parts(release: Release) -> list[BudgetPart]:
-    """The budget by kind of step; what no measurement and no certificate took went into choosing."""
+    """The budget by kind of step; what no measurement and no certificate took went into
+    choosing.
+    """
     measured: dict[str, list[float]] = {}
     for item in release.measurements:
         if not isinstance(item, Measurement):
@@ -36,7 +38,8 @@ def budget_parts(release: Release) -> list[BudgetPart]:
             kind = f"{len(item.marginal.columns)}-way marginals"
         measured.setdefault(kind, []).append(item.rho)
     parts = [
-        BudgetPart(f"measuring {kind}", sum(costs), f"{len(costs):,} measured") for kind, costs in measured.items()
+        BudgetPart(f"measuring {kind}", sum(costs), f"{len(costs):,} measured")
+        for kind, costs in measured.items()
     ]
     certificate = 0.0 if release.certificate is None else release.certificate.rho
     discovery = release.privacy.discovery_rho
@@ -44,11 +47,22 @@ def budget_parts(release: Release) -> list[BudgetPart]:
     if choosing > 1e-9 * release.privacy.rho_planned:
         # a run of one round measures all queries and keeps none of these measurements
         name = "choosing what to measure" if parts else "measuring all queries"
-        parts.insert(0, BudgetPart(name, choosing, "the worst-answered, through noise" if parts else ""))
+        parts.insert(
+            0, BudgetPart(name, choosing, "the worst-answered, through noise" if parts else "")
+        )
     if discovery:
-        parts.insert(0, BudgetPart("discovering domains", discovery, f"{len(release.schema.discovered):,} columns"))
+        parts.insert(
+            0,
+            BudgetPart(
+                "discovering domains", discovery, f"{len(release.schema.discovered):,} columns"
+            ),
+        )
     if release.certificate is not None:
-        parts.append(BudgetPart("the accuracy certificate", certificate, f"{release.certificate.queries:,} queries"))
+        parts.append(
+            BudgetPart(
+                "the accuracy certificate", certificate, f"{release.certificate.queries:,} queries"
+            )
+        )
     left = release.privacy.rho_planned - release.privacy.rho_spent
     if left > 1e-9 * release.privacy.rho_planned:
         parts.append(BudgetPart("not spent", left, ""))
@@ -68,7 +82,9 @@ class MeasuredFamily:
 
 
 def measured_families(release: Release) -> tuple[list[MeasuredFamily], Float[np.ndarray, " cells"]]:
-    """Measurements by family, dearest first, and all residuals (synthetic minus measured) in standard deviations."""
+    """Measurements by family, dearest first, and all residuals (synthetic minus measured) in
+    standard deviations.
+    """
     domain = release.schema.domain
     by_family: dict[Family, list[tuple[np.ndarray, np.ndarray, float, float]]] = {}
     for item in release.measurements:
@@ -83,12 +99,18 @@ def measured_families(release: Release) -> tuple[list[MeasuredFamily], Float[np.
     for family, entries in by_family.items():
         cells += family.size(domain)
         answers = None
-        if release.relaxed is not None and cells <= MAX_RESIDUAL_CELLS and from_cells(family, domain):
+        if (
+            release.relaxed is not None
+            and cells <= MAX_RESIDUAL_CELLS
+            and from_cells(family, domain)
+        ):
             answers = release.shares(family)[0].ravel() * release.rows
         own = (
             np.zeros(0)
             if answers is None
-            else np.concatenate([(answers[index] - counts) / stddev for index, counts, stddev, _ in entries])
+            else np.concatenate(
+                [(answers[index] - counts) / stddev for index, counts, stddev, _ in entries]
+            )
         )
         residuals.append(own)
         found.append(

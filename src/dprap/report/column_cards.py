@@ -19,8 +19,14 @@ def columns_section(release: Release, truth: Truth | None, *, private: bool) -> 
             silent.append(name)
         else:
             views.append(view)
-    cards = [_column_card(view, f"c{at}", release.rows, private=private) for at, view in enumerate(views)]
-    missing = f"The release does not say anything about {', '.join(silent)} by themselves." if silent else None
+    cards = [
+        _column_card(view, f"c{at}", release.rows, private=private) for at, view in enumerate(views)
+    ]
+    missing = (
+        f"The release does not say anything about {', '.join(silent)} by themselves."
+        if silent
+        else None
+    )
     return el(
         "div",
         _key(truth),
@@ -38,18 +44,28 @@ def _key(truth: Truth | None) -> Html:
         el("li", sign(el("rect", x=3, y=2, width=20, height=10, class_="bar")), "synthetic data"),
         el(
             "li",
-            sign(el("line", x1=2, x2=24, y1=7, y2=7, class_="whisker"), el("circle", cx=13, cy=7, r=3, class_="dot")),
+            sign(
+                el("line", x1=2, x2=24, y1=7, y2=7, class_="whisker"),
+                el("circle", cx=13, cy=7, r=3, class_="dot"),
+            ),
             "noisy measurement, with 95 % error bar",
         ),
     ]
     if truth is not None:
-        items.append(el("li", sign(el("line", x1=13, x2=13, y1=1, y2=13, class_="truth")), f"{WARNING}: private table"))
+        items.append(
+            el(
+                "li",
+                sign(el("line", x1=13, x2=13, y1=1, y2=13, class_="truth")),
+                f"{WARNING}: private table",
+            )
+        )
     return el("ul", *items, class_="key")
 
 
 def _fit_table(views: list[ColumnView]) -> Html:
     known = sorted(
-        (view for view in views if view.worst_deviation is not None), key=lambda view: -(view.worst_deviation or 0)
+        (view for view in views if view.worst_deviation is not None),
+        key=lambda view: -(view.worst_deviation or 0),
     )
     rows = [
         [
@@ -85,11 +101,22 @@ def _column_card(view: ColumnView, anchor: str, rows_of_release: int, *, private
     with_truth = any(bar.truth is not None for bar in view.bars)
     with_interval = any(bar.interval is not None and bar.interval.known for bar in view.bars)
     between = ["95% interval"] if with_interval else []
-    header = ["value", "synthetic", *between, "measured", "± s.e.", *(["truth"] if with_truth else [])]
+    header = [
+        "value",
+        "synthetic",
+        *between,
+        "measured",
+        "± s.e.",
+        *(["truth"] if with_truth else []),
+    ]
     rows = [
         [
             el("span", bar.label, class_="noisy") if bar.noisy else bar.label,
-            el("span", f"{bar.synthetic:.3%}", class_="noisy") if bar.noisy else f"{bar.synthetic:.3%}",
+            (
+                el("span", f"{bar.synthetic:.3%}", class_="noisy")
+                if bar.noisy
+                else f"{bar.synthetic:.3%}"
+            ),
             *(_interval_text(bar, rows_of_release) for _ in between),
             "–" if bar.measured is None else f"{bar.measured:.3%}",
             "–" if bar.standard_error is None else f"{bar.standard_error:.3%}",
@@ -97,7 +124,11 @@ def _column_card(view: ColumnView, anchor: str, rows_of_release: int, *, private
         ]
         for bar in view.bars
     ]
-    measured = ", ".join(view.measured_by) if len(view.measured_by) <= 2 else f"{len(view.measured_by)} marginals"
+    measured = (
+        ", ".join(view.measured_by)
+        if len(view.measured_by) <= 2
+        else f"{len(view.measured_by)} marginals"
+    )
     caption = f"{'' if private else WARNING + ': '}Shares of {view.name}" + (
         f"; measured by {measured}" if measured else "; not measured by itself"
     )
@@ -108,7 +139,8 @@ def _column_card(view: ColumnView, anchor: str, rows_of_release: int, *, private
             el("h3", view.name),
             el(
                 "span",
-                f"{view.kind} · {view.codes:,}{_merged(view)}{'' if view.measured_by else ' · not measured alone'}",
+                f"{view.kind} ·"
+                f" {view.codes:,}{_merged(view)}{'' if view.measured_by else ' · not measured alone'}",
                 class_="meta",
             ),
             class_="head",

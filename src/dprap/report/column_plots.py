@@ -45,9 +45,12 @@ def column_plot(view: ColumnView, name: str, *, private: bool) -> Html:
 def distribution_plot(
     column: str, curve: Sequence[tuple[float, float, float]], name: str, ends: tuple[str, str]
 ) -> Html:
-    """Two distribution functions: the private table's as a line, the published table's dashed. NOT PRIVATE.
+    """Two distribution functions: the private table's as a line, the published table's dashed.
 
-    `curve` has values with the shares of both tables up to each, `ends` the first and last in words.
+    NOT PRIVATE.
+
+    `curve` has values with the shares of both tables up to each, `ends` the first and last in
+    words.
     """
     left, right, base, head = 34, 6, _HIGH - 22, 16
     first, last = curve[0][0], curve[-1][0]
@@ -62,7 +65,14 @@ def distribution_plot(
 
     shapes = [
         *(
-            el("text", f"{share:.0%}", x=left - 4, y=base - share * (base - head) + 3, class_="tick", text_anchor="end")
+            el(
+                "text",
+                f"{share:.0%}",
+                x=left - 4,
+                y=base - share * (base - head) + 3,
+                class_="tick",
+                text_anchor="end",
+            )
             for share in (0, 0.5, 1)
         ),
         el("line", x1=left, x2=_WIDTH - right, y1=base, y2=base, class_="axis"),
@@ -71,24 +81,43 @@ def distribution_plot(
         el("text", ends[0], x=left, y=_HIGH - 6, class_="tick"),
         el("text", ends[1], x=_WIDTH - right, y=_HIGH - 6, class_="tick", text_anchor="end"),
     ]
-    said = "Shares of records up to each value: the private table as a line, the published one dashed."
-    return figure(name, f"Distribution of the values of {column}", said, _WIDTH, _HIGH, shapes, private=False)
+    said = (
+        "Shares of records up to each value: the private table as a line, the published one dashed."
+    )
+    return figure(
+        name, f"Distribution of the values of {column}", said, _WIDTH, _HIGH, shapes, private=False
+    )
 
 
 def _described(view: ColumnView) -> str:
     top = max(view.bars, key=lambda bar: bar.synthetic)
-    text = f"{len(view.bars)} bars. The largest synthetic share is {top.synthetic:.1%}, for {top.label}."
+    text = (
+        f"{len(view.bars)} bars. The largest synthetic share is {top.synthetic:.1%}, for"
+        f" {top.label}."
+    )
     if view.worst_deviation is not None:
-        text += f" Synthetic and measured shares differ by at most {view.worst_deviation:.1f} standard errors."
+        text += (
+            f" Synthetic and measured shares differ by at most {view.worst_deviation:.1f} standard"
+            " errors."
+        )
     return text + " The numbers are in the table below."
 
 
 def _top(bars: Sequence[Bar]) -> float:
     """End of the axis: all values, and error bars as far as they do not flatten everything."""
     single = [bar for bar in bars if not bar.rest]
-    values = [value for bar in single for value in (bar.synthetic, bar.measured, bar.truth) if value is not None]
+    values = [
+        value
+        for bar in single
+        for value in (bar.synthetic, bar.measured, bar.truth)
+        if value is not None
+    ]
     highest = max([*values, 1e-9])
-    whiskers = [bar.measured + _WHISKER * (bar.standard_error or 0) for bar in single if bar.measured is not None]
+    whiskers = [
+        bar.measured + _WHISKER * (bar.standard_error or 0)
+        for bar in single
+        if bar.measured is not None
+    ]
     return min(max([highest, *whiskers]), 1.5 * highest)
 
 
@@ -105,7 +134,9 @@ def _upright(view: ColumnView) -> tuple[list[Html], float]:
     for tick in ticks(top):
         y = base - tick / top * (base - head)
         shapes.append(el("line", x1=left, x2=_WIDTH - 8, y1=y, y2=y, class_="grid"))
-        shapes.append(el("text", percent(tick), x=left - 4, y=y + 3, class_="tick", text_anchor="end"))
+        shapes.append(
+            el("text", percent(tick), x=left - 4, y=y + 3, class_="tick", text_anchor="end")
+        )
 
     def at(value: float) -> float:
         return base - min(max(value, 0), top) / top * (base - head)
@@ -123,11 +154,26 @@ def _upright(view: ColumnView) -> tuple[list[Html], float]:
         if bar.missing:
             start = _WIDTH - 8 - (_MISSING_ROOM + _MISSING_WIDTH - 8) / 2
             beyond = bar.synthetic > top
-            shapes.append(_bar(bar, bar, start, start + _MISSING_WIDTH, at, base=base, head=head, whisker=not beyond))
+            shapes.append(
+                _bar(
+                    bar,
+                    bar,
+                    start,
+                    start + _MISSING_WIDTH,
+                    at,
+                    base=base,
+                    head=head,
+                    whisker=not beyond,
+                )
+            )
             if beyond:
                 text = percent(bar.synthetic)
-                shapes.append(el("text", text, x=_WIDTH - 8, y=head - 4, class_="tick", text_anchor="end"))
-            shapes.append(el("text", "missing", x=_WIDTH - 8, y=base + 13, class_="tick", text_anchor="end"))
+                shapes.append(
+                    el("text", text, x=_WIDTH - 8, y=head - 4, class_="tick", text_anchor="end")
+                )
+            shapes.append(
+                el("text", "missing", x=_WIDTH - 8, y=base + 13, class_="tick", text_anchor="end")
+            )
     shapes.append(el("line", x1=left, x2=left + wide, y1=base, y2=base, class_="axis"))
     shapes.extend(_axis_labels(view, spans, left, wide, base, avoid_end=gap > 0))
     title = "share of records" if all(factor == 1 for factor in density) else "density of records"
@@ -147,7 +193,9 @@ def _upright(view: ColumnView) -> tuple[list[Html], float]:
 
 
 def _heights(bars: Sequence[Bar], spans: Sequence[tuple[float, float]]) -> list[float]:
-    """By what each bar's share is multiplied: 1, or the usual width over its own, so that areas are shares."""
+    """By what each bar's share is multiplied: 1, or the usual width over its own, so that areas are
+    shares.
+    """
     if not spans or is_logarithmic(spans):
         return [1.0] * len(bars)
     widths = [stop - start for start, stop in spans]
@@ -195,15 +243,21 @@ def _bar(
     ]
     middle = (start + stop) / 2
     if scaled.measured is not None and whisker:
-        low, high = (scaled.measured + sign * _WHISKER * (scaled.standard_error or 0) for sign in (-1, 1))
+        low, high = (
+            scaled.measured + sign * _WHISKER * (scaled.standard_error or 0) for sign in (-1, 1)
+        )
         inner.append(el("line", x1=middle, x2=middle, y1=at(low), y2=at(high), class_="whisker"))
         inner.append(el("circle", cx=middle, cy=at(scaled.measured), r=2.2, class_="dot"))
     if scaled.truth is not None:
-        inner.append(el("line", x1=start, x2=stop, y1=at(scaled.truth), y2=at(scaled.truth), class_="truth"))
+        inner.append(
+            el("line", x1=start, x2=stop, y1=at(scaled.truth), y2=at(scaled.truth), class_="truth")
+        )
     return el("g", inner)
 
 
-def _bands(places: Sequence[tuple[Bar, Bar, float, float]], at: Callable[[float], float]) -> list[Html]:
+def _bands(
+    places: Sequence[tuple[Bar, Bar, float, float]], at: Callable[[float], float]
+) -> list[Html]:
     """The 95 % range of each measurement as a band: error bars side by side would overprint."""
     return [
         el(
@@ -216,7 +270,11 @@ def _bands(places: Sequence[tuple[Bar, Bar, float, float]], at: Callable[[float]
         )
         for scaled, _, start, stop in places
         if scaled.measured is not None
-        for low, high in [tuple(scaled.measured + sign * _WHISKER * (scaled.standard_error or 0) for sign in (-1, 1))]
+        for low, high in [
+            tuple(
+                scaled.measured + sign * _WHISKER * (scaled.standard_error or 0) for sign in (-1, 1)
+            )
+        ]
     ]
 
 
@@ -259,7 +317,14 @@ def _listed(view: ColumnView) -> tuple[list[Html], float]:
         inner = [
             el("title", _told(bar)),
             el("rect", x=0, y=y, width=_WIDTH, height=_LIST_STEP, class_="hit"),
-            el("text", short(bar.label, signs), x=left - 6, y=middle + 3.5, class_="label", text_anchor="end"),
+            el(
+                "text",
+                short(bar.label, signs),
+                x=left - 6,
+                y=middle + 3.5,
+                class_="label",
+                text_anchor="end",
+            ),
             el(
                 "rect",
                 x=left,
@@ -270,14 +335,34 @@ def _listed(view: ColumnView) -> tuple[list[Html], float]:
             ),
         ]
         if bar.measured is not None and not bar.rest:
-            low, high = (bar.measured + sign * _WHISKER * (bar.standard_error or 0) for sign in (-1, 1))
-            inner.append(el("line", x1=at(low), x2=at(high), y1=middle, y2=middle, class_="whisker"))
+            low, high = (
+                bar.measured + sign * _WHISKER * (bar.standard_error or 0) for sign in (-1, 1)
+            )
+            inner.append(
+                el("line", x1=at(low), x2=at(high), y1=middle, y2=middle, class_="whisker")
+            )
             inner.append(el("circle", cx=at(bar.measured), cy=middle, r=2.4, class_="dot"))
         if bar.truth is not None and not bar.rest:
             inner.append(
-                el("line", x1=at(bar.truth), x2=at(bar.truth), y1=y + 1, y2=y + _LIST_STEP - 1, class_="truth")
+                el(
+                    "line",
+                    x1=at(bar.truth),
+                    x2=at(bar.truth),
+                    y1=y + 1,
+                    y2=y + _LIST_STEP - 1,
+                    class_="truth",
+                )
             )
-        inner.append(el("text", percent(bar.synthetic), x=_WIDTH - 2, y=middle + 3.5, class_="tick", text_anchor="end"))
+        inner.append(
+            el(
+                "text",
+                percent(bar.synthetic),
+                x=_WIDTH - 2,
+                y=middle + 3.5,
+                class_="tick",
+                text_anchor="end",
+            )
+        )
         shapes.append(el("g", inner))
     height = head + len(view.bars) * _LIST_STEP + 6
     shapes.append(el("line", x1=left, x2=left, y1=head, y2=height - 4, class_="axis"))

@@ -1,4 +1,6 @@
-"""What a report shows of one column, as numbers: from the release alone, but for the truth where it is given."""
+"""What a report shows of one column, as numbers: from the release alone, but for the truth where it
+is given.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,11 @@ class Bar:
         return (
             self.interval is not None
             and self.interval.known
-            and bool(too_noisy(np.array([self.interval.estimate]), np.array([self.interval.standard_error]))[0])
+            and bool(
+                too_noisy(
+                    np.array([self.interval.estimate]), np.array([self.interval.standard_error])
+                )[0]
+            )
         )
 
 
@@ -101,7 +107,9 @@ def column_view(release: Release, name: str, truth: Shares | None) -> ColumnView
     bars = []
     for group in _groups(column, synthetic, ordered=ordered):
         kind = Kind.CELL if len(group) == 1 else Kind.RANGE
-        (interval,) = count_intervals(release, (name,), np.array([synthetic[group].sum() * release.rows]), kind=kind)
+        (interval,) = count_intervals(
+            release, (name,), np.array([synthetic[group].sum() * release.rows]), kind=kind
+        )
         errors = measured.standard_errors[group]
         known = bool(np.isfinite(errors).all())
         bars.append(
@@ -109,7 +117,9 @@ def column_view(release: Release, name: str, truth: Shares | None) -> ColumnView
                 label=_group_label(release, name, group, ordered=ordered),
                 synthetic=float(synthetic[group].sum()),
                 measured=float(measured.counts[group].sum()) / release.rows if known else None,
-                standard_error=math.sqrt(float((errors**2).sum())) / release.rows if known else None,
+                standard_error=(
+                    math.sqrt(float((errors**2).sum())) / release.rows if known else None
+                ),
                 truth=None if truth is None else float(truth[group].sum()),
                 rest=len(group) > 1 and not ordered,
                 missing=group == [column.null_code],
@@ -118,7 +128,9 @@ def column_view(release: Release, name: str, truth: Shares | None) -> ColumnView
             )
         )
     origins = tuple(sorted({str(origin) for origin in measured.origins.ravel() if origin}))
-    return ColumnView(name, column.type, column.size, ordered, origins, tuple(bars), _axis_ticks(column, bars))
+    return ColumnView(
+        name, column.type, column.size, ordered, origins, tuple(bars), _axis_ticks(column, bars)
+    )
 
 
 def _span(column: Column, group: Sequence[int]) -> tuple[float, float] | None:
@@ -141,7 +153,8 @@ def _axis_ticks(column: Column, bars: Sequence[Bar]) -> tuple[tuple[float, str],
 
 
 def axis_position(value: float, spans: Sequence[tuple[float, float]]) -> float:
-    """Where a value stands on an axis from 0 to 1: to scale, or logarithmic where bins differ very much.
+    """Where a value stands on an axis from 0 to 1: to scale, or logarithmic where bins differ very
+    much.
 
     >>> axis_position(5.0, [(0.0, 5.0), (5.0, 10.0)])
     0.5
@@ -182,7 +195,9 @@ def _short_number(value: float) -> str:
 
 
 def _groups(column: Column, shares: Shares, *, ordered: bool) -> list[list[int]]:
-    """Codes that are drawn together: neighbouring bins, or the smallest of a long list; null always alone."""
+    """Codes that are drawn together: neighbouring bins, or the smallest of a long list; null always
+    alone.
+    """
     null = [] if column.null_code is None else [[column.null_code]]
     codes = [code for code in range(column.size) if [code] not in null]
     if ordered:
@@ -198,7 +213,9 @@ def _group_label(release: Release, name: str, group: Sequence[int], *, ordered: 
     first, last = release.schema.label(name, group[0]), release.schema.label(name, group[-1])
     if len(group) == 1:
         return first
-    return f"{bin_ends(first)[0]} to {bin_ends(last)[1]}" if ordered else f"{len(group)} other values"
+    return (
+        f"{bin_ends(first)[0]} to {bin_ends(last)[1]}" if ordered else f"{len(group)} other values"
+    )
 
 
 def bin_ends(label: str) -> tuple[str, str]:

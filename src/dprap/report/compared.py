@@ -1,4 +1,7 @@
-"""The page of `dprap evaluate`: the published table beside the private one, by value. NOT PRIVATE."""
+"""The page of `dprap evaluate`: the published table beside the private one, by value.
+
+NOT PRIVATE.
+"""
 
 from __future__ import annotations
 
@@ -22,20 +25,24 @@ def true_errors(evaluation: Evaluation) -> Html:
         [name, *(_share(value) for value in (found.max, found.mean, found.rmse, found.tv))]
         for name, found in evaluation.errors.items()
     ]
-    worst = [[cell.query, f"{cell.private:.3%}", f"{cell.published:.3%}"] for cell in evaluation.worst]
+    worst = [
+        [cell.query, f"{cell.private:.3%}", f"{cell.published:.3%}"] for cell in evaluation.worst
+    ]
     return _stack(
         table(
             ["", "largest", "mean", "root mean square", "total variation"],
             rows,
             caption=f"{WARNING}: errors over all queries, as shares of all records",
         ),
-        table(
-            ["query", "private", "published"],
-            worst,
-            caption=f"{WARNING}: the worst queries, at most one of each marginal",
-        )
-        if worst
-        else None,
+        (
+            table(
+                ["query", "private", "published"],
+                worst,
+                caption=f"{WARNING}: the worst queries, at most one of each marginal",
+            )
+            if worst
+            else None
+        ),
     )
 
 
@@ -63,16 +70,31 @@ def by_value(found: TableComparison, schema: Schema) -> Html:
 
 
 def _stack(*parts: Html | None) -> Html:
-    return el("div", *(el("div", part, class_="card") for part in parts if part is not None), class_="stack")
+    return el(
+        "div",
+        *(el("div", part, class_="card") for part in parts if part is not None),
+        class_="stack",
+    )
 
 
 def _summary(found: TableComparison) -> list[Html | None]:
     nearest = found.nearest
     rows = [
-        ["records compared, private and published", f"{found.records[0]:,} and {found.records[1]:,}"],
-        ["columns, mean similarity", f"{_mean([column.similarity for column in found.columns]):.3f}"],
+        [
+            "records compared, private and published",
+            f"{found.records[0]:,} and {found.records[1]:,}",
+        ],
+        [
+            "columns, mean similarity",
+            f"{_mean([column.similarity for column in found.columns]):.3f}",
+        ],
         *(
-            [["pairs of columns, mean similarity", f"{_mean([pair.similarity for pair in found.pairs]):.3f}"]]
+            [
+                [
+                    "pairs of columns, mean similarity",
+                    f"{_mean([pair.similarity for pair in found.pairs]):.3f}",
+                ]
+            ]
             if found.pairs
             else []
         ),
@@ -86,27 +108,43 @@ def _summary(found: TableComparison) -> list[Html | None]:
         rows.append(
             [
                 "SDMetrics: quality, column shapes, pair trends",
-                f"{scores.quality:.3f}, {scores.column_shapes:.3f}, {scores.column_pair_trends:.3f}",
+                (
+                    f"{scores.quality:.3f}, {scores.column_shapes:.3f},"
+                    f" {scores.column_pair_trends:.3f}"
+                ),
             ]
         )
     rows += [
-        [f"constraint {at}: records that break it, private and published", f"{one:.2%} and {other:.2%}"]
+        [
+            f"constraint {at}: records that break it, private and published",
+            f"{one:.2%} and {other:.2%}",
+        ]
         for at, (one, other) in enumerate(found.broken_constraints, start=1)
     ]
     models = [
-        [model.target, model.score, f"{model.trained_on_published:.3f}", f"{model.trained_on_private:.3f}"]
+        [
+            model.target,
+            model.score,
+            f"{model.trained_on_published:.3f}",
+            f"{model.trained_on_private:.3f}",
+        ]
         for model in found.models
     ]
     return [
         table(["", ""], rows, caption=f"{WARNING}: both tables at a glance"),
-        table(
-            ["target", "score", "trained on the published table", "trained on private records"],
-            models,
-            caption=f"{WARNING}: gradient boosting, tested on private records that no model has seen",
-            numbers_from=2,
-        )
-        if models
-        else None,
+        (
+            table(
+                ["target", "score", "trained on the published table", "trained on private records"],
+                models,
+                caption=(
+                    f"{WARNING}: gradient boosting, tested on private records that no model has"
+                    " seen"
+                ),
+                numbers_from=2,
+            )
+            if models
+            else None
+        ),
     ]
 
 
@@ -130,7 +168,15 @@ def _columns(columns: Sequence[ColumnComparison], schema: Schema) -> Html:
             ]
         )
     return table(
-        ["column", "similarity", "median", "99% quantile", "zeros", "missing", "unreadable or out of bounds"],
+        [
+            "column",
+            "similarity",
+            "median",
+            "99% quantile",
+            "zeros",
+            "missing",
+            "unreadable or out of bounds",
+        ],
         rows,
         caption=f"{WARNING}: columns, the least alike first; private → published",
     )
@@ -145,7 +191,9 @@ def _pairs(found: TableComparison) -> Html | None:
         ]
         for pair in found.pairs[:_MOST_LISTED]
     ]
-    caption = f"{WARNING}: the pairs that are least alike, long columns in groups; private → published"
+    caption = (
+        f"{WARNING}: the pairs that are least alike, long columns in groups; private → published"
+    )
     return table(["pair", "similarity", "correlation"], rows, caption=caption) if rows else None
 
 
@@ -154,21 +202,31 @@ def _subgroups(found: TableComparison) -> Html | None:
         [f"{group.column} = {group.value}", f"{group.share:.1%}", f"{group.tv:.4f}"]
         for group in found.subgroups[:_MOST_LISTED]
     ]
-    caption = f"{WARNING}: total variation distance of a column among the records of a group, the worst groups"
-    return table(["records", "share", "distance"], rows, caption=caption) if found.subgroups else None
+    caption = (
+        f"{WARNING}: total variation distance of a column among the records of a group, the worst"
+        " groups"
+    )
+    return (
+        table(["records", "share", "distance"], rows, caption=caption) if found.subgroups else None
+    )
 
 
 def _quantiles(schema: Schema, column: ColumnComparison, level: str) -> str:
     if column.private is None or column.published is None:
         return "–"
-    both = (value_text(schema, column.name, each.quantiles[level]) for each in (column.private, column.published))
+    both = (
+        value_text(schema, column.name, each.quantiles[level])
+        for each in (column.private, column.published)
+    )
     return " → ".join(both)
 
 
 def value_text(schema: Schema, name: str, value: float) -> str:
     """A value of an ordered column in words.
 
-    >>> schema = Schema.of({"columns": {"born": {"type": "date", "min": "1970-01-01", "max": "1970-12-31"}}})
+    >>> schema = Schema.of(
+    ...     {"columns": {"born": {"type": "date", "min": "1970-01-01", "max": "1970-12-31"}}}
+    ... )
     >>> value_text(schema, "born", 31.0)
     '1970-02-01'
     """

@@ -1,4 +1,6 @@
-"""The words of a report: what the guarantee means, what it does not promise, how to ask for more."""
+"""The words of a report: what the guarantee means, what it does not promise, how to ask for
+more.
+"""
 
 from __future__ import annotations
 
@@ -46,11 +48,17 @@ def guarantee(release: Release, texts: GuaranteeTexts) -> Html:
                 ["ρ planned (zCDP)", f"{privacy.rho_planned:.6g}"],
                 ["ρ spent (zCDP)", f"{privacy.rho_spent:.6g}"],
                 *([["discovery", privacy.discovery()]] if privacy.discovery() else []),
-                ["neighbouring tables", f"{'replace' if privacy.relation == 'replace' else 'add or remove'} {one}"],
+                [
+                    "neighbouring tables",
+                    f"{'replace' if privacy.relation == 'replace' else 'add or remove'} {one}",
+                ],
                 ["why ε and δ hold", privacy.reason()],
                 [
                     "noise",
-                    "discrete Gaussian; choices by the exponential mechanism; both from the operating system's entropy",
+                    (
+                        "discrete Gaussian; choices by the exponential mechanism; both from the"
+                        " operating system's entropy"
+                    ),
                 ],
             ],
             caption="Parameters of the guarantee",
@@ -73,8 +81,9 @@ def _public_table(public: PublicFacts) -> Html:
         el("h3", "A public table was used"),
         el(
             "p",
-            "The fit started from a public table and kept of it what the measurements of the private table do not contradict. The guarantee is "
-            "for the private table alone: it does not cover the public one.",
+            "The fit started from a public table and kept of it what the measurements of the"
+            " private table do not contradict. The guarantee is for the private table alone: it"
+            " does not cover the public one.",
         ),
         table(
             ["", ""],
@@ -91,22 +100,29 @@ def certificate(release: Release) -> Html:
     found = release.certificate
     if found is None:
         return el(
-            "p", "This release was made without an accuracy certificate, so nothing is known about its largest error."
+            "p",
+            "This release was made without an accuracy certificate, so nothing is known about its"
+            " largest error.",
         )
     stated = release.accuracy or ""
-    later = "Tables of other rows or another seed have a wider bound, which follows from the release."
+    later = (
+        "Tables of other rows or another seed have a wider bound, which follows from the release."
+    )
     return el(
         "div",
         el(
             "p",
-            f"{stated[:1].upper()}{stated[1:]}. The first bound is {rounded_up(found.upper_bound_counts, 1):,.1f} records of {release.rows:,}. "
+            f"{stated[:1].upper()}{stated[1:]}. The first bound is"
+            f" {rounded_up(found.upper_bound_counts, 1):,.1f} records of {release.rows:,}. "
             + (later if release.relaxed is not None else ""),
         ),
         el(
             "p",
-            f"The largest error was itself measured through noise: {found.noisy_max_error_counts:,.1f} records, with a standard deviation "
-            f"of {found.stddev_counts:,.1f}; the bound adds what the confidence needs. It cost {found.rho / release.privacy.rho_spent:.1%} of the "
-            "budget. Most answers are far better than the worst one.",
+            "The largest error was itself measured through noise:"
+            f" {found.noisy_max_error_counts:,.1f} records, with a standard deviation of"
+            f" {found.stddev_counts:,.1f}; the bound adds what the confidence needs. It cost"
+            f" {found.rho / release.privacy.rho_spent:.1%} of the budget. Most answers are far"
+            " better than the worst one.",
             class_="soft",
         ),
         class_="card exact",
@@ -120,8 +136,8 @@ def more_answers(directory: str, column: str) -> Html:
         "div",
         el(
             "p",
-            "Whatever is computed from a release costs no further privacy. Ask as many questions as you like, about any "
-            "columns, whether or not the run knew of them.",
+            "Whatever is computed from a release costs no further privacy. Ask as many questions as"
+            " you like, about any columns, whether or not the run knew of them.",
         ),
         el(
             "pre",
@@ -134,8 +150,10 @@ def more_answers(directory: str, column: str) -> Html:
             "pre",
             el(
                 "code",
-                f'import dprap\n\nrelease = dprap.load("{directory}")\nrelease.table(rows=100_000)             # a synthetic table of any size\n'
-                f"release.answer({column!r})                  # its counts with intervals, as a table\n"
+                f'import dprap\n\nrelease = dprap.load("{directory}")\nrelease.table(rows=100_000) '
+                "            # a synthetic table of any size\n"
+                f"release.answer({column!r})                  # its counts with intervals, as a"
+                " table\n"
                 f"release.table(1_000, where='…')          # rows that satisfy conditions",
             ),
         ),
@@ -147,29 +165,33 @@ def limits(release: Release) -> Html:
     unit = "record" if release.privacy.max_rows_per_person == 1 else "person"
     items = [
         (
-            f"The guarantee is for each {unit}. Facts about groups, which hold whether or not any one {unit} is in the table, are "
-            "not hidden: they are what the release is for."
+            f"The guarantee is for each {unit}. Facts about groups, which hold whether or not any"
+            f" one {unit} is in the table, are not hidden: they are what the release is for."
         ),
         (
-            f"Several people's data together are protected less: for k {unit}s, ε grows k-fold. So does the guarantee over several "
-            "releases of the same table: their ρ add up."
+            f"Several people's data together are protected less: for k {unit}s, ε grows k-fold. So"
+            " does the guarantee over several releases of the same table: their ρ add up."
         ),
         (
-            "The schema (columns, categories, bounds) is taken as public and is not protected. Neither are side channels of the machine "
-            "that made the release, such as its running time."
+            "The schema (columns, categories, bounds) is taken as public and is not protected."
+            " Neither are side channels of the machine that made the release, such as its running"
+            " time."
         ),
         (
-            "Noise makes small counts unreliable. Compare a count with its standard error before believing it, and do not read "
-            "meaning into single synthetic rows: each is drawn from the fitted distribution, and may equal somebody's by chance."
+            "Noise makes small counts unreliable. Compare a count with its standard error before"
+            " believing it, and do not read meaning into single synthetic rows: each is drawn from"
+            " the fitted distribution, and may equal somebody's by chance."
         ),
         (
-            "The fit knows what was measured. Relations of columns that were not measured together are what the fit makes of the rest; "
-            "they may be wrong."
+            "The fit knows what was measured. Relations of columns that were not measured together"
+            " are what the fit makes of the rest; they may be wrong."
         ),
         "Values inside a bin are drawn evenly, so nothing finer than a bin is known.",
     ]
     if release.facts.method == "independent":
         items.insert(
-            0, "This release treats all columns as unrelated. No association between columns in it means anything."
+            0,
+            "This release treats all columns as unrelated. No association between columns in it"
+            " means anything.",
         )
     return el("ul", *(el("li", item) for item in items))

@@ -21,14 +21,23 @@ def figure(
     private: bool,
     largest: float | None = None,
 ) -> Html:
-    """An SVG picture with its name and description for those who cannot see it, and the warning where it needs one.
+    """An SVG picture with its name and description for those who cannot see it, and the warning
+    where it needs one.
 
     `largest` is the width in pixels beyond which it does not grow.
     """
     warning = (
         None
         if private
-        else el("text", WARNING, x=width - 4, y=10, class_="warning", text_anchor="end", aria_hidden="true")
+        else el(
+            "text",
+            WARNING,
+            x=width - 4,
+            y=10,
+            class_="warning",
+            text_anchor="end",
+            aria_hidden="true",
+        )
     )
     said = title if private else f"{WARNING}: {title}"
     return el(

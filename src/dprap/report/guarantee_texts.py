@@ -52,17 +52,22 @@ LANGUAGES: Mapping[str, GuaranteeTexts] = {
         title="In plain words",
         one_record_replaced="If one record were replaced by anything else",
         one_record_added="If one record were added or taken out",
-        one_person_replaced="If all records of one person (at most {rows}) were replaced by anything else",
+        one_person_replaced=(
+            "If all records of one person (at most {rows}) were replaced by anything else"
+        ),
         one_person_added="If all records of one person (at most {rows}) were added or taken out",
         sentence=(
-            "Take any table, and any conclusion that somebody could draw from this release. {change}, the same "
-            "conclusion would be drawn at most {factor} times as often, and at least 1/{factor} as often, up to a "
-            "chance of {chance} in all."
+            "Take any table, and any conclusion that somebody could draw from this release."
+            " {change}, the same conclusion would be drawn at most {factor} times as often, and at"
+            " least 1/{factor} as often, up to a chance of {chance} in all."
         ),
-        conclusion=("So nobody can learn much about one person that could not be learned without that person's data."),
+        conclusion=(
+            "So nobody can learn much about one person that could not be learned without that"
+            " person's data."
+        ),
         weak_conclusion=(
-            "With a factor this large, the promise by itself leaves room to learn about one person. The table says how "
-            "much at most."
+            "With a factor this large, the promise by itself leaves room to learn about one person."
+            " The table says how much at most."
         ),
         prior="Somebody who was this sure",
         posterior="can at most become this sure",
@@ -77,24 +82,32 @@ LANGUAGES: Mapping[str, GuaranteeTexts] = {
         title="In einfachen Worten",
         one_record_replaced="Würde ein Datensatz durch einen beliebigen anderen ersetzt",
         one_record_added="Würde ein Datensatz hinzugefügt oder weggelassen",
-        one_person_replaced="Würden alle Datensätze einer Person (höchstens {rows}) durch beliebige andere ersetzt",
-        one_person_added="Würden alle Datensätze einer Person (höchstens {rows}) hinzugefügt oder weggelassen",
+        one_person_replaced=(
+            "Würden alle Datensätze einer Person (höchstens {rows}) durch beliebige andere ersetzt"
+        ),
+        one_person_added=(
+            "Würden alle Datensätze einer Person (höchstens {rows}) hinzugefügt oder weggelassen"
+        ),
         sentence=(
-            "Man nehme eine beliebige Tabelle und einen beliebigen Schluss, den jemand aus dieser Veröffentlichung "
-            "ziehen könnte. {change}, so würde derselbe Schluss höchstens {factor}-mal so oft gezogen und mindestens "
-            "1/{factor}-mal so oft, bis auf eine Wahrscheinlichkeit von insgesamt {chance}."
+            "Man nehme eine beliebige Tabelle und einen beliebigen Schluss, den jemand aus dieser"
+            " Veröffentlichung ziehen könnte. {change}, so würde derselbe Schluss höchstens"
+            " {factor}-mal so oft gezogen und mindestens 1/{factor}-mal so oft, bis auf eine"
+            " Wahrscheinlichkeit von insgesamt {chance}."
         ),
         conclusion=(
-            "Über eine einzelne Person lässt sich daher nicht viel erfahren, was man nicht auch ohne ihre Daten "
-            "erfahren könnte."
+            "Über eine einzelne Person lässt sich daher nicht viel erfahren, was man nicht auch"
+            " ohne ihre Daten erfahren könnte."
         ),
         weak_conclusion=(
-            "Bei einem so großen Faktor lässt das Versprechen für sich genommen Raum, über eine einzelne Person etwas zu "
-            "erfahren. Die Tabelle sagt, wie viel höchstens."
+            "Bei einem so großen Faktor lässt das Versprechen für sich genommen Raum, über eine"
+            " einzelne Person etwas zu erfahren. Die Tabelle sagt, wie viel höchstens."
         ),
         prior="Wer sich vorher so sicher war",
         posterior="kann höchstens so sicher werden",
-        caption="Was die Veröffentlichung an einer Vermutung über eine Person ändern kann (δ außer Acht gelassen)",
+        caption=(
+            "Was die Veröffentlichung an einer Vermutung über eine Person ändern kann (δ außer Acht"
+            " gelassen)"
+        ),
         one_in="1 zu {number}",
         decimal=",",
         thousands=".",
@@ -106,25 +119,31 @@ LANGUAGES: Mapping[str, GuaranteeTexts] = {
         one_record_replaced="Si un enregistrement était remplacé par n'importe quel autre",
         one_record_added="Si un enregistrement était ajouté ou retiré",
         one_person_replaced=(
-            "Si tous les enregistrements d'une personne (au plus {rows}) étaient remplacés par n'importe quels autres"
+            "Si tous les enregistrements d'une personne (au plus {rows}) étaient remplacés par"
+            " n'importe quels autres"
         ),
-        one_person_added="Si tous les enregistrements d'une personne (au plus {rows}) étaient ajoutés ou retirés",
+        one_person_added=(
+            "Si tous les enregistrements d'une personne (au plus {rows}) étaient ajoutés ou retirés"
+        ),
         sentence=(
-            "Prenons une table quelconque et une conclusion quelconque que quelqu'un pourrait tirer de cette "
-            "publication. {change}, la même conclusion serait tirée au plus {factor} fois aussi "
-            "souvent et au moins 1/{factor} fois aussi souvent, à une probabilité totale de {chance} près."
+            "Prenons une table quelconque et une conclusion quelconque que quelqu'un pourrait tirer"
+            " de cette publication. {change}, la même conclusion serait tirée au plus {factor} fois"
+            " aussi souvent et au moins 1/{factor} fois aussi souvent, à une probabilité totale de"
+            " {chance} près."
         ),
         conclusion=(
-            "On ne peut donc pas apprendre grand-chose sur une personne que l'on n'aurait pas pu apprendre sans ses "
-            "données."
+            "On ne peut donc pas apprendre grand-chose sur une personne que l'on n'aurait pas pu"
+            " apprendre sans ses données."
         ),
         weak_conclusion=(
-            "Avec un facteur aussi grand, la promesse à elle seule laisse une marge pour apprendre quelque chose sur une "
-            "personne. Le tableau dit combien au plus."
+            "Avec un facteur aussi grand, la promesse à elle seule laisse une marge pour apprendre"
+            " quelque chose sur une personne. Le tableau dit combien au plus."
         ),
         prior="Une personne sûre à ce point",
         posterior="peut au plus le devenir à ce point",
-        caption="Ce que la publication peut changer à une supposition sur une personne (sans compter δ)",
+        caption=(
+            "Ce que la publication peut changer à une supposition sur une personne (sans compter δ)"
+        ),
         one_in="1 sur {number}",
         decimal=",",
         thousands="\u202f",
@@ -136,24 +155,31 @@ LANGUAGES: Mapping[str, GuaranteeTexts] = {
         one_record_replaced="Si un registro se sustituyera por cualquier otro",
         one_record_added="Si un registro se añadiera o se quitara",
         one_person_replaced=(
-            "Si todos los registros de una persona (como máximo {rows}) se sustituyeran por otros cualesquiera"
+            "Si todos los registros de una persona (como máximo {rows}) se sustituyeran por otros"
+            " cualesquiera"
         ),
-        one_person_added="Si todos los registros de una persona (como máximo {rows}) se añadieran o se quitaran",
+        one_person_added=(
+            "Si todos los registros de una persona (como máximo {rows}) se añadieran o se quitaran"
+        ),
         sentence=(
-            "Tómese una tabla cualquiera y una conclusión cualquiera que alguien pudiera extraer de esta publicación. "
-            "{change}, se llegaría a la misma conclusión como máximo {factor} veces tan a menudo y como mínimo 1/{factor} "
-            "veces tan a menudo, salvo una probabilidad total de {chance}."
+            "Tómese una tabla cualquiera y una conclusión cualquiera que alguien pudiera extraer de"
+            " esta publicación. {change}, se llegaría a la misma conclusión como máximo {factor}"
+            " veces tan a menudo y como mínimo 1/{factor} veces tan a menudo, salvo una"
+            " probabilidad total de {chance}."
         ),
         conclusion=(
-            "Por tanto, sobre una persona no se puede averiguar mucho que no se hubiera podido averiguar sin sus datos."
+            "Por tanto, sobre una persona no se puede averiguar mucho que no se hubiera podido"
+            " averiguar sin sus datos."
         ),
         weak_conclusion=(
-            "Con un factor tan grande, la promesa por sí sola deja margen para averiguar algo sobre una persona. La tabla "
-            "dice cuánto como máximo."
+            "Con un factor tan grande, la promesa por sí sola deja margen para averiguar algo sobre"
+            " una persona. La tabla dice cuánto como máximo."
         ),
         prior="Quien estaba así de seguro",
         posterior="puede llegar como máximo a estar así de seguro",
-        caption="Lo que la publicación puede cambiar en una suposición sobre una persona (sin contar δ)",
+        caption=(
+            "Lo que la publicación puede cambiar en una suposición sobre una persona (sin contar δ)"
+        ),
         one_in="1 entre {number}",
         decimal=",",
         thousands=".",
@@ -162,8 +188,8 @@ LANGUAGES: Mapping[str, GuaranteeTexts] = {
 
 _PRIORS = (0.01, 0.1, 0.5, 0.9)
 
-# Above this, somebody who was a tenth sure of something about a person can become surer of it than of its opposite:
-# 0.1·e^ε > 0.9. "Nobody can learn much" would then be untrue.
+# Above this, somebody who was a tenth sure of something about a person can become surer of it than
+# of its opposite: 0.1·e^ε > 0.9. "Nobody can learn much" would then be untrue.
 _LARGEST_STRONG_EPSILON = math.log(9)
 
 
@@ -177,7 +203,9 @@ def language(code: str) -> GuaranteeTexts:
     'Deutsch'
     """
     if code not in LANGUAGES:
-        raise SettingsError(f"there is no translation into {code!r}. Choose one of: {', '.join(LANGUAGES)}.")
+        raise SettingsError(
+            f"there is no translation into {code!r}. Choose one of: {', '.join(LANGUAGES)}."
+        )
     return LANGUAGES[code]
 
 
@@ -192,7 +220,9 @@ def plain_guarantee(privacy: PrivacyStatement, texts: GuaranteeTexts) -> str:
     }
     change = changes[person, privacy.relation].format(rows=privacy.max_rows_per_person)
     factor = math.exp(privacy.epsilon)
-    sentence = texts.sentence.format(change=change, factor=_times(factor, texts), chance=_chance(privacy.delta, texts))
+    sentence = texts.sentence.format(
+        change=change, factor=_times(factor, texts), chance=_chance(privacy.delta, texts)
+    )
     is_strong = privacy.epsilon <= _LARGEST_STRONG_EPSILON
     return f"{sentence} {texts.conclusion if is_strong else texts.weak_conclusion}"
 
@@ -200,7 +230,8 @@ def plain_guarantee(privacy: PrivacyStatement, texts: GuaranteeTexts) -> str:
 def beliefs(privacy: PrivacyStatement, texts: GuaranteeTexts) -> list[list[str]]:
     """How sure somebody was, and how sure the release can make them at most."""
     return [
-        [_percent(prior, 0, texts), _percent(largest_belief(prior, privacy.epsilon), 1, texts)] for prior in _PRIORS
+        [_percent(prior, 0, texts), _percent(largest_belief(prior, privacy.epsilon), 1, texts)]
+        for prior in _PRIORS
     ]
 
 
@@ -214,7 +245,9 @@ def _times(factor: float, texts: GuaranteeTexts) -> str:
 
 
 def _percent(share: float, digits: int, texts: GuaranteeTexts) -> str:
-    return _localised(f"{share * 100:.{digits}f}", texts) + ("%" if texts.code == "en" else "\u202f%")
+    return _localised(f"{share * 100:.{digits}f}", texts) + (
+        "%" if texts.code == "en" else "\u202f%"
+    )
 
 
 def _chance(delta: float, texts: GuaranteeTexts) -> str:

@@ -1,4 +1,6 @@
-"""HTML and SVG elements as text that is escaped unless it was made here: what a schema says can never become markup."""
+"""HTML and SVG elements as text that is escaped unless it was made here: what a schema says can
+never become markup.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,18 @@ _SHAPES = frozenset({"rect", "line", "path", "circle", "polyline"})
 
 
 def el(name: str, /, *children: Child, **attributes: str | float | None) -> Html:
-    """An element. Strings are escaped, `Html` is not; `class_` is written class and `aria_label` aria-label.
+    """An element.
+
+    Strings are escaped, `Html` is not; `class_` is written class and `aria_label` aria-label.
 
     >>> el("p", "1 < 2 & ", el("b", "so on"), class_="x")
     '<p class="x">1 &lt; 2 &amp; <b>so on</b></p>'
     """
-    written = "".join(f' {_attribute(key)}="{_value(value)}"' for key, value in attributes.items() if value is not None)
+    written = "".join(
+        f' {_attribute(key)}="{_value(value)}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
     if name in _VOID:
         return Html(f"<{name}{written}>")
     inner = join(children)
@@ -52,16 +60,27 @@ def join(children: Iterable[Child]) -> Html:
 _LONG = 40
 
 
-def table(header: Iterable[Child], rows: Iterable[Iterable[Child]], *, caption: str, numbers_from: int = 1) -> Html:
-    """A table whose columns from `numbers_from` on hold numbers; it has no header line where all names are empty."""
+def table(
+    header: Iterable[Child], rows: Iterable[Iterable[Child]], *, caption: str, numbers_from: int = 1
+) -> Html:
+    """A table whose columns from `numbers_from` on hold numbers; it has no header line where all
+    names are empty.
+    """
     names = list(header)
-    titles = (el("th", name, scope="col", class_=_number(at, numbers_from)) for at, name in enumerate(names))
+    titles = (
+        el("th", name, scope="col", class_=_number(at, numbers_from))
+        for at, name in enumerate(names)
+    )
     head = el("thead", el("tr", *titles)) if any(names) else None
     body = [
         el(
             "tr",
             *(
-                el("th", cell, scope="row") if at == 0 else el("td", cell, class_=_number(at, numbers_from))
+                (
+                    el("th", cell, scope="row")
+                    if at == 0
+                    else el("td", cell, class_=_number(at, numbers_from))
+                )
                 for at, cell in enumerate(row)
             ),
         )

@@ -28,7 +28,9 @@ MAX_LISTED_PAIRS = 60
 # Rows that are shown as examples.
 _SAMPLE_ROWS = 8
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-_WARNING = "NOT PRIVATE: this page shows figures of the private table without noise. Do not publish it."
+_WARNING = (
+    "NOT PRIVATE: this page shows figures of the private table without noise. Do not publish it."
+)
 
 
 def page(release: Release, *, directory: str, truth: Truth | None, texts: GuaranteeTexts) -> str:
@@ -49,7 +51,11 @@ def page(release: Release, *, directory: str, truth: Truth | None, texts: Guaran
         ("rows", "Sample rows", _sample(release)),
         ("association", "Association of columns", _association(release, truth, private=private)),
         ("measurements", "What was measured", _measurements(release, private=private)),
-        ("more", "Ask for more", explanations.more_answers(directory, next(iter(release.schema.columns)))),
+        (
+            "more",
+            "Ask for more",
+            explanations.more_answers(directory, next(iter(release.schema.columns))),
+        ),
         ("limits", "Limits", explanations.limits(release)),
         ("run", "The run", _run(release)),
     ]
@@ -79,17 +85,30 @@ def page(release: Release, *, directory: str, truth: Truth | None, texts: Guaran
         el(
             "main",
             *(
-                el("section", el("h2", name, id=f"{key}-h"), inner, id=key, aria_labelledby=f"{key}-h")
+                el(
+                    "section",
+                    el("h2", name, id=f"{key}-h"),
+                    inner,
+                    id=key,
+                    aria_labelledby=f"{key}-h",
+                )
                 for key, name, inner in sections
             ),
         ),
         el(
             "footer",
-            f"Made by dprap {release.facts.version} on {release.facts.created}. This page loads nothing from any network.",
+            f"Made by dprap {release.facts.version} on {release.facts.created}. This page loads"
+            " nothing from any network.",
         ),
     )
-    first = "<!-- " + (_WARNING if truth is not None else release.privacy.sentence().replace("--", "−−")) + " -->\n"
-    return ("" if private else first) + "<!DOCTYPE html>\n" + el("html", head, body, lang="en") + "\n"
+    first = (
+        "<!-- "
+        + (_WARNING if truth is not None else release.privacy.sentence().replace("--", "−−"))
+        + " -->\n"
+    )
+    return (
+        ("" if private else first) + "<!DOCTYPE html>\n" + el("html", head, body, lang="en") + "\n"
+    )
 
 
 def _compared(release: Release, truth: Truth | None) -> list[tuple[str, str, Html]]:
@@ -103,20 +122,40 @@ def _compared(release: Release, truth: Truth | None) -> list[tuple[str, str, Htm
 
 def _warning(truth: Truth | None) -> str:
     return (
-        _WARNING if truth is not None else "NOT PRIVATE: the noise came from a seed, so this release protects nobody."
+        _WARNING
+        if truth is not None
+        else "NOT PRIVATE: the noise came from a seed, so this release protects nobody."
     )
 
 
 def _summary(release: Release, title: str, truth: Truth | None) -> Html:
     privacy, certificate = release.privacy, release.certificate
-    told = [release.schema.description, f"A synthetic table and answers to {release.workload.queries:,} queries."]
+    told = [
+        release.schema.description,
+        f"A synthetic table and answers to {release.workload.queries:,} queries.",
+    ]
     if truth is None:
-        told.append("Everything on this page is computed from the release; the private table was not consulted.")
+        told.append(
+            "Everything on this page is computed from the release; the private table was not"
+            " consulted."
+        )
     facts = [
         ("ε", f"{privacy.epsilon:g}", f"δ = {privacy.delta:.3g}"),
-        ("records", f"{release.rows:,}", "public" if privacy.relation == "replace" else "with noise"),
-        ("columns", f"{len(release.schema.columns):,}", f"{release.schema.domain.onehot_size:,} values and bins"),
-        ("queries answered", f"{release.workload.queries:,}", f"{len(release.workload):,} families"),
+        (
+            "records",
+            f"{release.rows:,}",
+            "public" if privacy.relation == "replace" else "with noise",
+        ),
+        (
+            "columns",
+            f"{len(release.schema.columns):,}",
+            f"{release.schema.domain.onehot_size:,} values and bins",
+        ),
+        (
+            "queries answered",
+            f"{release.workload.queries:,}",
+            f"{len(release.workload):,} families",
+        ),
     ]
     if certificate is not None:
         counts = certificate.upper_bound_counts
@@ -125,14 +164,19 @@ def _summary(release: Release, title: str, truth: Truth | None) -> Html:
             if release.rows_are_public
             else (f"{rounded_up(counts, 1):,.1f}", "records")
         )
-        facts.append(("largest error at most", bound, f"{unit}, {certificate.confidence:.0%} confidence"))
+        facts.append(
+            ("largest error at most", bound, f"{unit}, {certificate.confidence:.0%} confidence")
+        )
     return el(
         "div",
         el("h1", title),
         el("p", " ".join(text for text in told if text), class_="lead"),
         el(
             "dl",
-            *(el("div", el("dt", name), el("dd", value, el("small", detail))) for name, value, detail in facts),
+            *(
+                el("div", el("dt", name), el("dd", value, el("small", detail)))
+                for name, value, detail in facts
+            ),
             class_="facts",
         ),
     )
@@ -161,16 +205,27 @@ def _budget(release: Release, *, private: bool) -> Html:
 def _association(release: Release, truth: Truth | None, *, private: bool) -> Html:
     names = list(release.schema.columns)
     if release.relaxed is None or len(names) < 2:
-        return el("p", "This release holds answers, not data, so associations cannot be read off it.")
+        return el(
+            "p", "This release holds answers, not data, so associations cannot be read off it."
+        )
     found = association(release.relaxed)
     upper = None if truth is None else truth.association
-    pairs = sorted(((found[a, b], a, b) for a in range(len(names)) for b in range(a)), reverse=True)[:MAX_LISTED_PAIRS]
+    pairs = sorted(
+        ((found[a, b], a, b) for a in range(len(names)) for b in range(a)), reverse=True
+    )[:MAX_LISTED_PAIRS]
     header = ["pair", "synthetic", *(["truth"] if upper is not None else [])]
     rows = [
-        [f"{names[b]} × {names[a]}", f"{value:.3f}", *([f"{upper[a, b]:.3f}"] if upper is not None else [])]
+        [
+            f"{names[b]} × {names[a]}",
+            f"{value:.3f}",
+            *([f"{upper[a, b]:.3f}"] if upper is not None else []),
+        ]
         for value, a, b in pairs
     ]
-    said = "Cramér's V of every pair of columns in the synthetic data: 0 (pale) where they are unrelated, 1 (strong) where one determines the other."
+    said = (
+        "Cramér's V of every pair of columns in the synthetic data: 0 (pale) where they are"
+        " unrelated, 1 (strong) where one determines the other."
+    )
     if upper is not None:
         said += f" Below the diagonal the synthetic data, above it the private table ({WARNING})."
     caption = f"{'' if private else WARNING + ': '}The {len(rows)} strongest associations"
@@ -190,7 +245,9 @@ def _association(release: Release, truth: Truth | None, *, private: bool) -> Htm
     )
 
 
-def _pair_cards(release: Release, found: Float[np.ndarray, "columns columns"], *, private: bool) -> list[Html]:
+def _pair_cards(
+    release: Release, found: Float[np.ndarray, "columns columns"], *, private: bool
+) -> list[Html]:
     return [
         el(
             "article",
@@ -209,11 +266,18 @@ def _sample(release: Release) -> Html:
         drawn = release.table(_SAMPLE_ROWS, format="arrow")
     except ImpossibleTableError as error:
         return el("p", f"There is no table: {error}")
-    rows = [["" if value is None else str(value) for value in row.values()] for row in drawn.to_pylist()]
+    rows = [
+        ["" if value is None else str(value) for value in row.values()] for row in drawn.to_pylist()
+    ]
     said = "Rows drawn from the release, to show its form. Read no meaning into a single row."
     return el(
         "div",
-        table(list(release.schema.columns), rows, caption=said, numbers_from=len(release.schema.columns)),
+        table(
+            list(release.schema.columns),
+            rows,
+            caption=said,
+            numbers_from=len(release.schema.columns),
+        ),
         class_="card sample",
     )
 
@@ -224,7 +288,15 @@ def _scale() -> Html:
             "li",
             el(
                 "svg",
-                el("rect", x=2, y=1, width=22, height=12, class_="cell", fill_opacity=f"{0.05 + 0.95 * value:.2f}"),
+                el(
+                    "rect",
+                    x=2,
+                    y=1,
+                    width=22,
+                    height=12,
+                    class_="cell",
+                    fill_opacity=f"{0.05 + 0.95 * value:.2f}",
+                ),
                 viewBox="0 0 26 14",
                 aria_hidden="true",
             ),
@@ -255,7 +327,10 @@ def _measurements(release: Release, *, private: bool) -> Html:
         table(
             ["marginal", "cells", "σ in records", "σ as a share", "of the budget", "distance / σ"],
             rows,
-            caption="Noisy measurements, the dearest first; distance is the root mean square distance of the synthetic data from them",
+            caption=(
+                "Noisy measurements, the dearest first; distance is the root mean square distance"
+                " of the synthetic data from them"
+            ),
         ),
         el("p", f"and {left:,} more in measurements.parquet", class_="soft") if left else None,
         class_="card",
@@ -278,9 +353,24 @@ def _run(release: Release) -> Html:
         ["method", facts.method],
         ["seed of public randomness", str(facts.seed)],
         ["time after counting", f"{facts.seconds:,.1f} s"],
-        ["peak memory", "not published" if facts.peak_memory_mb is None else f"up to {facts.peak_memory_mb:,.0f} MB"],
+        [
+            "peak memory",
+            (
+                "not published"
+                if facts.peak_memory_mb is None
+                else f"up to {facts.peak_memory_mb:,.0f} MB"
+            ),
+        ],
         ["version", facts.version],
         ["made", facts.created],
-        *([f"setting: {name}", str(value)] for name, value in facts.settings.items() if value is not None),
+        *(
+            [f"setting: {name}", str(value)]
+            for name, value in facts.settings.items()
+            if value is not None
+        ),
     ]
-    return el("div", table(["", ""], rows, caption="How the release was made", numbers_from=2), class_="card")
+    return el(
+        "div",
+        table(["", ""], rows, caption="How the release was made", numbers_from=2),
+        class_="card",
+    )

@@ -12,7 +12,8 @@ from dprap.report.figure import WARNING, figure, short
 from dprap.report.html import Html, el
 from dprap.report.pair_views import PairView
 
-# Above so many columns, the pairs of a heat map carry no text of their own: the page would grow by megabytes.
+# Above so many columns, the pairs of a heat map carry no text of their own: the page would grow by
+# megabytes.
 _TOLD_COLUMNS = 40
 
 
@@ -23,7 +24,9 @@ def heat_map(
     *,
     private: bool,
 ) -> Html:
-    """Association of every pair: of the synthetic data below the diagonal, of the private data (where given) above it."""
+    """Association of every pair: of the synthetic data below the diagonal, of the private data
+    (where given) above it.
+    """
     size = len(names)
     step = max(7.0, min(28.0, 760 / size))
     font = min(11.0, step * 0.82)
@@ -37,20 +40,44 @@ def heat_map(
             value = lower[row, column] if column < row or upper is None else upper[row, column]
             which = "" if column < row else f"{WARNING} "
             told = (
-                el("title", f"{which}{names[row]} and {names[column]}: {value:.2f}") if size <= _TOLD_COLUMNS else None
+                el("title", f"{which}{names[row]} and {names[column]}: {value:.2f}")
+                if size <= _TOLD_COLUMNS
+                else None
             )
-            place = {"x": room + column * step, "y": head + row * step, "width": step - 0.6, "height": step - 0.6}
-            shapes.append(el("rect", told, class_="cell", fill_opacity=f"{0.05 + 0.95 * value:.2f}", **place))
+            place = {
+                "x": room + column * step,
+                "y": head + row * step,
+                "width": step - 0.6,
+                "height": step - 0.6,
+            }
+            shapes.append(
+                el("rect", told, class_="cell", fill_opacity=f"{0.05 + 0.95 * value:.2f}", **place)
+            )
     width = room + size * step + (room if upper is None else 4)
-    strongest = max(((lower[a, b], a, b) for a in range(size) for b in range(a)), default=(0.0, 0, 0))
+    strongest = max(
+        ((lower[a, b], a, b) for a in range(size) for b in range(a)), default=(0.0, 0, 0)
+    )
     pair = f"{names[strongest[1]]} and {names[strongest[2]]}"
     text = f"{size} columns. The strongest association is {strongest[0]:.2f}, between {pair}."
     title = "Association of every pair of columns"
-    return figure("pairs", title, text, width, head + size * step + 4, shapes, private=private, largest=width * 1.15)
+    return figure(
+        "pairs",
+        title,
+        text,
+        width,
+        head + size * step + 4,
+        shapes,
+        private=private,
+        largest=width * 1.15,
+    )
 
 
-def _names(names: Sequence[str], room: float, head: float, step: float, font: float, *, above: bool) -> list[Html]:
-    """Names of the rows at the left; of the columns above, or along the diagonal where nothing stands right of it."""
+def _names(
+    names: Sequence[str], room: float, head: float, step: float, font: float, *, above: bool
+) -> list[Html]:
+    """Names of the rows at the left; of the columns above, or along the diagonal where nothing
+    stands right of it.
+    """
     shapes = []
     for at, name in enumerate(names):
         middle = head + at * step + step / 2 + font * 0.35
@@ -78,19 +105,34 @@ def pair_plot(view: PairView, name: str, *, private: bool) -> Html:
     for row, label in enumerate(rows):
         y = head + row * high
         text = short(label, int((left - 8) / 5.4))
-        shapes.append(el("text", text, x=left - 5, y=y + high / 2 + 3, class_="tick", text_anchor="end"))
+        shapes.append(
+            el("text", text, x=left - 5, y=y + high / 2 + 3, class_="tick", text_anchor="end")
+        )
         largest = max(float(view.shares[row].max()), 1e-12)
         for column, other in enumerate(columns):
             share = float(view.shares[row, column])
             told = el("title", f"{label} and {other}: {share:.2%}")
             place = {"x": left + column * wide, "y": y, "width": wide - 0.6, "height": high - 0.6}
-            shapes.append(el("rect", told, class_="cell", fill_opacity=f"{0.04 + 0.96 * share / largest:.2f}", **place))
+            shapes.append(
+                el(
+                    "rect",
+                    told,
+                    class_="cell",
+                    fill_opacity=f"{0.04 + 0.96 * share / largest:.2f}",
+                    **place,
+                )
+            )
     bottom = head + len(rows) * high
     for column, other in enumerate(columns):
         x, y = left + (column + 0.5) * wide + 3, bottom + 6
         text = short(other, int(under / 4.2))
         turned = f"rotate(-60 {x:.1f} {y:.1f})"
-        shapes.append(el("text", text, x=x, y=y, class_="tick", text_anchor="end", transform=turned))
+        shapes.append(
+            el("text", text, x=x, y=y, class_="tick", text_anchor="end", transform=turned)
+        )
     title = f"{view.columns[0]} (down) by {view.columns[1]} (across)"
-    said = "Each row of cells shows the shares of the second column among records with that value of the first."
+    said = (
+        "Each row of cells shows the shares of the second column among records with that value of"
+        " the first."
+    )
     return figure(name, title, said, _WIDTH, bottom + under, shapes, private=private)

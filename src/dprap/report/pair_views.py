@@ -1,4 +1,6 @@
-"""What a report shows of pairs of columns, as numbers: associations, and the cells of a few pairs."""
+"""What a report shows of pairs of columns, as numbers: associations, and the cells of a few
+pairs.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,16 @@ PAIR_PLOTS = 6
 
 
 def association(relaxed: RelaxedDataset) -> Float[np.ndarray, "columns columns"]:
-    """Cramér's V of every pair of columns, from the relaxed rows; long columns are first drawn together to a few groups.
+    """Cramér's V of every pair of columns, from the relaxed rows; long columns are first drawn
+    together to a few groups.
 
     V is 0 for unrelated columns and 1 where one determines the other.
     """
     weights = np.asarray(relaxed.weights, dtype=np.float64)
-    blocks = [coarse(np.asarray(relaxed.block(name), dtype=np.float64), weights) for name in relaxed.domain.names]
+    blocks = [
+        coarse(np.asarray(relaxed.block(name), dtype=np.float64), weights)
+        for name in relaxed.domain.names
+    ]
     starts = np.cumsum([0, *(len(block) for block in blocks)])
     stacked = np.concatenate(blocks)
     joint = product(stacked * weights, stacked.T)
@@ -61,7 +67,8 @@ def coarse_cells(cells: Float[np.ndarray, "a b"]) -> Float[np.ndarray, "groups m
 def _starts(shares: Shares) -> np.ndarray:
     cumulative = np.cumsum(shares) - shares / 2
     groups = np.minimum(
-        (cumulative / max(shares.sum(), 1e-30) * ASSOCIATION_GROUPS).astype(int), ASSOCIATION_GROUPS - 1
+        (cumulative / max(shares.sum(), 1e-30) * ASSOCIATION_GROUPS).astype(int),
+        ASSOCIATION_GROUPS - 1,
     )
     return np.flatnonzero(np.diff(groups, prepend=-1))
 
@@ -69,7 +76,10 @@ def _starts(shares: Shares) -> np.ndarray:
 def cramers_v(cells: Float[np.ndarray, "a b"]) -> float:
     """Cramér's V of a table of shares.
 
-    >>> round(cramers_v(np.array([[0.5, 0.0], [0.0, 0.5]])), 6), round(cramers_v(np.array([[0.25, 0.25], [0.25, 0.25]])), 6)
+    >>> (
+    ...     round(cramers_v(np.array([[0.5, 0.0], [0.0, 0.5]])), 6),
+    ...     round(cramers_v(np.array([[0.25, 0.25], [0.25, 0.25]])), 6),
+    ... )
     (1.0, 0.0)
     """
     rows, columns = cells.sum(axis=1), cells.sum(axis=0)
@@ -103,20 +113,26 @@ def pair_views(release: Release, found: Float[np.ndarray, "columns columns"]) ->
     names = release.schema.domain.names
     if relaxed is None:
         return []
-    pairs = sorted(((found[a, b], b, a) for a in range(len(names)) for b in range(a)), reverse=True)[:PAIR_PLOTS]
+    pairs = sorted(
+        ((found[a, b], b, a) for a in range(len(names)) for b in range(a)), reverse=True
+    )[:PAIR_PLOTS]
     weights = np.asarray(relaxed.weights, dtype=np.float64)
     views = []
     for value, a, b in pairs:
         sides = [_grouped_block(release, name, weights) for name in (names[a], names[b])]
         shares = product(sides[0][1] * weights, sides[1][1].T)
-        views.append(PairView((names[a], names[b]), float(value), (sides[0][0], sides[1][0]), shares))
+        views.append(
+            PairView((names[a], names[b]), float(value), (sides[0][0], sides[1][0]), shares)
+        )
     return views
 
 
 def _grouped_block(
     release: Release, name: str, weights: Float[np.ndarray, " rows"]
 ) -> tuple[tuple[str, ...], Float[np.ndarray, "groups rows"]]:
-    """Labels and probabilities of a column's codes; neighbouring codes of a long column together."""
+    """Labels and probabilities of a column's codes; neighbouring codes of a long column
+    together.
+    """
     assert release.relaxed is not None  # noqa: S101 - callers have rows
     block = np.asarray(release.relaxed.block(name), dtype=np.float64)
     label = release.schema.label
@@ -125,7 +141,11 @@ def _grouped_block(
     starts = [int(start) for start in _starts(product(block, weights))]
     ends = [*(start - 1 for start in starts[1:]), len(block) - 1]
     labels = tuple(
-        label(name, first) if first == last else f"{bin_ends(label(name, first))[0]} … {bin_ends(label(name, last))[1]}"
+        (
+            label(name, first)
+            if first == last
+            else f"{bin_ends(label(name, first))[0]} … {bin_ends(label(name, last))[1]}"
+        )
         for first, last in zip(starts, ends, strict=True)
     )
     return labels, np.add.reduceat(block, starts, axis=0)

@@ -23,7 +23,9 @@ def reliability_section(release: Release, *, private: bool) -> Html:
     """Every column and pair at a glance, and the numbers behind it."""
     if release.errors is None:
         return el(
-            "p", "The release does not tell how far its answers may be off, beyond the noise of each measurement."
+            "p",
+            "The release does not tell how far its answers may be off, beyond the noise of each"
+            " measurement.",
         )
     judged = manifest(release)
     columns = [each for each in judged if len(each.columns) == 1]
@@ -32,9 +34,10 @@ def reliability_section(release: Release, *, private: bool) -> Html:
         "div",
         el(
             "p",
-            "A count is too noisy to publish where its standard error is more than a third of it. A relation is kept "
-            "where four of five records lie in counts that are sure enough and that were measured, or follow from "
-            "measurements. It is approximate where half of them do, or where only the model speaks for it.",
+            "A count is too noisy to publish where its standard error is more than a third of it. A"
+            " relation is kept where four of five records lie in counts that are sure enough and"
+            " that were measured, or follow from measurements. It is approximate where half of them"
+            " do, or where only the model speaks for it.",
         ),
         el("ul", *(_key(verdict) for verdict in Verdict), class_="key"),
         _card("Columns", columns),
@@ -54,7 +57,9 @@ def _card(title: str, judged: Sequence[Fidelity]) -> Html | None:
         return None
     counted = Counter(each.verdict for each in judged)
     said = ", ".join(f"{counted[verdict]:,} {verdict}" for verdict in Verdict if counted[verdict])
-    listed = sorted(judged, key=lambda each: (each.publishable is not None, each.publishable or 0.0))[:MAX_LISTED]
+    listed = sorted(
+        judged, key=lambda each: (each.publishable is not None, each.publishable or 0.0)
+    )[:MAX_LISTED]
     rows = [
         [
             " × ".join(each.columns),
@@ -70,7 +75,11 @@ def _card(title: str, judged: Sequence[Fidelity]) -> Html | None:
         "details",
         el("summary", f"{title}: {said}"),
         table(header, rows, caption=title, numbers_from=3),
-        el("p", f"and {len(judged) - len(listed):,} more", class_="soft") if len(judged) > len(listed) else None,
+        (
+            el("p", f"and {len(judged) - len(listed):,} more", class_="soft")
+            if len(judged) > len(listed)
+            else None
+        ),
         class_="card",
     )
 

@@ -21,7 +21,9 @@ _MAX_PAIR_CELLS = 1_000_000
 
 
 def write_report(release: Release, path: Path | str, *, language: str = "en") -> None:
-    """Write a page about a release. It shows only what the release contains, so it may be published with it.
+    """Write a page about a release.
+
+    It shows only what the release contains, so it may be published with it.
 
     Args:
         release: The release.
@@ -30,14 +32,17 @@ def write_report(release: Release, path: Path | str, *, language: str = "en") ->
 
     Raises:
         SettingsError: If the file cannot be written, or there is no such translation.
-
     """
     texts = language_texts(language)
     write_page(Path(path), page(release, directory=_directory(Path(path)), truth=None, texts=texts))
 
 
-def evaluate_report(release: Release, source: CountSource, path: Path | str, evaluation: Evaluation) -> None:
-    """Write the page with the private table's own figures beside the release's. NOT PRIVATE: never publish it.
+def evaluate_report(
+    release: Release, source: CountSource, path: Path | str, evaluation: Evaluation
+) -> None:
+    """Write the page with the private table's own figures beside the release's.
+
+    NOT PRIVATE: never publish it.
 
     Args:
         release: The release.
@@ -48,21 +53,29 @@ def evaluate_report(release: Release, source: CountSource, path: Path | str, eva
     Raises:
         SettingsError: If the file cannot be written.
         DataError: If the table cannot be read.
-
     """
     names = release.schema.domain.names
-    columns = dict(zip(names, exact_answers(source, [Marginal((name,)) for name in names]), strict=True))
+    columns = dict(
+        zip(names, exact_answers(source, [Marginal((name,)) for name in names]), strict=True)
+    )
     truth = Truth(columns, _true_association(release, source), evaluation)
-    write_page(Path(path), page(release, directory=_directory(Path(path)), truth=truth, texts=language_texts("en")))
+    write_page(
+        Path(path),
+        page(release, directory=_directory(Path(path)), truth=truth, texts=language_texts("en")),
+    )
 
 
-def _true_association(release: Release, source: CountSource) -> Float[np.ndarray, "columns columns"]:
+def _true_association(
+    release: Release, source: CountSource
+) -> Float[np.ndarray, "columns columns"]:
     domain = release.schema.domain
     found = np.eye(len(domain))
     pairs = pair_marginals(release, _MAX_PAIR_CELLS)
     for pair, shares in zip(pairs, exact_answers(source, pairs), strict=True):
         a, b = (domain.position(name) for name in pair.columns)
-        found[a, b] = found[b, a] = cramers_v(coarse_cells(np.asarray(shares).reshape(domain.shape_of(pair.columns))))
+        found[a, b] = found[b, a] = cramers_v(
+            coarse_cells(np.asarray(shares).reshape(domain.shape_of(pair.columns)))
+        )
     return found
 
 

@@ -37,7 +37,14 @@ from dprap.relaxed import RelaxedDataset
 from dprap.relaxed.rounding import round_rows
 from dprap.release import Release
 from dprap.release.intervals.basis import Basis, Grounds
-from dprap.release.intervals.error_table import MOST_MODELLED, ErrorClass, ErrorTable, Kind, octaves, table_of_samples
+from dprap.release.intervals.error_table import (
+    MOST_MODELLED,
+    ErrorClass,
+    ErrorTable,
+    Kind,
+    octaves,
+    table_of_samples,
+)
 from dprap.runs.error_samples import Replicate, Wanted, sample_errors
 from dprap.runs.forecast import REPLICATES
 from dprap.runs.hold_out import held_out
@@ -45,8 +52,9 @@ from dprap.runs.plan import Plan
 from dprap.sources import MemorySource
 from dprap.workload import Workload
 
-# What a repetition has a third of, and the least of it: with less, rows cannot hold what a table of many columns has in
-# it, or do not reach what was measured. Errors are then larger, so that intervals are too wide rather than too narrow.
+# What a repetition has a third of, and the least of it: with less, rows cannot hold what a table of
+# many columns has in it, or do not reach what was measured. Errors are then larger, so that
+# intervals are too wide rather than too narrow.
 _THINNED = {"synthetic_rows": 50, "steps": 20}
 _PART = 3
 # A longer table is not drawn for this alone.
@@ -96,12 +104,16 @@ def calibrate(
 
 
 def _as_it_was(basis: Basis, columns: tuple[str, ...]) -> bool:
-    """What the repetition of the whole run speaks for: what the run measured, or could have measured."""
+    """What the repetition of the whole run speaks for: what the run measured, or could have
+    measured.
+    """
     return not basis.modelled or (basis is Basis.MODEL and len(columns) <= MOST_MODELLED)
 
 
 def _held_out(release: Release) -> Wanted:
-    """What a repetition with a smaller workload speaks for: relations that it lacks and the release knows."""
+    """What a repetition with a smaller workload speaks for: relations that it lacks and the release
+    knows.
+    """
 
     def wanted(basis: Basis, columns: tuple[str, ...]) -> bool:
         if len(columns) > MOST_MODELLED:
@@ -114,7 +126,8 @@ def _held_out(release: Release) -> Wanted:
 
 
 def _hopeless(name: ErrorClass) -> bool:
-    """Whether errors of a class cannot be told: means, and sums over three columns, of relations that nobody looked at.
+    """Whether errors of a class cannot be told: means, and sums over three columns, of relations
+    that nobody looked at.
 
     A few large values decide about a mean. Where they belong, the release does not know, and other
     columns do not tell: on one table intervals of such means held the truth 84% of the time. Large
@@ -122,18 +135,22 @@ def _hopeless(name: ErrorClass) -> bool:
     """
     if name.basis is not Basis.OUTSIDE:
         return False
-    return name.kind is Kind.MEAN or (name.kind is Kind.RANGE and name.columns > _MOST_SUMMED_OUTSIDE)
+    return name.kind is Kind.MEAN or (
+        name.kind is Kind.RANGE and name.columns > _MOST_SUMMED_OUTSIDE
+    )
 
 
 def _possible_truth(release: Release, relaxed: RelaxedDataset) -> Codes:
     """A table that the release might be of: as many independent records as there are private ones.
 
     Independent, because a real table departs from any model by chance in each of its small cells.
-    The published table would not do: it is drawn as near to the rows as whole records can be, so that
-    a repetition would find it smoother than any truth is.
+    The published table would not do: it is drawn as near to the rows as whole records can be, so
+    that a repetition would find it smoother than any truth is.
     """
     columns = round_rows(relaxed, _FIRST_SEED, rows=release.rows, method="independent")
-    return Codes.of(release.schema.domain, dict(zip(release.schema.domain.names, columns, strict=True)))
+    return Codes.of(
+        release.schema.domain, dict(zip(release.schema.domain.names, columns, strict=True))
+    )
 
 
 def _within(progress: ProgressCallback, number: int) -> ProgressCallback:
@@ -159,18 +176,23 @@ def _repeat(
         insecure_noise_seed=seed,
         max_cells=plan.max_cells,
     )
-    # What the run spent on a certificate and on finding intervals of columns, its mechanism did not have.
+    # What the run spent on a certificate and on finding intervals of columns, its mechanism did not
+    # have.
     before = Fraction(0) if plan.refinement is None else plan.refinement.rho
     curator.set_aside(curator.budget.rho * Fraction(plan.certificate_share) + before)
     curator.prepare(workload.families)
-    result = plan.method.run(curator, workload, _thinned(plan.settings), seed=seed, progress=progress, **plan.known)
+    result = plan.method.run(
+        curator, workload, _thinned(plan.settings), seed=seed, progress=progress, **plan.known
+    )
     measured = [item for item in result.measurements if isinstance(item, Measurement)]
     if plan.neighbors.rows_are_public:
         records = float(truth.rows)
     else:
         records = estimate_records(measured) if result.records is None else result.records
     if result.relaxed is None:
-        raise SettingsError(f"method {plan.method.name} predicts without rows, so it cannot be calibrated.")
+        raise SettingsError(
+            f"method {plan.method.name} predicts without rows, so it cannot be calibrated."
+        )
     replicate = Replicate(result.relaxed, records, Grounds.of(measured, workload))
     return replicate, result.predictions or ()
 
@@ -206,15 +228,21 @@ def _factors(ratio: Float64[np.ndarray, " octaves"]) -> Float64[np.ndarray, " oc
 
 
 def _excess(predictions: Iterable[Prediction]) -> Float64[np.ndarray, " octaves"]:
-    """Mean squared surprise beyond noise of each octave, plus what noise would make of it; NaN where none was predicted."""
+    """Mean squared surprise beyond noise of each octave, plus what noise would make of it; NaN
+    where none was predicted.
+    """
     cells, total, noise = np.zeros(_OCTAVES), np.zeros(_OCTAVES), np.zeros(_OCTAVES)
     for each in predictions:
         expected = np.asarray(each.expected_counts, dtype=np.float64)
         variance = each.measured.stddev_counts**2
         octave = np.minimum(octaves(expected), _OCTAVES - 1)
         cells += np.bincount(octave, minlength=_OCTAVES)
-        total += np.bincount(octave, weights=(each.measured.counts - expected) ** 2 - variance, minlength=_OCTAVES)
+        total += np.bincount(
+            octave, weights=(each.measured.counts - expected) ** 2 - variance, minlength=_OCTAVES
+        )
         noise += np.bincount(octave, minlength=_OCTAVES) * 2 * variance**2
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean: Float64[np.ndarray, " octaves"] = np.maximum(total, 0) / cells + np.sqrt(noise) / cells
+        mean: Float64[np.ndarray, " octaves"] = (
+            np.maximum(total, 0) / cells + np.sqrt(noise) / cells
+        )
     return mean

@@ -1,4 +1,7 @@
-"""The whole way of a run: check, plan, open the ledger, spend, write. New runs and resumed ones, for every front end."""
+"""The whole way of a run: check, plan, open the ledger, spend, write.
+
+New runs and resumed ones, for every front end.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,10 @@ Running: TypeAlias = AbstractContextManager[ProgressCallback]
 
 
 class Observer:
-    """What a front end is told while a run goes on, and where it may stop the run. This one says nothing."""
+    """What a front end is told while a run goes on, and where it may stop the run.
+
+    This one says nothing.
+    """
 
     def reading(self) -> Reading:
         """Surround the first pass over the table; gives a callback for its progress."""
@@ -51,16 +57,24 @@ class Observer:
         return nullcontext(silent)
 
     def planned(self, plan: Plan, ledger: Ledger | None, run: str | None) -> None:
-        """Take note of what a new run is about to spend. Whatever is raised here stops it with nothing spent."""
+        """Take note of what a new run is about to spend.
+
+        Whatever is raised here stops it with nothing spent.
+        """
 
     def discovering(self, wanted: Discovery, ledger: Ledger | None, run: str | None) -> None:
-        """Take note of what a new run is about to pay to find domains. Whatever is raised here stops it, too."""
+        """Take note of what a new run is about to pay to find domains.
+
+        Whatever is raised here stops it, too.
+        """
 
     def kept(self, job: Job) -> None:
         """Take note that from now on the run can be resumed."""
 
     def forgotten(self) -> None:
-        """Take note that the run ended before it spent anything, so that there is nothing to resume."""
+        """Take note that the run ended before it spent anything, so that there is nothing to
+        resume.
+        """
 
     def check(self) -> None:
         """Raise to stop the run; called before every charge and with every step of progress."""
@@ -77,8 +91,8 @@ def carry_out(job: Job, observer: Observer) -> Release:
         The release; written to the job's directory if it has one.
 
     Raises:
-        DprapError: If anything about the job is refused. A run that was paid for is kept for resuming.
-
+        DprapError: If anything about the job is refused. A run that was paid for is kept for
+            resuming.
     """
     if job.out is not None and not job.is_resumed:
         refuse_if_begun(job.out)
@@ -102,13 +116,17 @@ def carry_out(job: Job, observer: Observer) -> Release:
 
 
 def _discover_first(job: Job, observer: Observer) -> Release:
-    """Pay for the domains that nobody knows, and then carry the run out by the schema that holds them.
+    """Pay for the domains that nobody knows, and then carry the run out by the schema that holds
+    them.
 
-    A run that is resumed goes the same way: what was paid for is replayed, and gives the same schema.
+    A run that is resumed goes the same way: what was paid for is replayed, and gives the same
+    schema.
     """
     options = job.options
     if job.out is not None:
-        check_output(job.out, stand_in(job.schema), rows=options.rows, table_format=options.table_format)
+        check_output(
+            job.out, stand_in(job.schema), rows=options.rows, table_format=options.table_format
+        )
     with observer.reading() as progress:
         if options.check and not job.is_resumed:
             _require_untouched(job, watched(progress, observer))
@@ -142,7 +160,11 @@ def open_table(
     expect: Expect = expect_nothing,
 ) -> CountSource:
     """The private table that the options describe, bounded and checked against the schema."""
-    person = None if options.person_column is None else PersonColumn(options.person_column, Excess(options.excess))
+    person = (
+        None
+        if options.person_column is None
+        else PersonColumn(options.person_column, Excess(options.excess))
+    )
     engine: Any = options.engine
     return open_bounded(
         table,
@@ -157,8 +179,11 @@ def open_table(
 
 
 @contextmanager
-def _opened(job: Job, observer: Observer, budget: Budget | None = None) -> Iterator[tuple[CountSource, Plan]]:
-    """Encode the table and decide everything that needs no private data; `budget` is what discovery has left.
+def _opened(
+    job: Job, observer: Observer, budget: Budget | None = None
+) -> Iterator[tuple[CountSource, Plan]]:
+    """Encode the table and decide everything that needs no private data; `budget` is what discovery
+    has left.
 
     A source that holds a connection to a database closes it at the end.
     """
@@ -167,7 +192,8 @@ def _opened(job: Job, observer: Observer, budget: Budget | None = None) -> Itera
     if job.out is not None:
         check_output(job.out, schema, rows=options.rows, table_format=options.table_format)
     with observer.reading() as progress:
-        # Before a discovery the same was asked: its columns have a code for every value, and others have not changed.
+        # Before a discovery the same was asked: its columns have a code for every value, and others
+        # have not changed.
         if options.check and not job.is_resumed and budget is None:
             _require_untouched(job, watched(progress, observer))
         expect = partial(expected_marginals, schema, options)
@@ -186,30 +212,45 @@ def _planned(job: Job, source: CountSource, budget: Budget | None) -> Plan:
     # Where the number of records is private, nothing below may depend on it.
     records = source.rows if neighbors_of(options).rows_are_public else None
     plan = make_plan(schema, options, records=records, budget=budget)
-    if job.public_digest is not None and plan.public is not None and plan.public.facts.digest != job.public_digest:
+    if (
+        job.public_digest is not None
+        and plan.public is not None
+        and plan.public.facts.digest != job.public_digest
+    ):
         raise SettingsError(
-            f"the public table {plan.public.facts.name} has changed since the run began. Put the old one back, and "
-            "resume again."
+            f"the public table {plan.public.facts.name} has changed since the run began. Put the"
+            " old one back, and resume again."
         )
     if job.queries_digest is not None and digest_of_functions(plan.workload) != job.queries_digest:
         raise SettingsError(
-            f"the custom queries of {options.queries} have other values than when the run began. Put the old code back, "
-            "and resume again."
+            f"the custom queries of {options.queries} have other values than when the run began."
+            " Put the old code back, and resume again."
         )
     if job.out is not None:
-        check_output(job.out, schema, rows=options.rows or records, table_format=options.table_format)
+        check_output(
+            job.out, schema, rows=options.rows or records, table_format=options.table_format
+        )
     return plan
 
 
 def _require_untouched(job: Job, progress: PassProgress) -> None:
-    """Stop where policies would change too many values. Like every error before spending, this one depends on the data."""
-    touched = touched_in(job.table, job.schema, database_table=job.options.database_table, progress=progress)
+    """Stop where policies would change too many values.
+
+    Like every error before spending, this one depends on the data.
+    """
+    touched = touched_in(
+        job.table, job.schema, database_table=job.options.database_table, progress=progress
+    )
     found = [] if touched is None else touched.findings(MAX_TOUCHED, quoting=False)
     if found:
-        more = f" ({len(found) - 1} more such columns: `dprap schema check` lists them)" if len(found) > 1 else ""
+        more = (
+            f" ({len(found) - 1} more such columns: `dprap schema check` lists them)"
+            if len(found) > 1
+            else ""
+        )
         raise DataError(
-            f"{found[0]}.{more} Nothing was spent. This message depends on the data: it is for the steward alone; "
-            "--no-check turns the check off."
+            f"{found[0]}.{more} Nothing was spent. This message depends on the data: it is for the"
+            " steward alone; --no-check turns the check off."
         )
 
 
@@ -245,7 +286,9 @@ def _kept(job: Job, ledger: Ledger | None, observer: Observer) -> Iterator[None]
         raise
 
 
-def _spend(job: Job, source: CountSource, plan: Plan, ledger: Ledger | None, observer: Observer) -> Release:
+def _spend(
+    job: Job, source: CountSource, plan: Plan, ledger: Ledger | None, observer: Observer
+) -> Release:
     """Execute the plan and write the release."""
     options = job.options
     with observer.running() as progress:
@@ -272,8 +315,8 @@ def _spend(job: Job, source: CountSource, plan: Plan, ledger: Ledger | None, obs
             if ledger is None:
                 raise
             kept = (
-                f"The run is paid for and kept: `dprap resume {job.out}`, with other --rows or --format if need be, "
-                "writes it without spending."
+                f"The run is paid for and kept: `dprap resume {job.out}`, with other --rows or"
+                " --format if need be, writes it without spending."
             )
             if isinstance(error, DprapError):
                 raise type(error)(f"{error} {kept}") from error

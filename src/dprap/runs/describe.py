@@ -1,4 +1,6 @@
-"""Plans, releases and ledgers in lines for people and as plain data for programs, whatever shows them."""
+"""Plans, releases and ledgers in lines for people and as plain data for programs, whatever shows
+them.
+"""
 
 from __future__ import annotations
 
@@ -28,20 +30,33 @@ def plan_lines(plan: Plan) -> list[str]:
     lines = [
         f"method      {plan.method.name}: {plan.method.summary}",
         f"workload    {len(plan.workload):,} families, {plan.workload.queries:,} queries",
-        f"guarantee   ε = {budget.epsilon:g}, δ = {budget.delta:.3g}, so ρ = {float(budget.whole_rho):.4g} ({budget.proof.value} accounting)",
-        f"neighbours  {plan.neighbors.relation.value}, at most {plan.neighbors.max_rows_per_person} record(s) a person",
+        (
+            f"guarantee   ε = {budget.epsilon:g}, δ = {budget.delta:.3g}, so ρ ="
+            f" {float(budget.whole_rho):.4g} ({budget.proof.value} accounting)"
+        ),
+        (
+            f"neighbours  {plan.neighbors.relation.value}, at most"
+            f" {plan.neighbors.max_rows_per_person} record(s) a person"
+        ),
     ]
     if plan.discovery is not None:
         lines += plan.discovery.lines
-        lines.append("after it    planned with two values for each category to be found: more of them need more")
+        lines.append(
+            "after it    planned with two values for each category to be found: more of them need"
+            " more"
+        )
     elif budget.other_rho:
-        lines.append(f"discovered  for {float(budget.other_rho):.4g} of ρ = {float(budget.whole_rho):.4g} in all")
+        lines.append(
+            f"discovered  for {float(budget.other_rho):.4g} of ρ = {float(budget.whole_rho):.4g}"
+            " in all"
+        )
     if rows is not None:
         lines.append(f"records     {rows:,}")
     if plan.public is not None:
         facts = plan.public.facts
         lines.append(
-            f"public      {facts.name}, {facts.rows:,} records, digest {facts.digest}: not covered by the guarantee"
+            f"public      {facts.name}, {facts.rows:,} records, digest {facts.digest}: not covered"
+            " by the guarantee"
         )
     expected = plan.forecast
     lines += [f"default     {text}" for text in plan.notes]
@@ -59,14 +74,18 @@ def plan_lines(plan: Plan) -> list[str]:
     lines += [] if theorem is None else [f"theorem     {theorem}"]
     if expected.memory_mb is not None and expected.core_seconds is not None:
         lines.append(
-            f"cost        about {expected.memory_mb:,.0f} MB and {_duration(expected.core_seconds)} of one core, roughly"
+            f"cost        about {expected.memory_mb:,.0f} MB and {_duration(expected.core_seconds)}"
+            " of one core, roughly"
         )
     return [*lines, *(f"caution     {text}" for text in caution_lines(budget))]
 
 
 def ledger_lines(ledger: Ledger, budget: Budget) -> list[str]:
     """What was spent on the data set before, and what the sum will be."""
-    return [f"ledger      {ledger.path}", *(f"            {text}" for text in balance_lines(ledger.state, budget))]
+    return [
+        f"ledger      {ledger.path}",
+        *(f"            {text}" for text in balance_lines(ledger.state, budget)),
+    ]
 
 
 def _step_lines(expected: Forecast, plan: Plan, rows: int | None) -> list[str]:
@@ -77,7 +96,11 @@ def _step_lines(expected: Forecast, plan: Plan, rows: int | None) -> list[str]:
             step.label,
             f"{float(step.rho / plan.budget.rho):.1%}",
             "" if step.stddev_counts is None else f"{step.stddev_counts:,.1f}",
-            "" if step.stddev_counts is None or rows is None else f"{step.stddev_counts / rows:.3%}",
+            (
+                ""
+                if step.stddev_counts is None or rows is None
+                else f"{step.stddev_counts / rows:.3%}"
+            ),
         )
         for step in expected.steps
     ]
@@ -85,7 +108,9 @@ def _step_lines(expected: Forecast, plan: Plan, rows: int | None) -> list[str]:
     lines = []
     for number, (label, *figures) in enumerate((header, *body)):
         shown = label if number else ""
-        aligned = "  ".join(text.rjust(width) for text, width in zip(figures, widths[1:], strict=True))
+        aligned = "  ".join(
+            text.rjust(width) for text, width in zip(figures, widths[1:], strict=True)
+        )
         lines.append(f"{'' if number else 'budget':<12}{shown:<{widths[0]}}  {aligned}".rstrip())
     return lines
 
@@ -129,7 +154,11 @@ def plan_data(plan: Plan) -> dict[str, Any]:
                 "label": step.label,
                 "rho": float(step.rho),
                 "stddev_counts": step.stddev_counts,
-                "stddev_share": None if step.stddev_counts is None or rows is None else step.stddev_counts / rows,
+                "stddev_share": (
+                    None
+                    if step.stddev_counts is None or rows is None
+                    else step.stddev_counts / rows
+                ),
                 "cells": step.cells,
             }
             for step in expected.steps
@@ -143,7 +172,9 @@ def plan_data(plan: Plan) -> dict[str, Any]:
 
 
 def release_lines(release: Release, out: str, seconds: float) -> list[str]:
-    """A finished release in a few lines, for the steward: time and memory are exact, unlike the published ones."""
+    """A finished release in a few lines, for the steward: time and memory are exact, unlike the
+    published ones.
+    """
     lines = [release.guarantee]
     if release.accuracy is not None:
         lines.append(f"accuracy: {release.accuracy}.")
@@ -173,7 +204,9 @@ def release_data(release: Release, out: str) -> dict[str, Any]:
         "public": None if release.public is None else asdict(release.public),
         "queries": release.workload.queries,
         "accuracy": release.accuracy,
-        "certified_max_error": None if bound is None or not release.rows_are_public else bound / release.rows,
+        "certified_max_error": (
+            None if bound is None or not release.rows_are_public else bound / release.rows
+        ),
         "certified_max_error_counts": bound,
         "table": None if table is None else asdict(table),
         "seconds": release.facts.seconds,
@@ -182,7 +215,9 @@ def release_data(release: Release, out: str) -> dict[str, Any]:
 
 
 def ledger_data(state: LedgerState, *, events: bool) -> dict[str, Any]:
-    """A ledger as plain data: its runs and what they spent; with `events` also what each charge released."""
+    """A ledger as plain data: its runs and what they spent; with `events` also what each charge
+    released.
+    """
     opening = state.opening or {}
     return {
         "neighbors": {key: opening.get(key) for key in ("relation", "max_rows_per_person")},
@@ -200,7 +235,11 @@ def ledger_data(state: LedgerState, *, events: bool) -> dict[str, Any]:
                 "charges": len(run.charges),
                 "done": run.done,
                 "abandoned": run.abandoned,
-                **({"events": [_event(charge) for charge in run.charges.values()]} if events else {}),
+                **(
+                    {"events": [_event(charge) for charge in run.charges.values()]}
+                    if events
+                    else {}
+                ),
             }
             for name, run in state.runs.items()
         ],
@@ -209,18 +248,38 @@ def ledger_data(state: LedgerState, *, events: bool) -> dict[str, Any]:
 
 def _event(charge: dict[str, Any]) -> dict[str, Any]:
     """A charge as plain data: what was released, at which cost, with which noise."""
-    return dict(charge.get("event", {})) | {"verb": charge["verb"], "rho": float(Fraction(charge["rho"]))}
+    return dict(charge.get("event", {})) | {
+        "verb": charge["verb"],
+        "rho": float(Fraction(charge["rho"])),
+    }
 
 
 def event_line(event: dict[str, Any]) -> str:
-    """An event of `ledger_data` in a line. The event comes from a file that anybody may have written, so every part may be anything."""
+    """An event of `ledger_data` in a line.
+
+    The event comes from a file that anybody may have written, so every part may be anything.
+    """
     named = event.get("of")
-    shown = [_name(each) for each in named[:_SHOWN]] if isinstance(named, list) else ["not told, by version 1"]
-    more = f", … {event.get('count')!r:.12} in all" if isinstance(named, list) and len(named) > _SHOWN else ""
+    shown = (
+        [_name(each) for each in named[:_SHOWN]]
+        if isinstance(named, list)
+        else ["not told, by version 1"]
+    )
+    more = (
+        f", … {event.get('count')!r:.12} in all"
+        if isinstance(named, list) and len(named) > _SHOWN
+        else ""
+    )
     noise = event.get("stddev_counts")
-    several = sorted({json.dumps(each)[:6] for each in noise}) if isinstance(noise, list) else [json.dumps(noise)[:6]]
+    several = (
+        sorted({json.dumps(each)[:6] for each in noise})
+        if isinstance(noise, list)
+        else [json.dumps(noise)[:6]]
+    )
     spread = (
-        "" if noise is None or not several else f", σ = {several[0]}" + ("" if len(several) == 1 else " and others")
+        ""
+        if noise is None or not several
+        else f", σ = {several[0]}" + ("" if len(several) == 1 else " and others")
     )
     return f"{event['verb']}, ρ = {event['rho']:.4g}{spread}: {', '.join(shown)}{more}"
 
@@ -229,6 +288,8 @@ def _name(described: Any) -> str:
     """A marginal or query by its columns; what has another form, as it is."""
     try:
         label = described[0] if isinstance(described[0], list) else described
-        return f"{str(label[0]).lower()} " + " × ".join(json.dumps(name, ensure_ascii=False)[:40] for name in label[-1])
+        return f"{str(label[0]).lower()} " + " × ".join(
+            json.dumps(name, ensure_ascii=False)[:40] for name in label[-1]
+        )
     except (TypeError, KeyError, IndexError):
         return json.dumps(described)[:60]

@@ -1,12 +1,15 @@
 """Paid discovery: domains that nobody knows publicly, found and paid for before the rest of a run.
 
-Discovery is a run of its own in the ledger, `RUN.discovery`, under the same promise as the run that follows: both
-budgets are parts of one (`Budget.split`). What it finds is public, so that the schema made of it is, too.
+Discovery is a run of its own in the ledger, `RUN.discovery`, under the same promise as the run that
+follows: both budgets are parts of one (`Budget.split`). What it finds is public, so that the schema
+made of it is, too.
 
-* **Categories**: values whose noisy counts reach a threshold (`dprap.privacy.discovery`); all others go to `other`. Where
-  several columns are asked for, a first look tells which of them still lack many records. The rest of ρ goes to these.
-* **Bounds**: noisy counts on a public grid of ±1, ±2, ±5 times powers of ten. The bounds are the outer edges of the
-  outermost cells that stand out of the noise, and one cell more. Values beyond them are clipped, and the run refines what lies between.
+* **Categories**: values whose noisy counts reach a threshold (`dprap.privacy.discovery`); all
+  others go to `other`. Where several columns are asked for, a first look tells which of them still
+  lack many records. The rest of ρ goes to these.
+* **Bounds**: noisy counts on a public grid of ±1, ±2, ±5 times powers of ten. The bounds are the
+  outer edges of the outermost cells that stand out of the noise, and one cell more. Values beyond
+  them are clipped, and the run refines what lies between.
 """
 
 from __future__ import annotations
@@ -46,7 +49,8 @@ from dprap.sources.unknown_columns import DiscoverySource, open_discovery
 # How likely it is that the noise alone moves a bound of a column outwards.
 FALSE_BOUND = 1e-3
 
-# Cells of the grid whose sum is looked at, too: a thin tail may stand out of the noise only as a whole.
+# Cells of the grid whose sum is looked at, too: a thin tail may stand out of the noise only as a
+# whole.
 _WINDOWS = (1, 2, 4)
 
 
@@ -70,7 +74,10 @@ class Discovery:
     def lines(self) -> list[str]:
         """The discovery in a few lines."""
         promise = f"ε = {self.budget.epsilon:g}, δ = {self.budget.delta:.3g}"
-        return [f"promise     {promise}, so ρ = {float(self.budget.whole_rho):.4g} in all", *self.plan.lines]
+        return [
+            f"promise     {promise}, so ρ = {float(self.budget.whole_rho):.4g} in all",
+            *self.plan.lines,
+        ]
 
 
 def discovery_name(run: str | None) -> str | None:
@@ -91,7 +98,8 @@ def plan_discovery(schema: Schema, options: RunOptions, records: int | None) -> 
 
 
 def plan_run(schema: Schema, options: RunOptions, *, records: int | None) -> Plan:
-    """`make_plan`, also for a schema with domains to be found: for what follows their discovery two values stand in.
+    """`make_plan`, also for a schema with domains to be found: for what follows their discovery two
+    values stand in.
 
     Args:
         schema: The reviewed schema.
@@ -103,7 +111,6 @@ def plan_run(schema: Schema, options: RunOptions, *, records: int | None) -> Pla
 
     Raises:
         DprapError: If the schema or an option is refused.
-
     """
     schema = schema_to_discover(schema, options)
     if not schema.discover:
@@ -112,26 +119,35 @@ def plan_run(schema: Schema, options: RunOptions, *, records: int | None) -> Pla
     public_records = records if neighbors_of(options).rows_are_public else None
     discovery = plan_discovery(schema, options, public_records)
     _, rest = discovery.split()
-    return replace(make_plan(stand_in(schema), options, records=records, budget=rest), discovery=discovery)
+    return replace(
+        make_plan(stand_in(schema), options, records=records, budget=rest), discovery=discovery
+    )
 
 
-def open_for_discovery(table: Any, schema: Schema, options: RunOptions, progress: PassProgress) -> Discovery:
-    """Read the table once, and check everything about discovery and the run after it that can be checked before.
+def open_for_discovery(
+    table: Any, schema: Schema, options: RunOptions, progress: PassProgress
+) -> Discovery:
+    """Read the table once, and check everything about discovery and the run after it that can be
+    checked before.
 
     Raises:
         SchemaError: The schema is a draft, or does not fit the table.
         SettingsError: An option does not go with discovery.
         BudgetError: ε, δ or the share make no sense.
-
     """
     schema.refuse_draft()
     for name in ("public", "queries", "workload"):
         if getattr(options, name) is not None:
             raise SettingsError(
-                f"--{name} needs domains that are known before the run. Leave it out, or declare all domains."
+                f"--{name} needs domains that are known before the run. Leave it out, or declare"
+                " all domains."
             )
     neighbors = neighbors_of(options)
-    person = None if options.person_column is None else PersonColumn(options.person_column, Excess(options.excess))
+    person = (
+        None
+        if options.person_column is None
+        else PersonColumn(options.person_column, Excess(options.excess))
+    )
     source = open_discovery(
         table,
         schema,
@@ -148,11 +164,15 @@ def open_for_discovery(table: Any, schema: Schema, options: RunOptions, progress
 
 
 def _check_what_follows(wanted: Discovery, table: Any, options: RunOptions) -> None:
-    """Say before anything is spent what is wrong with the run after discovery, for the smallest and the largest domain."""
+    """Say before anything is spent what is wrong with the run after discovery, for the smallest and
+    the largest domain.
+    """
     smallest, largest = stand_in(wanted.schema), stand_in(wanted.schema, largest=True)
     records = wanted.records
     plan = make_plan(smallest, options, records=records, budget=wanted.rest)
-    refinement = plan_refinement(largest, rho=wanted.rest.rho, neighbors=wanted.neighbors, records=records)
+    refinement = plan_refinement(
+        largest, rho=wanted.rest.rho, neighbors=wanted.neighbors, records=records
+    )
     check_size(plan.settings, largest.domain if refinement is None else refinement.domain)
     if options.rows is not None:
         check_rows(options.rows, smallest)
@@ -163,8 +183,9 @@ def _check_what_follows(wanted: Discovery, table: Any, options: RunOptions) -> N
 def options_for_found(schema: Schema, options: RunOptions, wanted: Discovery) -> RunOptions:
     """The options of the run after discovery, which was paid for and must lead to a release.
 
-    How many values are found is known only now. Where the workload that was asked for is too large for them, the run
-    takes the default workload: that depends on what was found and paid for, and on public facts.
+    How many values are found is known only now. Where the workload that was asked for is too large
+    for them, the run takes the default workload: that depends on what was found and paid for, and
+    on public facts.
     """
     try:
         make_plan(schema, options, records=wanted.records, budget=wanted.rest)
@@ -174,7 +195,11 @@ def options_for_found(schema: Schema, options: RunOptions, wanted: Discovery) ->
 
 
 def discover(
-    wanted: Discovery, *, ledger: Ledger | None, run: str | None, insecure_noise_seed: int | None = None
+    wanted: Discovery,
+    *,
+    ledger: Ledger | None,
+    run: str | None,
+    insecure_noise_seed: int | None = None,
 ) -> Schema:
     """Pay for the domains, or replay what was paid for, and return the schema that holds them."""
     curator = Curator(
@@ -190,7 +215,9 @@ def discover(
     paid: dict[str, Discovered] = {}
     for name, looks in _find_values(curator, wanted).items():
         values = {value for look in looks for value in look.values}
-        found[name] = listed_column(columns[name], values, whole=name in wanted.source.whole_columns)
+        found[name] = listed_column(
+            columns[name], values, whole=name in wanted.source.whole_columns
+        )
         paid[name] = Discovered(
             rho=sum(look.rho for look in looks),
             delta=sum(look.delta for look in looks),
@@ -198,7 +225,9 @@ def discover(
         )
     if numbers:
         marginals = [Marginal((name,)) for name in numbers]
-        for name, measured in zip(numbers, curator.measure(marginals, curator.remaining), strict=True):
+        for name, measured in zip(
+            numbers, curator.measure(marginals, curator.remaining), strict=True
+        ):
             found[name] = bounded_column(columns[name], *bounds_of(columns[name], measured))
             paid[name] = Discovered(rho=measured.rho)
     curator.finish()
@@ -206,7 +235,9 @@ def discover(
 
 
 def _find_values(curator: Curator, wanted: Discovery) -> dict[str, list[FoundValues]]:
-    """All looks at the columns of categories: one at a single column; at several a first one, and one by need."""
+    """All looks at the columns of categories: one at a single column; at several a first one, and
+    one by need.
+    """
     names = wanted.plan.listed
     if not names:
         return {}
@@ -214,7 +245,10 @@ def _find_values(curator: Curator, wanted: Discovery) -> dict[str, list[FoundVal
     if len(names) == 1:
         return {names[0]: curator.discover_values(names, rho, delta=delta)}
     first_delta = delta * float(FIRST_LOOK)
-    looks = {found.column: [found] for found in curator.discover_values(names, rho * FIRST_LOOK, delta=first_delta)}
+    looks = {
+        found.column: [found]
+        for found in curator.discover_values(names, rho * FIRST_LOOK, delta=first_delta)
+    }
     rho, delta = rho * (1 - FIRST_LOOK), (delta - first_delta) / len(names) * (1 - 1e-9)
     shares = shares_by_need([first for first, *_ in looks.values()], wanted.records)
     for name, share in zip(names, shares, strict=True):
@@ -224,16 +258,17 @@ def _find_values(curator: Curator, wanted: Discovery) -> dict[str, list[FoundVal
 
 
 def shares_by_need(first: Sequence[FoundValues], records: int | None) -> list[Fraction]:
-    """What each column gets of the ρ of the second look: in proportion to the records that are still without a value.
+    """What each column gets of the ρ of the second look: in proportion to the records that are
+    still without a value.
 
-    A column lacks all records less the sum of the noisy counts that it found. Where the number of records is private, the
-    column that found most of them stands in for it. All of this follows from published counts. On raw Adult, with 20 draws
-    of all its columns, this left as many columns below 95% of their records as the power 1.5 did, and fewer than the square.
+    A column lacks all records less the sum of the noisy counts that it found. Where the number of
+    records is private, the column that found most of them stands in for it. All of this follows
+    from published counts. On raw Adult, with 20 draws of all its columns, this left as many columns
+    below 95% of their records as the power 1.5 did, and fewer than the square.
 
     Args:
         first: What the first look found.
         records: The number of records, where it is public.
-
     """
     covered = [int(sum(found.noisy_counts)) for found in first]
     total = max(covered) if records is None else records
@@ -244,13 +279,15 @@ def shares_by_need(first: Sequence[FoundValues], records: int | None) -> list[Fr
 
 
 def bounds_of(column: DiscoverColumn, measured: Measurement) -> tuple[float, float]:
-    """The outer edges of the outermost cells that stand out of the noise; of the fullest cell, if none does.
+    """The outer edges of the outermost cells that stand out of the noise; of the fullest cell, if
+    none does.
 
-    A cell or a sum of w neighbouring cells stands out if it is above z·σ·√w, where z is such that with probability
-    1 − `FALSE_BOUND` none does in a column without records. What lies next to the outermost cell may hold up to that
-    many records without being seen, so each bound moves out by one cell more. That costs nothing but a wider grid for
-    the refinement, whose intervals follow the records. A bound at zero stays there: where negative values are absent or
-    rare, zero is what people know.
+    A cell or a sum of w neighbouring cells stands out if it is above z·σ·√w, where z is such that
+    with probability 1 − `FALSE_BOUND` none does in a column without records. What lies next to the
+    outermost cell may hold up to that many records without being seen, so each bound moves out by
+    one cell more. That costs nothing but a wider grid for the refinement, whose intervals follow
+    the records. A bound at zero stays there: where negative values are absent or rare, zero is what
+    people know.
     """
     edges = grid_edges(column.type)
     noisy = measured.counts[: len(edges) - 1].astype(np.float64)
@@ -270,7 +307,9 @@ def bounds_of(column: DiscoverColumn, measured: Measurement) -> tuple[float, flo
 
 def stand_in(schema: Schema, *, largest: bool = False) -> Schema:
     """A schema of the same columns with made-up domains."""
-    return schema.with_found({name: _made_up(column, largest=largest) for name, column in schema.discover.items()}, {})
+    return schema.with_found(
+        {name: _made_up(column, largest=largest) for name, column in schema.discover.items()}, {}
+    )
 
 
 def _made_up(column: DiscoverColumn, *, largest: bool) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""What paid discovery will find, from public facts alone: how many records a value needs, and the share that fewer need.
+"""What paid discovery will find, from public facts alone: how many records a value needs, and the
+share that fewer need.
 
-Which values a column has is not known before, so no plan can say which part of the records they cover. It says how
-frequent a value must be to be found, and what share of ρ would find rarer ones.
+Which values a column has is not known before, so no plan can say which part of the records they
+cover. It says how frequent a value must be to be found, and what share of ρ would find rarer ones.
 """
 
 from __future__ import annotations
@@ -15,16 +16,18 @@ from dprap.accounting.stddev import stddev_for
 from dprap.privacy.discovery import threshold_for
 from dprap.schema.discover import DiscoverColumn
 
-# What thresholds take of δ. A tenth costs the rest of the run 1% of its ρ; a larger part would lower the thresholds
-# by a few percent only, since they grow with the root of a logarithm.
+# What thresholds take of δ. A tenth costs the rest of the run 1% of its ρ; a larger part would
+# lower the thresholds by a few percent only, since they grow with the root of a logarithm.
 THRESHOLD_SHARE = 0.1
 
-# What a column of categories gets for each 1 that a column of numbers gets. A value is published from about 7σ on, a cell
-# stands out from about 4.6σ on; with (7/4.6)² ≈ 2 as much ρ the same number of records is seen in both.
+# What a column of categories gets for each 1 that a column of numbers gets. A value is published
+# from about 7σ on, a cell stands out from about 4.6σ on; with (7/4.6)² ≈ 2 as much ρ the same
+# number of records is seen in both.
 _CATEGORY_WEIGHT = 2
 
-# What the first look at several columns takes of the ρ and δ of all categories. It tells which columns need more. A
-# quarter raises the thresholds of the second look by a seventh, and finds values of twice as many records.
+# What the first look at several columns takes of the ρ and δ of all categories. It tells which
+# columns need more. A quarter raises the thresholds of the second look by a seventh, and finds
+# values of twice as many records.
 FIRST_LOOK = Fraction(1, 4)
 
 # A value this many standard deviations above its threshold is found in 95% of all runs.
@@ -81,16 +84,23 @@ class DiscoveryPlan:
         return budget.rho * units / (units + len(self.numbers))
 
     def found_from(self, share: float | None = None) -> tuple[int, int]:
-        """Records that a value needs to be found in half and in 95% of all runs, where all columns need equally much."""
+        """Records that a value needs to be found in half and in 95% of all runs, where all columns
+        need equally much.
+        """
         budget, _ = self.split(share)
-        rho, delta = self.listed_rho(budget) / len(self.listed), budget.threshold_delta / len(self.listed)
+        rho, delta = (
+            self.listed_rho(budget) / len(self.listed),
+            budget.threshold_delta / len(self.listed),
+        )
         left = 1 if len(self.listed) == 1 else 1 - FIRST_LOOK
         stddev = stddev_for(self.neighbors.marginal_l2_squared, rho * left)
         threshold = threshold_for(stddev, delta * float(left), self.neighbors)
         return threshold, threshold + round(_NEARLY_ALWAYS * stddev)
 
     def share_for(self, count: int) -> float | None:
-        """The share of ρ with which a value of so many records is found in 95% of all runs; None where none is enough."""
+        """The share of ρ with which a value of so many records is found in 95% of all runs; None
+        where none is enough.
+        """
         low, high = 1e-6, 0.99
         if self.found_from(high)[1] > count:
             return None
@@ -112,7 +122,10 @@ class DiscoveryPlan:
             return lines
         half, nearly_all = self.found_from()
         more = "; fewer where other columns need less" if len(self.listed) > 1 else ""
-        found = f"categories of {self._counted(nearly_all)} in 95% of all runs, of {self._counted(half)} in half{more}"
+        found = (
+            f"categories of {self._counted(nearly_all)} in 95% of all runs, of"
+            f" {self._counted(half)} in half{more}"
+        )
         return [*lines, f"found       {found}", f"shares      {self._shares()}"]
 
     def _counted(self, count: int) -> str:
@@ -128,6 +141,7 @@ class DiscoveryPlan:
         )
         needs = [(words, self.share_for(count)) for words, count in wanted]
         texts = [
-            f"{words} {'all of ρ is too little' if share is None else f'{share:.1%} of ρ'}" for words, share in needs
+            f"{words} {'all of ρ is too little' if share is None else f'{share:.1%} of ρ'}"
+            for words, share in needs
         ]
         return "for categories of " + ", of ".join(texts)

@@ -1,4 +1,7 @@
-"""Errors of a replicate against the table it was run on, for many answers of every class. All of it is public."""
+"""Errors of a replicate against the table it was run on, for many answers of every class.
+
+All of it is public.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,8 @@ from dprap.release.intervals.error_table import (
     mean_scale,
 )
 
-# Sets of columns of each basis that are looked at, for one column, two, and so on, and the most cells of one.
+# Sets of columns of each basis that are looked at, for one column, two, and so on, and the most
+# cells of one.
 _SETS = (1_000, 24, 24, 6)
 _MOST_CELLS = 100_000
 # Fewer sets of columns say nothing of others: their cells are off together.
@@ -42,12 +46,16 @@ _LEAST_GROUP = 4.0
 
 _Table = Float64[np.ndarray, "..."]
 Wanted: TypeAlias = Callable[[Basis, tuple[str, ...]], bool]
-"""Whether the errors of answers over some columns, which have that basis in a replicate, speak for the release."""
+"""Whether the errors of answers over some columns, which have that basis in a replicate, speak for
+the release.
+"""
 
 
 @dataclass(frozen=True)
 class Replicate:
-    """What a run on a synthetic table published: rows, the number of records it believed in, and its grounds."""
+    """What a run on a synthetic table published: rows, the number of records it believed in, and
+    its grounds.
+    """
 
     relaxed: RelaxedDataset
     records: float
@@ -57,7 +65,8 @@ class Replicate:
 def sample_errors(
     replicate: Replicate, truth: Codes, wanted: Wanted, rng: np.random.Generator
 ) -> dict[ErrorClass, Samples]:
-    """Sizes and errors of cells, ranges and means, by class; errors as those of the release are expected.
+    """Sizes and errors of cells, ranges and means, by class; errors as those of the release are
+    expected.
 
     Sizes are those that the replicate gives, as only these are known of a release.
     """
@@ -77,7 +86,9 @@ def sample_errors(
             found.setdefault(ErrorClass(kind, len(columns), basis), []).append(samples)
     return {
         name: Samples(
-            np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts]), len(parts)
+            np.concatenate([part[0] for part in parts]),
+            np.concatenate([part[1] for part in parts]),
+            len(parts),
         )
         for name, parts in found.items()
     }
@@ -93,7 +104,9 @@ def _column_sets(
         every = (
             list(combinations(domain.names, size))
             if math.comb(len(domain), size) <= 4_000
-            else [tuple(rng.choice(domain.names, size, replace=False).tolist()) for _ in range(1_000)]
+            else [
+                tuple(rng.choice(domain.names, size, replace=False).tolist()) for _ in range(1_000)
+            ]
         )
         by_basis: dict[Basis, list[tuple[str, ...]]] = {}
         sets = {frozenset(columns) for columns in (*every, *known)}
@@ -119,14 +132,21 @@ def counted(truth: Codes, columns: Sequence[str]) -> _Table:
 def _cells(estimated: _Table, true: _Table, rng: np.random.Generator) -> SizesErrors:
     sizes, errors = estimated.ravel(), np.abs(estimated - true).ravel()
     full, empty = np.flatnonzero(sizes >= 1), np.flatnonzero(sizes < 1)
-    kept = np.concatenate([rng.permutation(full)[:_FULL_CELLS], rng.permutation(empty)[:_EMPTY_CELLS]])
+    kept = np.concatenate(
+        [rng.permutation(full)[:_FULL_CELLS], rng.permutation(empty)[:_EMPTY_CELLS]]
+    )
     return sizes[kept], errors[kept]
 
 
 def ranges(
     estimated: _Table, true: _Table, rng: np.random.Generator, many: int
-) -> tuple[Float64[np.ndarray, " answers"], Float64[np.ndarray, " answers"], Float64[np.ndarray, " answers"]]:
-    """Sums of more than one cell that ask something of every column: boxes of neighbouring codes, and unions of two.
+) -> tuple[
+    Float64[np.ndarray, " answers"],
+    Float64[np.ndarray, " answers"],
+    Float64[np.ndarray, " answers"],
+]:
+    """Sums of more than one cell that ask something of every column: boxes of neighbouring codes,
+    and unions of two.
 
     Returns sizes, errors, and numbers of cells.
 
@@ -142,7 +162,9 @@ def ranges(
     difference = estimated - true
     for at in range(0, len(low) - 1, 2):
         both = [tuple(map(slice, low[each], high[each])) for each in (at, at + 1)]
-        within = tuple(map(slice, np.maximum(low[at], low[at + 1]), np.minimum(high[at], high[at + 1])))
+        within = tuple(
+            map(slice, np.maximum(low[at], low[at + 1]), np.minimum(high[at], high[at + 1]))
+        )
         # unions of two where a box is a cell, else boxes and unions by turns
         united = estimated[both[0]].size == 1 or at % 4 == 0
         parts = [(both[0], 1), (both[1], 1), (within, -1)] if united else [(both[0], 1)]
@@ -151,7 +173,11 @@ def ranges(
             cells.append(many_cells)
             sizes.append(sum(sign * float(estimated[box].sum()) for box, sign in parts))
             errors.append(abs(sum(sign * float(difference[box].sum()) for box, sign in parts)))
-    return np.array(sizes, dtype=np.float64), np.array(errors, dtype=np.float64), np.array(cells, dtype=np.float64)
+    return (
+        np.array(sizes, dtype=np.float64),
+        np.array(errors, dtype=np.float64),
+        np.array(cells, dtype=np.float64),
+    )
 
 
 def means(estimated: _Table, true: _Table) -> SizesErrors:
@@ -159,14 +185,18 @@ def means(estimated: _Table, true: _Table) -> SizesErrors:
     axis = int(np.argmax(estimated.shape))
     length = estimated.shape[axis]
     values = np.arange(length, dtype=np.float64)
-    of, with_truth = (np.moveaxis(table, axis, -1).reshape(-1, length) for table in (estimated, true))
+    of, with_truth = (
+        np.moveaxis(table, axis, -1).reshape(-1, length) for table in (estimated, true)
+    )
     whole = of.sum(axis=0) / of.sum()
     usable = (of.sum(axis=1) >= _LEAST_GROUP) & (with_truth.sum(axis=1) > 0)
     of, with_truth = of[usable], with_truth[usable]
     counts = of.sum(axis=1)
     found = product(of, values) / counts
     variance = np.maximum(product(of, values**2) / counts - found**2, 0)
-    scale = mean_scale(counts, variance, float(product(whole, values**2) - product(whole, values) ** 2))
+    scale = mean_scale(
+        counts, variance, float(product(whole, values**2) - product(whole, values) ** 2)
+    )
     errors = np.abs(found - product(with_truth, values) / with_truth.sum(axis=1))
     varies = scale > 1e-6
     return counts[varies], errors[varies] / scale[varies]

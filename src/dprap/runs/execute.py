@@ -1,7 +1,8 @@
 """Carry out a plan on a private table: the one place where a mechanism meets a curator.
 
-After the last measurement was paid for, nothing that is mere post-processing may take the release away: a table that
-cannot be drawn and intervals that cannot be found are left out, and the log says so.
+After the last measurement was paid for, nothing that is mere post-processing may take the release
+away: a table that cannot be drawn and intervals that cannot be found are left out, and the log says
+so.
 """
 
 from __future__ import annotations
@@ -78,10 +79,14 @@ def execute(
         progress(Progress("refine", 0, 1, f"{len(plan.refinement.columns)} columns without bins"))
         refinement = refine(curator, plan.schema, plan.refinement)
         workload = replace(plan.workload, domain=refinement.schema.domain)
-        plan = replace(plan, schema=refinement.schema, workload=with_points(workload, refinement.schema))
+        plan = replace(
+            plan, schema=refinement.schema, workload=with_points(workload, refinement.schema)
+        )
     progress(Progress("count", 0, 1, f"{len(plan.workload):,} marginals"))
     curator.prepare(plan.workload.families)
-    result = plan.method.run(curator, plan.workload, plan.settings, seed=plan.seed, progress=progress, **plan.known)
+    result = plan.method.run(
+        curator, plan.workload, plan.settings, seed=plan.seed, progress=progress, **plan.known
+    )
     rows = _rows(curator, plan, result)
     curator.set_aside(0)
     certificate, codes = None, None
@@ -114,13 +119,20 @@ def execute(
     if not plan.intervals:
         return release
     errors = _or_none(
-        lambda told: calibrate(plan, release, result.predictions, progress=told), progress, "intervals were not found"
+        lambda told: calibrate(plan, release, result.predictions, progress=told),
+        progress,
+        "intervals were not found",
     )
     return replace(release, errors=errors)
 
 
-def _or_none(make: Callable[[ProgressCallback], Made], progress: ProgressCallback, failed: str) -> Made | None:
-    """What post-processing makes; None where it fails. Whoever stops the run by its progress is obeyed."""
+def _or_none(
+    make: Callable[[ProgressCallback], Made], progress: ProgressCallback, failed: str
+) -> Made | None:
+    """What post-processing makes; None where it fails.
+
+    Whoever stops the run by its progress is obeyed.
+    """
     stopped: list[BaseException] = []
 
     def told(each: Progress) -> None:
@@ -135,7 +147,9 @@ def _or_none(make: Callable[[ProgressCallback], Made], progress: ProgressCallbac
     except Exception as error:
         if stopped:
             raise stopped[0] from None
-        _log.warning("%s (%s). All that was paid for is in the release.", failed, type(error).__name__)
+        _log.warning(
+            "%s (%s). All that was paid for is in the release.", failed, type(error).__name__
+        )
         return None
 
 
@@ -146,14 +160,17 @@ def _rows(curator: Curator, plan: Plan, result: MechanismResult) -> int:
     measured = [item for item in result.measurements if isinstance(item, Measurement)]
     if result.records is None and not measured:
         raise BudgetError(
-            f"method {plan.method.name} bought no number of records, which is private under add-remove neighbours. "
-            "Its run must measure Marginal(()) and return that measurement."
+            f"method {plan.method.name} bought no number of records, which is private under"
+            " add-remove neighbours. Its run must measure Marginal(()) and return that"
+            " measurement."
         )
     estimate = estimate_records(measured) if result.records is None else result.records
     return max(1, round(estimate))
 
 
-def _drawn(plan: Plan, result: MechanismResult, records: int, rows: int, progress: ProgressCallback) -> Codes | None:
+def _drawn(
+    plan: Plan, result: MechanismResult, records: int, rows: int, progress: ProgressCallback
+) -> Codes | None:
     """The synthetic table to certify, or None where there is none to certify."""
     # A table that is too long to be held is not certified: then the fitted answers alone are, and
     # the table, which is written chunk by chunk, has a bound widened by its distance to them.
@@ -170,10 +187,17 @@ def _drawn(plan: Plan, result: MechanismResult, records: int, rows: int, progres
 
         marginals = matched_marginals(plan.workload, result.measurements)
         sharp = sharp_pairs(plan.schema, relaxed, result.measurements, records)
-        return draw_table(relaxed, plan.schema, marginals, rows=rows, seed=plan.seed, sharp=sharp, watch=watch)
+        return draw_table(
+            relaxed, plan.schema, marginals, rows=rows, seed=plan.seed, sharp=sharp, watch=watch
+        )
 
-    # It fails where the constraints leave no record to draw; then `Release.table` says so. What was paid for is certified.
-    return _or_none(draw, progress, "no table was drawn, so that the certificate covers the fitted answers alone")
+    # It fails where the constraints leave no record to draw; then `Release.table` says so. What was
+    # paid for is certified.
+    return _or_none(
+        draw,
+        progress,
+        "no table was drawn, so that the certificate covers the fitted answers alone",
+    )
 
 
 def _certify(
@@ -187,7 +211,9 @@ def _certify(
 ) -> Certificate:
     """Certify the fitted answers and, where one was drawn, the synthetic table."""
     families = plan.workload.families
-    fitted = answers(result.relaxed, families) if result.relaxed is not None else result.answers or ()
+    fitted = (
+        answers(result.relaxed, families) if result.relaxed is not None else result.answers or ()
+    )
     meanwhile = Paced(progress)
     fitted = meanwhile.each(fitted, "certify", len(families))
     table = None
@@ -224,10 +250,12 @@ def _statement(plan: Plan, curator: Curator) -> PrivacyStatement:
 def _plain(settings: dict[str, Any]) -> dict[str, Any]:
     """Settings as plain data for the release file."""
     return {
-        name: _plain(value)
-        if isinstance(value, dict)
-        else value
-        if isinstance(value, str | int | float | bool | None)
-        else str(value)
+        name: (
+            _plain(value)
+            if isinstance(value, dict)
+            else value
+            if isinstance(value, str | int | float | bool | None)
+            else str(value)
+        )
         for name, value in settings.items()
     }

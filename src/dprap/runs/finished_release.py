@@ -1,4 +1,7 @@
-"""What a front end does with a finished release: read it, ask it, show its report, compare it. Nothing here spends."""
+"""What a front end does with a finished release: read it, ask it, show its report, compare it.
+
+Nothing here spends.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,12 @@ def load_release(folder: Path) -> Release:
 
 
 def answer(
-    release: Release, question: str, by: tuple[str, ...], *, level: float = DEFAULT_LEVEL, population: bool = False
+    release: Release,
+    question: str,
+    by: tuple[str, ...],
+    *,
+    level: float = DEFAULT_LEVEL,
+    population: bool = False,
 ) -> Answered | Figures:
     """Answer a question from a release, broken down by some columns, with intervals at a level."""
     return answer_question(release, question, by=by, level=level, population=population)
@@ -38,7 +46,12 @@ def write_report_of(release: Release, path: Path, *, language: str = "en") -> No
 
 
 def write_statement_of(
-    release: Release, folder: Path, about: Mapping[str, str], *, language: str = "en", table: Path | str | None = None
+    release: Release,
+    folder: Path,
+    about: Mapping[str, str],
+    *,
+    language: str = "en",
+    table: Path | str | None = None,
 ) -> list[Path]:
     """Write the steward's papers of a release.
 
@@ -55,27 +68,35 @@ def write_statement_of(
     """
     from dprap.statement import About, write_statement
 
-    return write_statement(release, folder, About.of(about), language=language, table=table or "synthetic.parquet")
+    return write_statement(
+        release, folder, About.of(about), language=language, table=table or "synthetic.parquet"
+    )
 
 
 def comparison_path(folder: Path, given: Path | None = None) -> Path:
-    """Where the page that compares a release with the private table goes: beside the release, never in it.
+    """Where the page that compares a release with the private table goes: beside the release, never
+    in it.
 
     Raises:
         SettingsError: If the given place lies in the release.
-
     """
     folder = folder.resolve()
     path = given or folder.with_name(f"{folder.name}-NOT-PRIVATE.html")
     if path.resolve().is_relative_to(folder):
         raise SettingsError(
-            f"{path} lies in the release, which is made to be published. Choose a --report outside of it."
+            f"{path} lies in the release, which is made to be published. Choose a --report outside"
+            " of it."
         )
     return path
 
 
 def compare(
-    folder: Path, table: str, path: Path, reading: Mapping[str, Any], *, targets: Sequence[str] | None = None
+    folder: Path,
+    table: str,
+    path: Path,
+    reading: Mapping[str, Any],
+    *,
+    targets: Sequence[str] | None = None,
 ) -> Evaluation:
     """Measure the true errors of a release and write the page with the truth in it. NOT PRIVATE.
 
@@ -101,7 +122,8 @@ def evaluate_against(
     path: Path | None = None,
     targets: Sequence[str] | None = None,
 ) -> Evaluation:
-    """Measure the true errors of a release, and write the page with the truth in it if a path is given. NOT PRIVATE.
+    """Measure the true errors of a release, and write the page with the truth in it if a path is
+    given. NOT PRIVATE.
 
     Args:
         release: The release.
@@ -112,7 +134,6 @@ def evaluate_against(
 
     Returns:
         The evaluation.
-
     """
     from dprap.evaluate import evaluate_release
     from dprap.report import evaluate_report

@@ -1,6 +1,8 @@
-"""What a front end may show the steward of a private table before there is a schema, and the example to try things with.
+"""What a front end may show the steward of a private table before there is a schema, and the
+example to try things with.
 
-A preview is NOT PRIVATE: it is for the steward's eyes alone, and nothing that is published follows from it.
+A preview is NOT PRIVATE: it is for the steward's eyes alone, and nothing that is published follows
+from it.
 """
 
 from __future__ import annotations
@@ -32,29 +34,32 @@ class Preview:
     form: Csv | None = None
 
 
-def preview(table: Path, schema: Schema | None, *, csv: Mapping[str, Any] | None = None, rows: int = 6) -> Preview:
+def preview(
+    table: Path, schema: Schema | None, *, csv: Mapping[str, Any] | None = None, rows: int = 6
+) -> Preview:
     """The first records of a file, for the steward's eyes alone.
 
     Args:
         table: The file.
         schema: Its schema, which says how the file is written; None before there is one.
-        csv: How a CSV file is written, where somebody knows it and there is no schema; the rest is recognised.
+        csv: How a CSV file is written, where somebody knows it and there is no schema; the rest is
+            recognised.
         rows: How many records.
 
     Returns:
-        Names and records; only columns that are described where there is a schema and the file says their types.
-        For a CSV file also the form in which it was read.
+        Names and records; only columns that are described where there is a schema and the file says
+        their types. For a CSV file also the form in which it was read.
 
     Raises:
         DataError: If the file cannot be read.
-
     """
     form = _form_of(table, schema, csv or {})
     try:
         with _beginning_of(table) as beginning:
             return _first_records(beginning, schema, form, rows)
     except DataError:
-        # a record across the cut, or something that is wrong with the file itself: its message names the file
+        # a record across the cut, or something that is wrong with the file itself: its message
+        # names the file
         return _first_records(table, schema, form, rows)
 
 
@@ -67,12 +72,15 @@ def _form_of(table: Path, schema: Schema | None, given: Mapping[str, Any]) -> Cs
 
 @contextmanager
 def _beginning_of(table: Path) -> Iterator[Path]:
-    """A file with the first records of a long text file, so that a look does not read gigabytes; others as they are."""
+    """A file with the first records of a long text file, so that a look does not read gigabytes;
+    others as they are.
+    """
     is_text = {".csv", ".tsv"} & {suffix.lower() for suffix in table.suffixes[-1:]}
     if not is_text or table.stat().st_size <= _LOOKED_AT_BYTES:
         yield table
         return
-    with TemporaryDirectory(dir=table.parent, prefix=".look-") as folder:  # private, as the folder of the table is
+    # private, as the folder of the table is
+    with TemporaryDirectory(dir=table.parent, prefix=".look-") as folder:
         part = Path(folder) / f"part{table.suffix}"
         with table.open("rb") as whole:
             part.write_bytes(whole.read(_LOOKED_AT_BYTES).rpartition(b"\n")[0] + b"\n")
@@ -85,9 +93,13 @@ def _first_records(table: Path, schema: Schema | None, form: Csv | None, rows: i
     names = source.names if batch is None else tuple(batch.schema.names)
     if batch is None:
         return Preview(names, (), form)
-    columns = [batch.column(position).slice(0, rows).to_pylist() for position in range(batch.num_columns)]
+    columns = [
+        batch.column(position).slice(0, rows).to_pylist() for position in range(batch.num_columns)
+    ]
     records = islice(zip(*columns, strict=True), rows)
-    return Preview(names, tuple(tuple(_shown(value) for value in record) for record in records), form)
+    return Preview(
+        names, tuple(tuple(_shown(value) for value in record) for record in records), form
+    )
 
 
 def _shown(value: object) -> str | None:

@@ -1,18 +1,20 @@
 """What a plan will cost and give, from public facts alone: no data are touched.
 
-* **Noise**: the standard deviation of each measured number, by the method's own arithmetic (`outline`).
-* **Time** and **memory** are sums over the parts of a run, each a formula with a measured constant. `docs/scale.md` derives
-  them.
+* **Noise**: the standard deviation of each measured number, by the method's own arithmetic
+  (`outline`).
+* **Time** and **memory** are sums over the parts of a run, each a formula with a measured constant.
+  `docs/scale.md` derives them.
 
-part        processor seconds                                         memory
-start       libraries                                                 libraries
-read        records × columns                                         codes of a short table, twice
-count       records × marginals, and the cells                        8 bytes a cell
-measure     cells with noise                                          –
-choose, fit the method's multiplications (`PlannedStep`), and its     rows of the relaxed data set, eight times
-            overhead for each look at a marginal
-draw        records × marginals that are matched, and exchanges       codes of the table, and values of a few chunks
-certify     records × marginals, and cells × relaxed rows             –
+part        processor seconds                              memory
+start       libraries                                      libraries
+read        records × columns                              codes of a short table, twice
+count       records × marginals, and the cells             8 bytes a cell
+measure     cells with noise                               –
+choose, fit the method's multiplications (`PlannedStep`),  rows of the relaxed data set, eight
+            and its overhead for each look at a marginal   times
+draw        records × marginals that are matched, and      codes of the table, and values of a
+            exchanges                                      few chunks
+certify     records × marginals, and cells × relaxed rows  –
 """
 
 from __future__ import annotations
@@ -30,21 +32,24 @@ from dprap.release.draw import MOST_ROWS_HELD, WRITTEN_ROWS
 from dprap.runs.plan import Plan
 
 REPLICATES = 2
-"""Repetitions of a run. Each has a third of its relaxed rows and of its steps, but for the last fit's, so that both
-together take about as long as the run."""
+"""Repetitions of a run.
+
+Each has a third of its relaxed rows and of its steps, but for the last fit's, so that both together
+take about as long as the run.
+"""
 
 # Measured on one core of a Xeon of 2023 at 2.3 GHz; see docs/scale.md.
 _BASE_MB = 200.0
 _START_SECONDS = 1.5
-# A table is drawn in chunks, with an owner and a place for each record and two copies of each code, and decoded
-# in smaller ones, of which the first two stay until the last is written.
+# A table is drawn in chunks, with an owner and a place for each record and two copies of each code,
+# and decoded in smaller ones, of which the first two stay until the last is written.
 _BYTES_A_RECORD = 32
 _BYTES_A_VALUE = 9
 _DECODED_CHUNKS = 3
 # Records × marginals that are counted, of the private table and of the synthetic one.
 _COUNTED_PER_SECOND = 1.2e8
-# Pairs are counted several at a time, as unions of columns: records × unions, and the part of all pairs of its columns
-# that a union serves, since others have served some.
+# Pairs are counted several at a time, as unions of columns: records × unions, and the part of all
+# pairs of its columns that a union serves, since others have served some.
 _UNIONS_PER_SECOND = 2e8
 _SERVED_BY_UNION = 0.7
 # Values that are read from a file and encoded.
@@ -58,7 +63,8 @@ _NOISE_PER_SECOND = 1e6
 # Of elementwise arithmetic, in which methods state their work; and of matrix products.
 _MULTIPLICATIONS_PER_SECOND = 5e8
 _PRODUCTS_PER_SECOND = 2e10
-# Exchanges of codes: passes over the columns, pairs of records in each, looks at a marginal in each.
+# Exchanges of codes: passes over the columns, pairs of records in each, looks at a marginal in
+# each.
 _EXCHANGED_PER_SECOND = 2e7
 # Drawing a column: laying codes out, shuffling them, and putting records into random order.
 _VALUES_DRAWN_PER_SECOND = 2e7
@@ -66,7 +72,9 @@ _VALUES_DRAWN_PER_SECOND = 2e7
 
 @dataclass(frozen=True)
 class Forecast:
-    """The steps of a plan, and roughly what it costs; None where that follows from an unknown number of records."""
+    """The steps of a plan, and roughly what it costs; None where that follows from an unknown
+    number of records.
+    """
 
     steps: tuple[PlannedStep, ...]
     memory_mb: float | None
@@ -99,7 +107,10 @@ def _memory_mb(plan: Plan, rows: int) -> float:
     domain = plan.workload.domain
     width = sum(code_dtype(size).itemsize for size in domain.sizes)
     cells = [domain.size_of(family.columns) for family in plan.workload]
-    counts = sum(_BYTES_A_MARGINAL + (min(8 * size, 16 * rows) if size > rows else 8 * size) for size in cells)
+    counts = sum(
+        _BYTES_A_MARGINAL + (min(8 * size, 16 * rows) if size > rows else 8 * size)
+        for size in cells
+    )
     relaxed = 8 * 4 * domain.onehot_size * getattr(plan.settings, "synthetic_rows", 1)
     held = 2 * rows * width if 2 * rows * width <= MEMORY_LIMIT else 0
     drawn = (
@@ -124,11 +135,16 @@ def _core_seconds(plan: Plan, rows: int, steps: list[PlannedStep]) -> float:
         + families * _SECONDS_A_MARGINAL
         + sum(step.cells for step in steps) / _NOISE_PER_SECOND
         # both repetitions together take about as long as the run
-        + sum(step.multiplications for step in steps) * (2 if repeated else 1) / _MULTIPLICATIONS_PER_SECOND
+        + sum(step.multiplications for step in steps)
+        * (2 if repeated else 1)
+        / _MULTIPLICATIONS_PER_SECOND
     )
     if plan.certificate_share:
         looks = min(sum(len(family.columns) for family in plan.workload), EXCHANGE.most_looks)
-        passes = min(EXCHANGE.passes, max(EXCHANGE.least_passes, EXCHANGE.passes * EXCHANGE.usual_looks // looks))
+        passes = min(
+            EXCHANGE.passes,
+            max(EXCHANGE.least_passes, EXCHANGE.passes * EXCHANGE.usual_looks // looks),
+        )
         pairs = EXCHANGE.sample * min(rows, EXCHANGE.exchange_records) / 2
         seconds += (
             passes * looks * pairs / _EXCHANGED_PER_SECOND
@@ -140,10 +156,14 @@ def _core_seconds(plan: Plan, rows: int, steps: list[PlannedStep]) -> float:
 
 
 def _count_seconds(plan: Plan, rows: int) -> float:
-    """Counting the workload once: all pairs by unions of columns, anything else marginal by marginal."""
+    """Counting the workload once: all pairs by unions of columns, anything else marginal by
+    marginal.
+    """
     domain, families = plan.workload.domain, len(plan.workload)
     one_by_one = rows * families / _COUNTED_PER_SECOND
-    if families < math.comb(len(domain), 2) or any(len(family.columns) != 2 for family in plan.workload):
+    if families < math.comb(len(domain), 2) or any(
+        len(family.columns) != 2 for family in plan.workload
+    ):
         return one_by_one
     bits = sum(math.log2(size) for size in domain.sizes) / len(domain)
     together = min(math.log2(UNION_CELLS) / max(1.0, bits), len(domain))

@@ -1,4 +1,5 @@
-"""Which queries a repetition leaves out of its workload, so that it shows what a workload leaves out.
+"""Which queries a repetition leaves out of its workload, so that it shows what a workload leaves
+out.
 
 A release knows nothing of relations that its workload lacks. To see how far it may be off there, a
 repetition is run without some queries that the release does know: what it then makes of their
@@ -14,7 +15,8 @@ import numpy as np
 
 from dprap.workload import Workload
 
-# The share of the queries that is left out with pairs of columns, and the share whose pairs others have.
+# The share of the queries that is left out with pairs of columns, and the share whose pairs others
+# have.
 _WITH_PAIRS = 0.15
 _SINGLY = 0.25
 # A smaller workload is left as it is.

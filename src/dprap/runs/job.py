@@ -1,10 +1,12 @@
 """A run on disk: what it was asked to do, kept beside its output so that it can be resumed.
 
-For an output directory OUT, the folder OUT.private holds job.json. It stays on the private side: it is needed to resume,
-and it must not be published. The ledger stands elsewhere, with the data set (`dprap.privacy.ledger.default_location`).
+For an output directory OUT, the folder OUT.private holds job.json. It stays on the private side: it
+is needed to resume, and it must not be published. The ledger stands elsewhere, with the data set
+(`dprap.privacy.ledger.default_location`).
 
-Paths in job.json are relative to OUT.private, so that a folder which holds table, ledger and output may be moved. A table
-in memory is not kept: whoever resumes hands it over again, and the ledger knows whether it is the same one.
+Paths in job.json are relative to OUT.private, so that a folder which holds table, ledger and output
+may be moved. A table in memory is not kept: whoever resumes hands it over again, and the ledger
+knows whether it is the same one.
 """
 
 from __future__ import annotations
@@ -27,8 +29,9 @@ from dprap.runs.options import SETTING_FLAGS, RunOptions
 from dprap.runs.options import VERSION as OPTIONS_VERSION
 from dprap.schema import Schema
 
-# Version 3 keeps the options of a run by their own names; version 2 those of the command line. Version 1 had no head of
-# the ledger, by which a ledger is known again, so its runs cannot be resumed.
+# Version 3 keeps the options of a run by their own names; version 2 those of the command line.
+# Version 1 had no head of the ledger, by which a ledger is known again, so its runs cannot be
+# resumed.
 _VERSION = 3
 
 
@@ -39,13 +42,13 @@ class Job:
     Args:
         table: The private table: an object in memory, a path, or an address.
         schema: Its schema.
-        options: What the user says about the run. Its `ledger` is a path, False for none, or None until the ledger of a
-            table in memory is looked up; its `run` is a name.
+        options: What the user says about the run. Its `ledger` is a path, False for none, or None
+            until the ledger of a table in memory is looked up; its `run` is a name.
         out: The directory for the release; None where the caller keeps the release in memory.
         public_digest: The digest of the public table when the run began.
         queries_digest: The digest of the custom functions' tables when the run began.
-        ledger_head: The last line of the ledger when the run began: by it the ledger is known again. None for a new run.
-
+        ledger_head: The last line of the ledger when the run began: by it the ledger is known
+            again. None for a new run.
     """
 
     table: Any
@@ -66,16 +69,18 @@ def new_job(table: Any, schema: Schema, options: RunOptions, *, out: Path | None
     """A run that has not begun.
 
     Raises:
-        SettingsError: If the public table is the private one, or no file can have the name of a path.
+        SettingsError: If the public table is the private one, or no file can have the name of a
+            path.
         LedgerError: If nobody knows where the ledger of this table is.
-
     """
     table = real(table)
     refuse_same_table(table, options.public)
     ledger: Any = options.ledger
     if options.insecure_noise_seed is not None:
         ledger = False
-    elif ledger is None and (isinstance(table, str | Path) or type(table).__module__.startswith("pyspark.")):
+    elif ledger is None and (
+        isinstance(table, str | Path) or type(table).__module__.startswith("pyspark.")
+    ):
         ledger = default_ledger(table, engine=options.engine)
     options = options.but(
         ledger=real(ledger),
@@ -87,10 +92,16 @@ def new_job(table: Any, schema: Schema, options: RunOptions, *, out: Path | None
 
 
 def with_ledger(job: Job) -> Job:
-    """A job that says where its ledger is. For a table in memory that takes a digest of its content."""
+    """A job that says where its ledger is.
+
+    For a table in memory that takes a digest of its content.
+    """
     if job.options.ledger is not None:
         return job
-    return replace(job, options=job.options.but(ledger=str(default_ledger(job.table, engine=job.options.engine))))
+    return replace(
+        job,
+        options=job.options.but(ledger=str(default_ledger(job.table, engine=job.options.engine))),
+    )
 
 
 def private_folder(out: Path) -> Path:
@@ -105,8 +116,8 @@ def refuse_if_begun(out: Path) -> None:
     # a folder without a job is what a process left that died before it could spend anything
     if any(os.path.exists(folder / name) for name in ("job.json", "ledger.jsonl")):  # noqa: PTH110 - takes paths of any length
         raise SettingsError(
-            f"{folder} exists: an earlier run for this output began there. Go on with it by `dprap resume {out}`, "
-            "or choose another --out."
+            f"{folder} exists: an earlier run for this output began there. Go on with it by `dprap"
+            f" resume {out}`, or choose another --out."
         )
 
 
@@ -117,9 +128,11 @@ def save_job(job: Job, out: Path) -> None:
         kept = json.dumps(
             {
                 "version": _VERSION,
-                "table": relative(without_secrets(str(job.table)), folder)
-                if isinstance(job.table, str | Path)
-                else None,
+                "table": (
+                    relative(without_secrets(str(job.table)), folder)
+                    if isinstance(job.table, str | Path)
+                    else None
+                ),
                 "schema": job.schema.as_mapping(),
                 "options": job.options.as_plain(folder),
                 "public_digest": job.public_digest,
@@ -130,7 +143,8 @@ def save_job(job: Job, out: Path) -> None:
         )
     except TypeError:
         raise SettingsError(
-            "the settings hold an object, which cannot be kept for resuming. Give numbers, texts and mappings."
+            "the settings hold an object, which cannot be kept for resuming. Give numbers, texts"
+            " and mappings."
         ) from None
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -148,11 +162,16 @@ def forget(out: Path) -> None:
 
 
 def is_complete(out: Path, changes: dict[str, Any]) -> bool:
-    """Whether there is nothing to resume. SettingsError if the release is to be written in another way now."""
+    """Whether there is nothing to resume.
+
+    SettingsError if the release is to be written in another way now.
+    """
     if not out.exists():
         return False
     if changes.keys() & {"rows", "table_format"}:
-        raise SettingsError(f"{out} is complete. Move it away to write it again with other rows or format.")
+        raise SettingsError(
+            f"{out} is complete. Move it away to write it again with other rows or format."
+        )
     return True
 
 
@@ -161,7 +180,8 @@ def job_to_resume(out: Path, *, table: Any = None, changes: dict[str, Any]) -> J
 
     Args:
         out: The directory of the run that stopped.
-        table: Where the private table is now, if it was moved; the table itself, if it is in memory.
+        table: Where the private table is now, if it was moved; the table itself, if it is in
+            memory.
         changes: Options that differ now: `rows`, `table_format`, `ledger`, `anchor`.
 
     Returns:
@@ -169,8 +189,8 @@ def job_to_resume(out: Path, *, table: Any = None, changes: dict[str, Any]) -> J
 
     Raises:
         SettingsError: If there is no run to resume, or its table is needed.
-        LedgerError: If the job is damaged or of another version, or the ledger is not where it should be.
-
+        LedgerError: If the job is damaged or of another version, or the ledger is not where it
+            should be.
     """
     job = load_job(out)
     if "ledger" in changes:
@@ -178,13 +198,14 @@ def job_to_resume(out: Path, *, table: Any = None, changes: dict[str, Any]) -> J
     options = job.options.but(**changes)
     if not os.path.isfile(str(options.ledger)):  # noqa: PTH113 - takes paths of any length
         raise LedgerError(
-            f"the ledger of this run is not at {str(options.ledger)[:200]}, so nothing was spent. Bring it back (is a share "
-            f"not mounted, a folder moved?), or say where it is: `dprap resume {out} --ledger FILE`."
+            f"the ledger of this run is not at {str(options.ledger)[:200]}, so nothing was spent."
+            " Bring it back (is a share not mounted, a folder moved?), or say where it is: `dprap"
+            f" resume {out} --ledger FILE`."
         )
     if table is None and job.table is None:
         raise SettingsError(
-            f"the table of {out} was in memory. Hand it over again, in Python by dprap.resume({str(out)!r}, table=…), "
-            "or name a file that has it by --data."
+            f"the table of {out} was in memory. Hand it over again, in Python by"
+            f" dprap.resume({str(out)!r}, table=…), or name a file that has it by --data."
         )
     return replace(job, options=options, table=job.table if table is None else real(table))
 
@@ -196,18 +217,25 @@ def load_job(out: Path) -> Job:
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
     except OSError:
-        raise SettingsError(f"there is no run to resume for {out}: {path} cannot be read.") from None
+        raise SettingsError(
+            f"there is no run to resume for {out}: {path} cannot be read."
+        ) from None
     except ValueError as error:
         raise LedgerError(f"{path} is damaged, so the run cannot be resumed.") from error
     try:
         if kept.get("version") == 2:
             kept = _from_version_2(kept)
-        known = kept.get("version") == _VERSION and kept["options"]["version"] in (1, OPTIONS_VERSION)
+        known = kept.get("version") == _VERSION and kept["options"]["version"] in (
+            1,
+            OPTIONS_VERSION,
+        )
         job = _from_plain(kept, out, folder) if known else None
     except (ValueError, TypeError, KeyError, AttributeError, DprapError) as error:
         raise LedgerError(f"{path} is damaged, so the run cannot be resumed.") from error
     if job is None:
-        raise LedgerError(f"{path} was written by another version of dprap. Resume the run with that version.")
+        raise LedgerError(
+            f"{path} was written by another version of dprap. Resume the run with that version."
+        )
     return job
 
 
@@ -217,7 +245,9 @@ def _from_plain(kept: dict[str, Any], out: Path, folder: Path) -> Job:
         raise KeyError("run", "ledger")
     count, last_hash = kept["ledger_head"]
     digest = kept["public_digest"]
-    queries_digest = kept["queries_digest"] if kept["options"]["version"] == OPTIONS_VERSION else None
+    queries_digest = (
+        kept["queries_digest"] if kept["options"]["version"] == OPTIONS_VERSION else None
+    )
     return Job(
         table=None if kept["table"] is None else absolute(kept["table"], folder),
         schema=Schema.of(kept["schema"]),

@@ -17,7 +17,10 @@ def ledger_of(table: str | Path) -> Path:
 
 
 def books(path: Path) -> LedgerState | None:
-    """What a ledger says; None where there is no ledger yet. The chain is verified, stored results are not read."""
+    """What a ledger says; None where there is no ledger yet.
+
+    The chain is verified, stored results are not read.
+    """
     return read_books(path) if path.exists() else None
 
 

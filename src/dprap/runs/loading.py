@@ -1,8 +1,8 @@
 """Query families from code that the steward names: `module:name`.
 
-A custom function is part of the audited perimeter, so its code runs only where the steward asks for it:
-`--queries MODULE:NAME` loads families, and `--queries MODULE` allows a workload file to name families of
-that module. Nothing else makes dprap import a module; a workload file alone does not.
+A custom function is part of the audited perimeter, so its code runs only where the steward asks for
+it: `--queries MODULE:NAME` loads families, and `--queries MODULE` allows a workload file to name
+families of that module. Nothing else makes dprap import a module; a workload file alone does not.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from dprap.workload import Workload
 
 @dataclass(frozen=True)
 class NamedCode:
-    """What `--queries` names, separated by commas: families to load, and modules that a workload file may name."""
+    """What `--queries` names, separated by commas: families to load, and modules that a workload
+    file may name.
+    """
 
     names: tuple[str, ...] = ()
 
@@ -49,16 +51,18 @@ class NamedCode:
         return [family for name in self.names if ":" in name for family in self.load(name, schema)]
 
     def load(self, name: str, schema: Schema) -> list[Family]:
-        """The families that `module:name` stands for: one, several, or what a function of the schema returns.
+        """The families that `module:name` stands for: one, several, or what a function of the
+        schema returns.
 
         Raises:
-            WorkloadError: The module may not run, cannot be imported, or holds no query families of that name.
-
+            WorkloadError: The module may not run, cannot be imported, or holds no query families of
+                that name.
         """
         module, _, attribute = name.partition(":")
         if module not in self.modules:
             raise WorkloadError(
-                f"{name} is code, which runs only if you name its module: add --queries {module} if you trust it."
+                f"{name} is code, which runs only if you name its module: add --queries {module} if"
+                " you trust it."
             )
         found = _attribute(module, attribute)
         if callable(found):
@@ -74,8 +78,8 @@ class NamedCode:
         wrong = [type(family).__name__ for family in families if type(family) not in KINDS]
         if wrong or not families:
             raise WorkloadError(
-                f"{name} must be a query family, a list of them, or a function of the schema that returns them; "
-                f"it has {wrong[0] if wrong else 'none'}."
+                f"{name} must be a query family, a list of them, or a function of the schema that"
+                f" returns them; it has {wrong[0] if wrong else 'none'}."
             )
         return families
 
@@ -88,7 +92,8 @@ def _attribute(module: str, attribute: str) -> Any:
             found = getattr(found, part)
     except ModuleNotFoundError as error:
         raise WorkloadError(
-            f"there is no module {error.name!r} to load queries from. Install it, or run dprap in the folder that has it."
+            f"there is no module {error.name!r} to load queries from. Install it, or run dprap in"
+            " the folder that has it."
         ) from None
     except AttributeError:
         raise WorkloadError(f"module {module} has no {attribute!r}.") from None
@@ -101,7 +106,9 @@ def _attribute(module: str, attribute: str) -> Any:
 
 @contextmanager
 def _folder_of_work() -> Iterator[None]:
-    """Find modules of the present folder too, after all others, so that none of them takes the place of another."""
+    """Find modules of the present folder too, after all others, so that none of them takes the
+    place of another.
+    """
     folder = str(Path.cwd())
     sys.path.append(folder)
     try:
@@ -111,7 +118,8 @@ def _folder_of_work() -> Iterator[None]:
 
 
 def digest_of_functions(workload: Workload) -> str | None:
-    """A digest of the tables of all custom functions, by which a resumed run knows them; None without any.
+    """A digest of the tables of all custom functions, by which a resumed run knows them; None
+    without any.
 
     Functions with too many cells for a table are known by their names alone.
     """

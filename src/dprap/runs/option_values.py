@@ -1,6 +1,8 @@
-"""What one option of a run may be: its kind, the check of a value, and the forms in which paths are kept.
+"""What one option of a run may be: its kind, the check of a value, and the forms in which paths are
+kept.
 
-The options themselves are declared in `dprap.runs.options`. This module imports nothing heavy either.
+The options themselves are declared in `dprap.runs.options`. This module imports nothing heavy
+either.
 """
 
 from __future__ import annotations
@@ -42,8 +44,8 @@ class About:
         least: The smallest value that is allowed.
         also: What else Python may give.
         kept: Whether a job file keeps it.
-        repeatable: Whether the command line may name several, one flag each; commas stand between them.
-
+        repeatable: Whether the command line may name several, one flag each; commas stand between
+            them.
     """
 
     help: str
@@ -84,7 +86,8 @@ def checked(name: str, about: About, value: Any, default: Any) -> Any:
         return _names(shown, value)
     if not is_of_kind(value, about.kind):
         raise SettingsError(
-            f"{shown} must be {_KINDS[about.kind]}, not {type(value).__name__}.{_unquoted(name, value)}"
+            f"{shown} must be {_KINDS[about.kind]}, not"
+            f" {type(value).__name__}.{_unquoted(name, value)}"
         )
     if about.least is not None and value < about.least:
         raise SettingsError(f"{shown} must be at least {about.least}, not {value}.")
@@ -105,7 +108,9 @@ def checked(name: str, about: About, value: Any, default: Any) -> Any:
 def _unquoted(name: str, value: Any) -> str:
     """What to write instead of a number in quotes."""
     try:
-        return f" Write it without quotes: {name}={float(value):g}." if isinstance(value, str) else ""
+        return (
+            f" Write it without quotes: {name}={float(value):g}." if isinstance(value, str) else ""
+        )
     except ValueError:
         return ""
 
@@ -129,15 +134,17 @@ def absolute(path: str, folder: Path) -> str:
 
 
 def real(path: Any) -> Any:
-    """A path that means the same from every folder; an address or an object in memory stays as it is.
+    """A path that means the same from every folder; an address or an object in memory stays as it
+    is.
 
     Raises:
         SettingsError: If no file can have this name.
-
     """
     if not isinstance(path, str | Path) or "://" in str(path):
         return path
     try:
         return os.path.realpath(path)
     except ValueError:
-        raise SettingsError("a path holds a sign that no file's name can have. Check the path.") from None
+        raise SettingsError(
+            "a path holds a sign that no file's name can have. Check the path."
+        ) from None

@@ -1,10 +1,12 @@
 """Everything a user may say about a run, besides the table, the schema and the output folder.
 
-Each option is declared once, as a field of `RunOptions` with its default, kind, flag and explanation. The command
-line makes its flags of the fields, Python the parameters of `synthesize`, and a job file keeps their values. This
-module imports nothing heavy, because `dprap --help` reads it.
+Each option is declared once, as a field of `RunOptions` with its default, kind, flag and
+explanation. The command line makes its flags of the fields, Python the parameters of `synthesize`,
+and a job file keeps their values. This module imports nothing heavy, because `dprap --help` reads
+it.
 
-Messages name options as the command line writes them; `dprap.runs.wording` turns them into the words of Python.
+Messages name options as the command line writes them; `dprap.runs.wording` turns them into the
+words of Python.
 """
 
 from __future__ import annotations
@@ -33,7 +35,11 @@ _REQUIRED: Any = object()
 def _option(kind: Any, explanation: str, default: Any = None, **more: Any) -> Any:
     """A field; `flag` is its name with hyphens unless given."""
     metadata = {"about": (kind, explanation, more)}
-    return field(metadata=metadata) if default is _REQUIRED else field(default=default, metadata=metadata)
+    return (
+        field(metadata=metadata)
+        if default is _REQUIRED
+        else field(default=default, metadata=metadata)
+    )
 
 
 @dataclass(frozen=True)
@@ -44,15 +50,21 @@ class RunOptions:
     'adaptive'
     """
 
-    epsilon: float = _option(float, "Privacy budget ε: smaller protects more.", _REQUIRED, short="-e")
-    delta: float | None = _option(float, "δ; default 1/n², must be given with add-remove neighbours.")
+    epsilon: float = _option(
+        float, "Privacy budget ε: smaller protects more.", _REQUIRED, short="-e"
+    )
+    delta: float | None = _option(
+        float, "δ; default 1/n², must be given with add-remove neighbours."
+    )
     neighbors: Neighbors | str = _option(
         str,
         "replace (n public) or add-remove (n private).",
         "replace",
         choices=("replace", "add-remove"),
     )
-    max_rows_per_person: int = _option(int, "Most records one person has; needs --person-column if above 1.", 1)
+    max_rows_per_person: int = _option(
+        int, "Most records one person has; needs --person-column if above 1.", 1
+    )
     engine: str | None = _option(
         str,
         "memory, files, duckdb, postgres or spark (default: what fits the table).",
@@ -61,7 +73,9 @@ class RunOptions:
     database_table: str | None = _option(
         str, "Table of a postgresql:// address or a .duckdb file: schema.table.", flag="--table"
     )
-    person_column: str | None = _option(str, "Column with person ids, outside the schema; never published.")
+    person_column: str | None = _option(
+        str, "Column with person ids, outside the schema; never published."
+    )
     excess: str = _option(
         str,
         "Records beyond --max-rows-per-person: error, or drop (add-remove only).",
@@ -76,7 +90,8 @@ class RunOptions:
     )
     discover: str | Sequence[str] | None = _option(
         str,
-        "Column whose categories or bounds nobody knows publicly: found and paid for first. Several times for several.",
+        "Column whose categories or bounds nobody knows publicly: found and paid for first. Several"
+        " times for several.",
         metavar="COLUMN",
         repeatable=True,
     )
@@ -89,18 +104,21 @@ class RunOptions:
     )
     queries: str | None = _option(
         str,
-        "Query families from your own code: MODULE:NAME, several with commas. MODULE alone lets the workload file name "
-        "code of it. The code runs beside the private table.",
+        "Query families from your own code: MODULE:NAME, several with commas. MODULE alone lets the"
+        " workload file name code of it. The code runs beside the private table.",
         metavar="MODULE:NAME",
     )
     target: Sequence[str] | str | None = _option(
         Names,
-        "Column that models will be trained to predict; may be repeated. Its relations count more (adaptive).",
+        "Column that models will be trained to predict; may be repeated. Its relations count more"
+        " (adaptive).",
         metavar="COLUMN",
     )
     max_cells: int | None = _option(int, "Largest marginal, in cells (default n).", least=1)
     method: str = _option(
-        str, "adaptive, rap, rap++, gaussian, independent, or one of an installed package.", DEFAULT_METHOD
+        str,
+        "adaptive, rap, rap++, gaussian, independent, or one of an installed package.",
+        DEFAULT_METHOD,
     )
     preset: str | None = _option(
         str,
@@ -110,7 +128,9 @@ class RunOptions:
     settings: Mapping[str, Any] | None = _option(
         Mapping, "Settings of the method by name, where they differ from its defaults.", flag=None
     )
-    certificate_share: float = _option(float, "Share of ρ for the accuracy certificate.", 0.02, flag="--certificate")
+    certificate_share: float = _option(
+        float, "Share of ρ for the accuracy certificate.", 0.02, flag="--certificate"
+    )
     intervals: str = _option(
         str,
         "yes or no: find out how far answers may be off, in about as much time as the run takes.",
@@ -119,14 +139,23 @@ class RunOptions:
     )
     public: Any = _option(
         Path,
-        "A table that everybody may see, to start from (adaptive): same schema, CSV or Parquet. Not protected.",
+        "A table that everybody may see, to start from (adaptive): same schema, CSV or Parquet. Not"
+        " protected.",
         also=object,
     )
-    rows: int | None = _option(int, "Rows of the synthetic table (default as many as records).", least=1)
-    table_format: str = _option(
-        str, "Format of the saved table: parquet or csv.", "parquet", flag="--format", choices=("parquet", "csv")
+    rows: int | None = _option(
+        int, "Rows of the synthetic table (default as many as records).", least=1
     )
-    seed: int = _option(int, "Seed of public randomness: initialisation and rounding. Never of noise.", 0)
+    table_format: str = _option(
+        str,
+        "Format of the saved table: parquet or csv.",
+        "parquet",
+        flag="--format",
+        choices=("parquet", "csv"),
+    )
+    seed: int = _option(
+        int, "Seed of public randomness: initialisation and rounding. Never of noise.", 0
+    )
     ledger: Path | str | Literal[False] | None = _option(
         Path,
         "Ledger to charge (default the table's own, TABLE.dprap/ledger.jsonl).",
@@ -140,16 +169,25 @@ class RunOptions:
         default=True,
         kept=False,
     )
-    # A cap and an anchor are for opening a ledger, which keeps its own. A job file that named an anchor's command
-    # would let whoever edits it run one.
+    # A cap and an anchor are for opening a ledger, which keeps its own. A job file that named an
+    # anchor's command would let whoever edits it run one.
     ledger_cap_rho: float | Fraction | None = _option(
-        float, "Cap of a new ledger, as ρ, over all runs against it.", flag="--ledger-cap", metavar="RHO", kept=False
+        float,
+        "Cap of a new ledger, as ρ, over all runs against it.",
+        flag="--ledger-cap",
+        metavar="RHO",
+        kept=False,
     )
     anchor: Path | str | None = _option(
-        str, "Outside memory of the ledger's last line: FILE, or command:PROGRAM.", also=Path, kept=False
+        str,
+        "Outside memory of the ledger's last line: FILE, or command:PROGRAM.",
+        also=Path,
+        kept=False,
     )
     run: str | None = _option(
-        str, "Name of the run: the same call goes on where it stopped and spends nothing twice.", flag=None
+        str,
+        "Name of the run: the same call goes on where it stopped and spends nothing twice.",
+        flag=None,
     )
     insecure_noise_seed: int | None = _option(
         int, "For tests and benchmarks alone: reproducible noise that protects nobody.", kept=False
@@ -157,22 +195,31 @@ class RunOptions:
 
     def __post_init__(self) -> None:
         self._take_neighbors()
-        if isinstance(self.discover, list | tuple) and all(isinstance(name, str) for name in self.discover):
+        if isinstance(self.discover, list | tuple) and all(
+            isinstance(name, str) for name in self.discover
+        ):
             object.__setattr__(self, "discover", ",".join(self.discover) or None)
         for name, about in ABOUT.items():
-            object.__setattr__(self, name, checked(name, about, getattr(self, name), DEFAULTS.get(name, _REQUIRED)))
+            object.__setattr__(
+                self, name, checked(name, about, getattr(self, name), DEFAULTS.get(name, _REQUIRED))
+            )
         if self.preset is not None:
             self._take_preset()
         if isinstance(self.ledger, bool) and self.ledger:
             raise SettingsError("--ledger must be a path, or in Python also False for none.")
-        asks_for_ledger = bool(self.ledger) or self.ledger_cap_rho is not None or self.anchor is not None
+        asks_for_ledger = (
+            bool(self.ledger) or self.ledger_cap_rho is not None or self.anchor is not None
+        )
         if self.insecure_noise_seed is not None and asks_for_ledger:
             raise SettingsError(
-                "seeded noise protects nobody, so no ledger takes it. Leave --ledger, its options or the seed out."
+                "seeded noise protects nobody, so no ledger takes it. Leave --ledger, its options"
+                " or the seed out."
             )
         no_ledger = self.ledger is False or self.insecure_noise_seed is not None
         if no_ledger and (self.ledger_cap_rho, self.run, self.anchor) != (None, None, None):
-            raise SettingsError("a cap, a run's name and an anchor are kept by a ledger, and this run has none.")
+            raise SettingsError(
+                "a cap, a run's name and an anchor are kept by a ledger, and this run has none."
+            )
 
     def _take_neighbors(self) -> None:
         """Split a `Neighbors` object into the two options that it stands for."""
@@ -186,17 +233,21 @@ class RunOptions:
         bound = self.neighbors.max_rows_per_person
         if self.max_rows_per_person not in (1, bound):
             raise SettingsError(
-                f"--max-rows-per-person is {self.max_rows_per_person}, and the neighbours given say {bound}. Give one."
+                f"--max-rows-per-person is {self.max_rows_per_person}, and the neighbours given say"
+                f" {bound}. Give one."
             )
         object.__setattr__(self, "max_rows_per_person", bound)
         object.__setattr__(self, "neighbors", self.neighbors.relation.value)
 
     def _take_preset(self) -> None:
-        """Put the options of the preset in place of their defaults; settings are the method's own matter."""
+        """Put the options of the preset in place of their defaults; settings are the method's own
+        matter.
+        """
         for name, value in _PAPER.items():
             if getattr(self, name) not in (DEFAULTS[name], value):
                 raise SettingsError(
-                    f"--preset {self.preset} means {ABOUT[name].flag} {value}, not {getattr(self, name)}. Leave one out."
+                    f"--preset {self.preset} means {ABOUT[name].flag} {value}, not"
+                    f" {getattr(self, name)}. Leave one out."
                 )
             object.__setattr__(self, name, value)
 
@@ -211,12 +262,11 @@ class RunOptions:
             The options, checked.
 
         Raises:
-            SettingsError: If there is no such option, and the message says which one is near; or if a
-                value is not allowed.
+            SettingsError: If there is no such option, and the message says which one is near; or if
+                a value is not allowed.
 
         >>> RunOptions.of(epsilon=1.0, kway=2).kway
         2
-
         """
         cls.check_names(given)
         return cls(**given)
@@ -281,12 +331,16 @@ class RunOptions:
             if about.kind is Path and value is not None:
                 if not isinstance(value, str | Path):
                     raise SettingsError(
-                        f"--{name} is an object in memory, which cannot be kept for resuming. Write it to a file and "
-                        "name that, or leave out= away and save the release."
+                        f"--{name} is an object in memory, which cannot be kept for resuming. Write"
+                        " it to a file and name that, or leave out= away and save the release."
                     )
                 value = relative(str(value), folder)
             plain[name] = (
-                dict(value) if isinstance(value, Mapping) else list(value) if about.kind is Names and value else value
+                dict(value)
+                if isinstance(value, Mapping)
+                else list(value)
+                if about.kind is Names and value
+                else value
             )
         return plain
 
@@ -332,7 +386,9 @@ def _about(option: Field[Any]) -> About:
 ABOUT: dict[str, About] = {option.name: _about(option) for option in fields(RunOptions)}
 """What is known of each option, in the order of the fields."""
 
-DEFAULTS: dict[str, Any] = {option.name: option.default for option in fields(RunOptions) if option.name != "epsilon"}
+DEFAULTS: dict[str, Any] = {
+    option.name: option.default for option in fields(RunOptions) if option.name != "epsilon"
+}
 """The default of each option that has one."""
 
 # What decides about a plan; the rest is for the private table, the ledger and the output.
@@ -359,12 +415,20 @@ PLANNED = (
 )
 
 # Options that the plain form of version 1 does not have, with what a run meant without them.
-_ADDED = {"discover": None, "discover_share": 0.05, "preset": None, "queries": None, "intervals": "yes", "target": None}
+_ADDED = {
+    "discover": None,
+    "discover_share": 0.05,
+    "preset": None,
+    "queries": None,
+    "intervals": "yes",
+    "target": None,
+}
 
 # What the preset means beside settings. The paper buys no certificate.
 _PAPER = {"method": "rap", "accounting": "paper", "certificate_share": 0.0}
 
-# Settings that have a flag of their own on the command line, because most people who change a setting change one of these.
+# Settings that have a flag of their own on the command line, because most people who change a
+# setting change one of these.
 SETTING_FLAGS = {
     "rounds": "Adaptive rounds T.",
     "queries_per_round": "Queries per round K (rap).",

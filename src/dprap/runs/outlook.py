@@ -1,4 +1,6 @@
-"""What a plan means to whoever decides about it, from public facts alone: beliefs, cells, and which questions matter."""
+"""What a plan means to whoever decides about it, from public facts alone: beliefs, cells, and which
+questions matter.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ from dprap.workload.workload import Workload, weighted
 PRIORS = (0.01, 0.1, 0.5)
 """How sure somebody may have been before, in the tables that people are shown."""
 
-# An average cell whose noise is below the first share of it can be read as it is, above the second it says nothing.
+# An average cell whose noise is below the first share of it can be read as it is, above the second
+# it says nothing.
 _READABLE, _NOISE = 0.1, 0.5
 
 # Nobody gains by merging codes of a column that has so few.
@@ -40,10 +43,11 @@ class CellOutlook:
     Args:
         columns: The columns.
         cells: How many cells they have together.
-        stddev_counts: The noise on one cell if it is measured, in records; None where the method says nothing.
-        average_counts: Records in a cell, if all cells were equally full; None where the number of records is unknown.
+        stddev_counts: The noise on one cell if it is measured, in records; None where the method
+            says nothing.
+        average_counts: Records in a cell, if all cells were equally full; None where the number of
+            records is unknown.
         verdict: Whether an average cell stands out from the noise.
-
     """
 
     columns: tuple[str, ...]
@@ -61,18 +65,28 @@ def beliefs(epsilon: float) -> list[tuple[float, float]]:
 def cell_outlook(plan: Plan, columns: tuple[str, ...]) -> CellOutlook:
     """What to expect of a marginal.
 
-    The noise is that of the plan's own steps: the first one that measures cells is about single columns, the last one
-    about the rest. Under `independent` and the like there is one, which says nothing about several columns.
+    The noise is that of the plan's own steps: the first one that measures cells is about single
+    columns, the last one about the rest. Under `independent` and the like there is one, which says
+    nothing about several columns.
     """
-    cells = plan.workload.domain.size_of(columns)  # of fine columns, the intervals that a run will find
+    # of fine columns, the intervals that a run will find
+    cells = plan.workload.domain.size_of(columns)
     measuring = [
-        step.stddev_counts for step in plan.forecast.steps if step.stddev_counts is not None and step.cells > 1
+        step.stddev_counts
+        for step in plan.forecast.steps
+        if step.stddev_counts is not None and step.cells > 1
     ]
     noise = None if not measuring else measuring[0] if len(columns) == 1 else measuring[-1]
     average = None if plan.records is None else plan.records / cells
     verdict: Verdict = "unknown"
     if noise is not None and average is not None:
-        verdict = "good" if noise <= _READABLE * average else "rough" if noise <= _NOISE * average else "noise"
+        verdict = (
+            "good"
+            if noise <= _READABLE * average
+            else "rough"
+            if noise <= _NOISE * average
+            else "noise"
+        )
     return CellOutlook(columns, cells, noise, average, verdict)
 
 
@@ -92,23 +106,25 @@ def verdict(plan: Plan) -> str | None:
     sizes = plan.schema.domain
     # Of a fine column the run itself finds intervals, as coarse as the noise wants them.
     long = {name for outlook in noisy for name in outlook.columns} - set(plan.schema.fine_columns)
-    longest = sorted((name for name in long if sizes.size(name) > _SHORT), key=sizes.size, reverse=True)[:3]
+    longest = sorted(
+        (name for name in long if sizes.size(name) > _SHORT), key=sizes.size, reverse=True
+    )[:3]
     named = ", ".join(f"{name} ({sizes.size(name):,} codes)" for name in longest)
     advice = [f"make {named} coarser"] if longest else []
     if max(len(each.columns) for each in noisy) > 2:
         advice.append("ask for fewer columns together")
     more = ", or ".join([", ".join(advice), "raise ε"] if advice else ["raise ε"])
     return (
-        f"in {len(noisy):,} of {len(outlooks):,} {what} an average cell drowns in the noise: their small cells come from "
-        f"the fit, not from measurements. To see more, {more}"
+        f"in {len(noisy):,} of {len(outlooks):,} {what} an average cell drowns in the noise: their"
+        f" small cells come from the fit, not from measurements. To see more, {more}"
     )
 
 
 def weighted_workload(plan: Plan, weights: Mapping[str, float], target: str | None) -> Workload:
     """A workload in which some columns matter more.
 
-    A marginal counts as the product of its columns' weights, and `TARGET_WEIGHT` times that if the target is in it. A
-    column of weight 0 stays in the table, and is asked for alone.
+    A marginal counts as the product of its columns' weights, and `TARGET_WEIGHT` times that if the
+    target is in it. A column of weight 0 stays in the table, and is asked for alone.
 
     Args:
         plan: Its workload says which marginals there are.
@@ -117,7 +133,6 @@ def weighted_workload(plan: Plan, weights: Mapping[str, float], target: str | No
 
     Returns:
         The workload.
-
     """
     domain = plan.schema.domain
     entries = []
@@ -139,11 +154,15 @@ def save_workload(workload: Workload, path: Path) -> None:
     """
     part = path.with_name(f".{path.name}.part")
     try:
-        text = yaml.safe_dump(workload_entries(workload), allow_unicode=True, default_flow_style=None, sort_keys=False)
+        text = yaml.safe_dump(
+            workload_entries(workload), allow_unicode=True, default_flow_style=None, sort_keys=False
+        )
         part.write_text(text, encoding="utf-8")
         part.replace(path)
     except OSError as error:
-        raise WorkloadError(f"{path.name}: cannot be written ({error.strerror}). Check the folder.") from None
+        raise WorkloadError(
+            f"{path.name}: cannot be written ({error.strerror}). Check the folder."
+        ) from None
 
 
 def labels(schema: Schema, name: str, most: int) -> list[str]:
@@ -152,13 +171,17 @@ def labels(schema: Schema, name: str, most: int) -> list[str]:
 
 
 def end_labels(schema: Schema, name: str) -> list[str]:
-    """The first and the last value of an ordered column as people read them; missing values are not among them."""
+    """The first and the last value of an ordered column as people read them; missing values are not
+    among them.
+    """
     column = schema.fine_columns[name]
     return [schema.label(name, 0), schema.label(name, len(column.bin_edges) - 2)]
 
 
 def bin_widths(schema: Schema, name: str, most: int) -> list[float]:
-    """The width of each bin of an ordered column as a share of the whole; empty for others, and for more than `most`."""
+    """The width of each bin of an ordered column as a share of the whole; empty for others, and for
+    more than `most`.
+    """
     edges = getattr(schema.columns[name], "bin_edges", None)
     if edges is None or not 1 < len(edges) <= most + 1:
         return []

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 MANY_MARGINALS = 1_000
 MANY_QUERIES = 20_000_000
 
-# Largest marginal of a default workload where the number of records is private and cannot set the limit.
+# Largest marginal of a default workload where the number of records is private and cannot set the
+# limit.
 PRIVATE_ROWS_MAX_CELLS = 50_000
 
 
@@ -45,8 +46,8 @@ PRIVATE_ROWS_MAX_CELLS = 50_000
 class Plan:
     """Schema, workload, budget and method of a run; shown as a few lines.
 
-    `records` is the number of records that whoever planned was told, or None. Where it is private it enters the forecast
-    alone, and a run on the private table plans without it.
+    `records` is the number of records that whoever planned was told, or None. Where it is private
+    it enters the forecast alone, and a run on the private table plans without it.
     """
 
     schema: Schema
@@ -78,7 +79,9 @@ class Plan:
     def known(self) -> dict[str, Any]:
         """What is publicly known besides the workload, as far as the method takes it."""
         public = {} if self.public is None else {"public": self.public}
-        constraints = {"constraints": self.schema.code_constraints} if self.method.takes_constraints else {}
+        constraints = (
+            {"constraints": self.schema.code_constraints} if self.method.takes_constraints else {}
+        )
         return {**public, **constraints}
 
     @cached_property
@@ -89,14 +92,16 @@ class Plan:
         return forecast(self, self.records)
 
 
-def make_plan(schema: Schema, options: RunOptions, *, records: int | None, budget: Budget | None = None) -> Plan:
+def make_plan(
+    schema: Schema, options: RunOptions, *, records: int | None, budget: Budget | None = None
+) -> Plan:
     """Decide everything that can be decided without the data.
 
     Args:
         schema: The reviewed schema.
         options: What the user says about the run.
-        records: The number of records if it is publicly known. It decides about δ and the workload under replace
-            neighbours alone.
+        records: The number of records if it is publicly known. It decides about δ and the workload
+            under replace neighbours alone.
         budget: What paid discovery has left; unless given, all that the options allow.
 
     Returns:
@@ -107,21 +112,25 @@ def make_plan(schema: Schema, options: RunOptions, *, records: int | None, budge
         BudgetError: If ε and δ make no sense, or δ must be given.
         SettingsError: If an option cannot be carried out.
         WorkloadError: If the schema cannot carry the workload.
-
     """
     schema.require_reviewed()
     method = method_named(options.method)
     if options.public is not None and not method.takes_public:
         raise SettingsError(
-            f"method {method.name} cannot start from a public table. Leave it out, or use the method {DEFAULT_METHOD}."
+            f"method {method.name} cannot start from a public table. Leave it out, or use the"
+            f" method {DEFAULT_METHOD}."
         )
     neighbors = neighbors_of(options)
     public_records = records if neighbors.rows_are_public else None
     notes: list[str] = []
     budget = budget or _budget(options, public_records, notes)
     if not 0 <= options.certificate_share < 1:
-        raise SettingsError(f"the certificate's share must lie in [0, 1); it is {options.certificate_share}.")
-    settings = _with_targets(method, _settings(method, options.settings or {}, options.preset), options, schema)
+        raise SettingsError(
+            f"the certificate's share must lie in [0, 1); it is {options.certificate_share}."
+        )
+    settings = _with_targets(
+        method, _settings(method, options.settings or {}, options.preset), options, schema
+    )
     refinement = plan_refinement(
         schema,
         rho=budget.rho * (1 - Fraction(options.certificate_share)),
@@ -132,8 +141,8 @@ def make_plan(schema: Schema, options: RunOptions, *, records: int | None, budge
     check_size(settings, domain)
     if refinement is not None and options.public is not None:
         raise SettingsError(
-            f"a public table goes with declared bins, and column {refinement.columns[0].name!r} has none. Declare bins, "
-            "or leave the public table out."
+            f"a public table goes with declared bins, and column {refinement.columns[0].name!r} has"
+            " none. Declare bins, or leave the public table out."
         )
     if not 0 <= options.seed <= MAX_SEED:
         raise SettingsError(f"the seed must lie between 0 and {MAX_SEED}.")
@@ -168,19 +177,29 @@ def expected_marginals(schema: Schema, options: RunOptions, records: int | None)
         records: The number of records, nearly, or None if nobody knows it yet.
 
     Returns:
-        Marginals that the workload's queries are sums of; none where that depends on what is not known.
-
+        Marginals that the workload's queries are sums of; none where that depends on what is not
+        known.
     """
     if schema.fine_columns:  # what comes after them is counted by intervals that nobody knows yet
         return [Marginal((name,)) for name in schema.fine_columns]
-    follows_records = neighbors_of(options).rows_are_public and options.workload is None and options.max_cells is None
+    follows_records = (
+        neighbors_of(options).rows_are_public
+        and options.workload is None
+        and options.max_cells is None
+    )
     if follows_records and records is None:
         return []
     try:
-        workload = _workload(schema, schema.domain, options, records if follows_records else None, [])
+        workload = _workload(
+            schema, schema.domain, options, records if follows_records else None, []
+        )
     except DprapError:  # make_plan says why
         return []
-    return [Marginal(family.columns) for family in workload.families if from_cells(family, workload.domain)]
+    return [
+        Marginal(family.columns)
+        for family in workload.families
+        if from_cells(family, workload.domain)
+    ]
 
 
 def check_records(records: int | None, name: str = "records") -> None:
@@ -197,7 +216,9 @@ def neighbors_of(options: RunOptions) -> Neighbors:
 
 
 def planned_budget(options: RunOptions, records: int | None) -> Budget:
-    """The whole budget that the options describe; `records` is the number of records if it is public."""
+    """The whole budget that the options describe; `records` is the number of records if it is
+    public.
+    """
     return _budget(options, records, [])
 
 
@@ -206,40 +227,53 @@ def _budget(options: RunOptions, records: int | None, notes: list[str]) -> Budge
     if delta is None:
         if records is None:
             raise BudgetError(
-                "delta must be given where the number of records is private or unknown: choose well below one in the "
-                "number of people, for example --delta 1e-9. If the number is public, a plan takes it as records."
+                "delta must be given where the number of records is private or unknown: choose well"
+                " below one in the number of people, for example --delta 1e-9. If the number is"
+                " public, a plan takes it as records."
             )
         delta = default_delta(records)
         notes.append(f"delta = 1/n² = {delta:.3g}")
-    budget = Budget.of(epsilon=options.epsilon, delta=delta, accounting=Accounting(options.accounting))
+    budget = Budget.of(
+        epsilon=options.epsilon, delta=delta, accounting=Accounting(options.accounting)
+    )
     if records is not None:
         budget.check_against_rows(records)
     return budget
 
 
 def _settings(method: Method, given: Mapping[str, Any], preset: str | None) -> Any:
-    """The settings of a method; a value of a wrong kind is refused before it can stop a run that has spent."""
+    """The settings of a method; a value of a wrong kind is refused before it can stop a run that
+    has spent.
+    """
     try:
         settings = method.settings(given, preset)
     except (TypeError, ValueError, AttributeError):
-        raise SettingsError(f"method {method.name}: a setting has a value of the wrong kind.") from None
+        raise SettingsError(
+            f"method {method.name}: a setting has a value of the wrong kind."
+        ) from None
     try:
         hints = typing.get_type_hints(type(settings))
-    except (NameError, TypeError):  # an author's annotations that cannot be read; the class itself took the values
+    # an author's annotations that cannot be read; the class itself took the values
+    except (NameError, TypeError):
         return settings
     for name, value in given.items():
         kinds = _kinds(hints.get(name))
         if kinds and value is not None and not any(is_of_kind(value, kind) for kind in kinds):
             allowed = " or ".join(kind.__name__ for kind in kinds)
             raise SettingsError(
-                f"method {method.name}: setting {name} must be of the kind {allowed}, not {type(value).__name__}."
+                f"method {method.name}: setting {name} must be of the kind {allowed}, not"
+                f" {type(value).__name__}."
             )
     return settings
 
 
 def _kinds(hint: Any) -> tuple[type, ...]:
     """The simple kinds that a hint allows, or none where it allows others."""
-    parts = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
+    parts = (
+        typing.get_args(hint)
+        if typing.get_origin(hint) in (typing.Union, types.UnionType)
+        else (hint,)
+    )
     parts = tuple(part for part in parts if part is not type(None))
     return parts if all(part in (bool, int, float, str) for part in parts) else ()
 
@@ -249,10 +283,14 @@ def _with_targets(method: Method, settings: Any, options: RunOptions, schema: Sc
     if options.target is None:
         return settings
     if not hasattr(settings, "targets"):
-        raise SettingsError(f"method {method.name} has no targets. Leave --target out, or use {DEFAULT_METHOD}.")
+        raise SettingsError(
+            f"method {method.name} has no targets. Leave --target out, or use {DEFAULT_METHOD}."
+        )
     for name in options.target:
         if name not in schema.domain.names:
-            raise SettingsError(f"--target names the column {name!r}, which the schema does not have.")
+            raise SettingsError(
+                f"--target names the column {name!r}, which the schema does not have."
+            )
     return replace(settings, targets=tuple(options.target))
 
 
@@ -262,15 +300,20 @@ def _check_codes(workload: Workload, refinement: RefinementPlan) -> None:
     for family in workload:
         found = [name for name in family.columns if name in refined]
         if isinstance(family, Custom) and found:
-            raise WorkloadError(f"custom query {family}: column {found[0]!r} has no bins yet. Declare bins for it.")
+            raise WorkloadError(
+                f"custom query {family}: column {found[0]!r} has no bins yet. Declare bins for it."
+            )
         if isinstance(family, Halfspace) and family.points is not None and found:
             raise WorkloadError(
-                f"{family} has points of codes, and column {found[0]!r} has no bins yet. Leave them out."
+                f"{family} has points of codes, and column {found[0]!r} has no bins yet. Leave them"
+                " out."
             )
-        if isinstance(family, Range) and (listed := [c for c in found if isinstance(family.along.get(c), tuple)]):
+        if isinstance(family, Range) and (
+            listed := [c for c in found if isinstance(family.along.get(c), tuple)]
+        ):
             raise WorkloadError(
-                f"range family {family} lists intervals of codes, and column {listed[0]!r} has no bins yet. Declare bins "
-                "for it, or ask for 'all' or 'prefixes'."
+                f"range family {family} lists intervals of codes, and column {listed[0]!r} has no"
+                " bins yet. Declare bins for it, or ask for 'all' or 'prefixes'."
             )
 
 
@@ -280,7 +323,8 @@ def check_size(settings: Any, domain: Domain) -> None:
     if 4 * relaxed_rows * domain.onehot_size > MAX_ARCHIVE_BYTES:
         most = MAX_ARCHIVE_BYTES // 4 // domain.onehot_size
         raise SettingsError(
-            f"a release of {relaxed_rows:,} relaxed rows would be too large to be read. Use --synthetic-rows {most}."
+            f"a release of {relaxed_rows:,} relaxed rows would be too large to be read. Use"
+            f" --synthetic-rows {most}."
         )
 
 
@@ -289,11 +333,15 @@ def _fits(domain: Domain, k: int, limit: int) -> bool:
     return math.prod(sorted(domain.sizes)[:k]) <= limit
 
 
-def _workload(schema: Schema, domain: Domain, options: RunOptions, records: int | None, notes: list[str]) -> Workload:
+def _workload(
+    schema: Schema, domain: Domain, options: RunOptions, records: int | None, notes: list[str]
+) -> Workload:
     """The workload given, with the families that code of the user's own adds."""
     code = NamedCode.of(options.queries)
     added = code.families(schema)
-    marginals_asked_for = options.workload is not None or options.kway is not None or options.marginals is not None
+    marginals_asked_for = (
+        options.workload is not None or options.kway is not None or options.marginals is not None
+    )
     if not added:
         return _given_workload(schema, domain, options, records, notes, code)
     limit = options.max_cells or MAX_CELLS
@@ -308,10 +356,14 @@ def _workload(schema: Schema, domain: Domain, options: RunOptions, records: int 
     )
 
 
-def _listed_workload(given: Sequence[Any] | Marginal, domain: Domain, options: RunOptions) -> Workload:
+def _listed_workload(
+    given: Sequence[Any] | Marginal, domain: Domain, options: RunOptions
+) -> Workload:
     """A workload from a list in Python: each entry a query family, a column, or columns."""
     entries: Sequence[Any] = [given] if isinstance(given, Marginal) else given
-    return Workload(domain, tuple(map(as_family, entries)), max_cells=options.max_cells or MAX_CELLS)
+    return Workload(
+        domain, tuple(map(as_family, entries)), max_cells=options.max_cells or MAX_CELLS
+    )
 
 
 def _given_workload(
@@ -332,13 +384,20 @@ def _given_workload(
         if isinstance(given, Sequence | Marginal) and not isinstance(given, str):
             return _listed_workload(given, domain, options)
         if not isinstance(given, str | Path):
-            raise SettingsError("--workload must be a Workload, a list of marginals, or the path of a workload file.")
+            raise SettingsError(
+                "--workload must be a Workload, a list of marginals, or the path of a workload"
+                " file."
+            )
         if isinstance(given, str) and not Path(given).is_file() and not Path(given).suffix:
             raise WorkloadError(
-                f"there is no workload file {given!r}. In Python, marginals are listed: workload=[('age', 'sex'), 'region']."
+                f"there is no workload file {given!r}. In Python, marginals are listed:"
+                " workload=[('age', 'sex'), 'region']."
             )
         return read_workload(
-            given, domain, max_cells=options.max_cells or MAX_CELLS, load=lambda name: code.load(name, schema)
+            given,
+            domain,
+            max_cells=options.max_cells or MAX_CELLS,
+            load=lambda name: code.load(name, schema),
         )
     limit = options.max_cells or records or PRIVATE_ROWS_MAX_CELLS
     k = options.kway if options.kway is not None else min(3, len(domain))
@@ -349,7 +408,10 @@ def _given_workload(
     workload = all_kway(domain, k, max_cells=limit)
     too_many = len(workload) > MANY_MARGINALS or workload.queries > MANY_QUERIES
     if options.kway is None and k == 3 and too_many:
-        notes.append(f"2-way instead of 3-way marginals: {len(workload):,} 3-way marginals are too many for a default")
+        notes.append(
+            f"2-way instead of 3-way marginals: {len(workload):,} 3-way marginals are too many for"
+            " a default"
+        )
         workload = all_kway(domain, 2, max_cells=limit)
     elif options.kway is None:
         notes.append(f"workload: all {k}-way marginals with at most {limit:,} cells")

@@ -1,4 +1,6 @@
-"""Where the codes of numeric columns lie for halfspaces: the representative values of the schema, scaled."""
+"""Where the codes of numeric columns lie for halfspaces: the representative values of the schema,
+scaled.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,17 @@ from dprap.workload import Workload
 
 
 def with_points(workload: Workload, schema: Schema) -> Workload:
-    """The workload with points for all halfspaces that have none. They follow from the schema, which is public.
+    """The workload with points for all halfspaces that have none.
+
+    They follow from the schema, which is public.
 
     Args:
         workload: A workload over the schema's domain.
         schema: Its columns; of those without bins, the intervals that a run has found.
-
     """
-    return replace(workload, families=tuple(_placed(family, schema) for family in workload.families))
+    return replace(
+        workload, families=tuple(_placed(family, schema) for family in workload.families)
+    )
 
 
 def _placed(family: Family, schema: Schema) -> Family:
@@ -31,7 +36,9 @@ def _placed(family: Family, schema: Schema) -> Family:
 
 
 def _points(column: Column) -> Points:
-    """Representative values, or evenly spread codes where values are no numbers; a missing value has no point."""
+    """Representative values, or evenly spread codes where values are no numbers; a missing value
+    has no point.
+    """
     if isinstance(column, BinnedColumn):
         values, regular = column.representative_values.astype(np.float64), column.regular
     else:

@@ -1,4 +1,6 @@
-"""The progress of a run in a terminal or notebook, for Python; the command line has a display of its own."""
+"""The progress of a run in a terminal or notebook, for Python; the command line has a display of
+its own.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,12 @@
-"""Schema files as a front end changes them: one column or constraint at a time, checked whole, saved whole.
+"""Schema files as a front end changes them: one column or constraint at a time, checked whole,
+saved whole.
 
-The review of a draft is that of `dprap.schema.review`, and its state is in the file: whichever front end goes on with it,
-columns that were read stay so, and the same words go into the release.
+The review of a draft is that of `dprap.schema.review`, and its state is in the file: whichever
+front end goes on with it, columns that were read stay so, and the same words go into the release.
 
-A change says which version of the file it was made from. Where somebody else changed the file in the meantime (another
-window, an editor, the command line) the change is refused, so that nobody overwrites what they have not seen.
+A change says which version of the file it was made from. Where somebody else changed the file in
+the meantime (another window, an editor, the command line) the change is refused, so that nobody
+overwrites what they have not seen.
 """
 
 from __future__ import annotations
@@ -75,8 +77,8 @@ def change_schema(path: Path, version: str, change: Change) -> Schema:
 
     Raises:
         ChangedMeanwhileError: If the file has changed since.
-        SchemaError: If the changed schema is not one, or the file cannot be written. Then nothing is changed.
-
+        SchemaError: If the changed schema is not one, or the file cannot be written. Then nothing
+            is changed.
     """
     if version_of(path) != version:
         raise ChangedMeanwhileError(
@@ -97,7 +99,9 @@ def save_schema(schema: Schema, path: Path, *, suggestions: Sequence[str] = ()) 
         schema.save(part, suggestions=suggestions)
         part.replace(path)
     except OSError as error:
-        raise SchemaError(f"{path.name}: cannot be written ({error.strerror}). Check the folder.") from None
+        raise SchemaError(
+            f"{path.name}: cannot be written ({error.strerror}). Check the folder."
+        ) from None
 
 
 def unread_columns(schema: Schema) -> list[str]:
@@ -108,7 +112,11 @@ def unread_columns(schema: Schema) -> list[str]:
 def taken_from_data(schema: Schema, name: str) -> tuple[str, ...]:
     """The settings of a column of a draft that somebody must vouch for."""
     note = schema.draft_notes.get(name)
-    return () if note is None else tuple(key for key in note.from_data if key in schema.as_mapping()["columns"][name])
+    return (
+        ()
+        if note is None
+        else tuple(key for key in note.from_data if key in schema.as_mapping()["columns"][name])
+    )
 
 
 def suggested_constraints(path: Path) -> list[dict[str, Any]]:
@@ -134,35 +142,46 @@ def is_known(path: Path) -> bool:
 
 
 def check_known(path: Path, names: Sequence[str]) -> None:
-    """Refuse a file that says nothing about the columns of these names, or is of no kind that can be read.
+    """Refuse a file that says nothing about the columns of these names, or is of no kind that can
+    be read.
 
     Raises:
         SchemaError: With the name of the file left out, since it is the front end's own.
-
     """
     try:
         known = import_known(path)
     except SchemaError as error:
         raise SchemaError(str(error).replace(f"{path}: ", "")) from None
     if not set(known) & set(names):
-        raise SchemaError("the file describes no column of this table. Check the names of its columns.")
+        raise SchemaError(
+            "the file describes no column of this table. Check the names of its columns."
+        )
 
 
 def replace_column(name: str, column: Mapping[str, Any]) -> Change:
-    """A change: describe a column anew. What a person changes does not come from the data any more."""
+    """A change: describe a column anew.
+
+    What a person changes does not come from the data any more.
+    """
 
     def change(schema: Schema) -> Schema:
         before = schema.as_mapping()["columns"].get(name)
         if before is None:
             raise SchemaError(f"column {name!r}: the schema does not have it any more.")
-        changed = {key: column.get(key) for key in {**before, **column} if before.get(key) != column.get(key)}
+        changed = {
+            key: column.get(key)
+            for key in {**before, **column}
+            if before.get(key) != column.get(key)
+        }
         return edit(schema, name, changed)
 
     return change
 
 
 def accept_columns(names: Sequence[str], *, by: str, because: str, on: date) -> Change:
-    """A change: take columns of a draft as they are; a person vouches for what came from the data."""
+    """A change: take columns of a draft as they are; a person vouches for what came from the
+    data.
+    """
 
     def change(schema: Schema) -> Schema:
         for name in names:
@@ -188,7 +207,9 @@ def add_constraint(constraint: Mapping[str, Any]) -> Change:
 
     def change(schema: Schema) -> Schema:
         mapping = schema.as_mapping()
-        return Schema.of({**mapping, "constraints": [*mapping.get("constraints", []), dict(constraint)]})
+        return Schema.of(
+            {**mapping, "constraints": [*mapping.get("constraints", []), dict(constraint)]}
+        )
 
     return change
 

@@ -1,4 +1,6 @@
-"""Planning backwards: the ε, or the number of records, that a wanted precision needs. From public facts alone.
+"""Planning backwards: the ε, or the number of records, that a wanted precision needs.
+
+From public facts alone.
 
 The error of a cell of a marginal is taken as 1.96 σ/n: half the width of a 95% interval of a cell
 that the run measures, with σ the noise that the plan gives to it. The fit is usually better than
@@ -33,7 +35,9 @@ _CLOSE = 1.01
 
 @dataclass(frozen=True)
 class Target:
-    """What a wanted error needs: the ε for a number of records, or the records for an ε; None beyond reach."""
+    """What a wanted error needs: the ε for a number of records, or the records for an ε; None
+    beyond reach.
+    """
 
     marginal: Marginal
     cells: int
@@ -45,15 +49,27 @@ class Target:
     def lines(self) -> list[str]:
         """The answer for people."""
         asked = (
-            f"{self.marginal}: each of its {self.cells:,} cells within ± {self.error:g} of all records ({LEVEL:.0%})"
+            f"{self.marginal}: each of its {self.cells:,} cells within ± {self.error:g} of all"
+            f" records ({LEVEL:.0%})"
         )
         if self.epsilon is None or self.records is None:
-            return [asked, "needs more than any budget or table within reach. Ask for a larger error, or merge codes."]
-        reached = "" if self.reached_error is None else f"; the noise is then ± {self.reached_error:.2g}"
+            return [
+                asked,
+                (
+                    "needs more than any budget or table within reach. Ask for a larger error, or"
+                    " merge codes."
+                ),
+            ]
+        reached = (
+            "" if self.reached_error is None else f"; the noise is then ± {self.reached_error:.2g}"
+        )
         return [
             asked,
             f"needs about ε = {self.epsilon:.3g} with {self.records:,} records{reached}",
-            "from the noise of the plan alone: the intervals of the release will say what was reached",
+            (
+                "from the noise of the plan alone: the intervals of the release will say what was"
+                " reached"
+            ),
         ]
 
 
@@ -66,7 +82,9 @@ def marginal_of(text: str, schema: Schema) -> Marginal:
     """
     names = tuple(name.strip() for name in re.split(r"[×*]| x ", text))
     if not all(names):
-        raise WorkloadError("write the marginal as columns with × or * between them, such as age*sex.")
+        raise WorkloadError(
+            "write the marginal as columns with × or * between them, such as age*sex."
+        )
     schema.domain.shape_of(names)  # refuses unknown columns
     return Marginal(names)
 
@@ -74,7 +92,8 @@ def marginal_of(text: str, schema: Schema) -> Marginal:
 def plan_for_error(
     schema: Schema, marginal: Marginal, error: float, options: RunOptions, records: int | None
 ) -> Target:
-    """Find the ε that gives every cell of a marginal an error, or with `records` None the number of records.
+    """Find the ε that gives every cell of a marginal an error, or with `records` None the number of
+    records.
 
     Args:
         schema: What is publicly known of the table.
@@ -83,10 +102,11 @@ def plan_for_error(
         options: The options of the run. Their ε counts where the records are looked for. Without a
             workload of its own the plan is for the marginal alone.
         records: The number of records, where the ε is looked for.
-
     """
     if not 0 < error < 1:
-        raise SettingsError(f"--target-error is a share of all records between 0 and 1, not {error:g}.")
+        raise SettingsError(
+            f"--target-error is a share of all records between 0 and 1, not {error:g}."
+        )
     if options.workload is None and options.kway is None:
         limit = max(marginal.size(schema.domain), 1)
         options = options.but(workload=Workload(schema.domain, (marginal,)), max_cells=limit)
@@ -109,22 +129,35 @@ def plan_for_error(
     wanted = _least(lambda value: reached(options.epsilon, round(value)), error, *_RECORDS)
     rows = None if wanted is None else math.ceil(wanted)
     return Target(
-        marginal, cells, error, options.epsilon, rows, None if rows is None else reached(options.epsilon, rows)
+        marginal,
+        cells,
+        error,
+        options.epsilon,
+        rows,
+        None if rows is None else reached(options.epsilon, rows),
     )
 
 
 def _error(plan: Plan, marginal: Marginal, rows: int) -> float:
-    """1.96 σ/n of a cell of the marginal, by the last step of the plan that measures marginals of its kind."""
+    """1.96 σ/n of a cell of the marginal, by the last step of the plan that measures marginals of
+    its kind.
+    """
     steps = [
-        step for step in plan.forecast.steps if step.stddev_counts is not None and step.label != "accuracy certificate"
+        step
+        for step in plan.forecast.steps
+        if step.stddev_counts is not None and step.label != "accuracy certificate"
     ]
     if not steps:
-        raise WorkloadError(f"method {plan.method.name} does not say with which noise it measures {marginal}.")
+        raise WorkloadError(
+            f"method {plan.method.name} does not say with which noise it measures {marginal}."
+        )
     step = steps[0] if len(marginal.columns) == 1 else steps[-1]
     return _Z * float(step.stddev_counts or 0) / rows
 
 
-def _least(reached: Callable[[float], float | None], error: float, low: float, high: float) -> float | None:
+def _least(
+    reached: Callable[[float], float | None], error: float, low: float, high: float
+) -> float | None:
     """The least value, to one percent, whose error is small enough; errors fall as values grow."""
 
     def enough(value: float) -> bool:

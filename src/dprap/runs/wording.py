@@ -1,7 +1,7 @@
 """Messages in the words of Python.
 
-They are written with the flags of the command line (`--max-cells`), which cannot be mistaken for ordinary words, and
-renamed (`max_cells`) where Python calls.
+They are written with the flags of the command line (`--max-cells`), which cannot be mistaken for
+ordinary words, and renamed (`max_cells`) where Python calls.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from dprap.runs.options import ABOUT, SETTING_FLAGS
 _PYTHON_NAMES = {about.flag: name for name, about in ABOUT.items() if about.flag} | {
     "--" + name.replace("_", "-"): f'settings["{name}"]' for name in SETTING_FLAGS
 }
-_PYTHON_NAMES |= {f"--no-{name}": f"{name}=False" for name, about in ABOUT.items() if about.kind is bool}
+_PYTHON_NAMES |= {
+    f"--no-{name}": f"{name}=False" for name, about in ABOUT.items() if about.kind is bool
+}
 # A flag, and after it a value that a message proposes: a number or a word in capitals.
 _FLAG = re.compile(r"(?<![\w-])(--[a-z][a-z-]*[a-z])(?![\w-])( (?=[0-9]|[A-Z]{3}))?")
 
@@ -24,8 +26,10 @@ _FLAG = re.compile(r"(?<![\w-])(--[a-z][a-z-]*[a-z])(?![\w-])( (?=[0-9]|[A-Z]{3}
 def in_python(text: str) -> str:
     """A message with options as Python writes them.
 
-    >>> in_python("Raise --max-cells, or try --delta 1e-9 and --format parquet; --yes is no option of a run.")
-    'Raise max_cells, or try delta=1e-9 and table_format parquet; --yes is no option of a run.'
+    >>> in_python("Raise --max-cells, or try --delta 1e-9; --yes is no option of a run.")
+    'Raise max_cells, or try delta=1e-9; --yes is no option of a run.'
+    >>> in_python("Name a --format parquet can hold.")
+    'Name a table_format parquet can hold.'
     """
 
     def written(found: re.Match[str]) -> str:
@@ -41,5 +45,7 @@ def worded_for_python() -> Iterator[None]:
     try:
         yield
     except DprapError as error:
-        error.args = tuple(in_python(part) if isinstance(part, str) else part for part in error.args)
+        error.args = tuple(
+            in_python(part) if isinstance(part, str) else part for part in error.args
+        )
         raise

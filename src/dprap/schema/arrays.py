@@ -1,7 +1,8 @@
 """Whole Arrow arrays as NumPy values, each element as it would be read alone.
 
-These are the parts from which the columns build the fast twins of `place`. None of them can raise because of a value, and
-none looks at a neighbour: there is no cast that fails for some values, and no inference.
+These are the parts from which the columns build the fast twins of `place`. None of them can raise
+because of a value, and none looks at a neighbour: there is no cast that fails for some values, and
+no inference.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ PlaceWhole: TypeAlias = Callable[[Positions, "Mask | None"], Positions]
 
 INT64 = np.iinfo(np.int64)
 _UNITS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-# A division of two float64 is the nearest one to the quotient if both are exact: below 2^53, and up to 10^22.
+# A division of two float64 is the nearest one to the quotient if both are exact: below 2^53, and up
+# to 10^22.
 _EXACT_FLOAT = 2**53
 _MAX_SCALE = 18
 
@@ -91,9 +93,14 @@ def microseconds(array: pa.Array) -> Positions:
 
 
 def decoded(texts: pa.Array) -> list[str | None]:
-    """Texts as Python strings; bytes that are no UTF-8 keep surrogates in their place, as in `values.plain`."""
+    """Texts as Python strings; bytes that are no UTF-8 keep surrogates in their place, as in
+    `values.plain`.
+    """
     raw = texts.cast(pa.large_binary() if pa.types.is_large_string(texts.type) else pa.binary())
-    return [None if each is None else each.decode("utf-8", "surrogateescape") for each in raw.to_pylist()]
+    return [
+        None if each is None else each.decode("utf-8", "surrogateescape")
+        for each in raw.to_pylist()
+    ]
 
 
 def look_up(keys: pa.Array, places: Mapping[Any, int], not_found: Unplaced) -> Positions:
@@ -111,26 +118,30 @@ def place_floats(array: pa.Array, place: PlaceFloats, place_one: PlaceOne) -> Po
     Args:
         array: an Arrow array of numbers. What is null may get any position.
         place: gives the positions of float64 values.
-        place_one: gives the position of one Arrow scalar, for decimals that cannot be converted together.
-
+        place_one: gives the position of one Arrow scalar, for decimals that cannot be converted
+            together.
     """
     if pa.types.is_decimal(array.type):
-        return _place_decimals(array, lambda unscaled, scale: place(unscaled / 10.0**scale), _EXACT_FLOAT, place_one)
+        return _place_decimals(
+            array, lambda unscaled, scale: place(unscaled / 10.0**scale), _EXACT_FLOAT, place_one
+        )
     floats = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return with_missing(place(floats), np.isnan(floats))
 
 
 def place_whole_numbers(array: pa.Array, place: PlaceWhole, place_one: PlaceOne) -> Positions:
-    """Place integers, floats and decimals that are whole; others are unreadable, and NaN is missing.
+    """Place integers, floats and decimals that are whole; others are unreadable, and NaN is
+    missing.
 
     Args:
         array: an Arrow array of numbers. What is null may get any position.
         place: gives the positions of int64 values.
         place_one: gives the position of one Arrow scalar, for decimals that int64 does not hold.
-
     """
     if pa.types.is_decimal(array.type):
-        return _place_decimals(array, lambda unscaled, scale: _whole_parts(unscaled, scale, place), None, place_one)
+        return _place_decimals(
+            array, lambda unscaled, scale: _whole_parts(unscaled, scale, place), None, place_one
+        )
     if pa.types.is_floating(array.type):
         floats = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         beyond = (floats >= 2.0**63) | (floats < -(2.0**63))
@@ -152,9 +163,14 @@ def _whole_parts(unscaled: Positions, scale: int, place: PlaceWhole) -> Position
 
 
 def _place_decimals(
-    array: pa.Array, place: Callable[[Positions, int], Positions], most: int | None, place_one: PlaceOne
+    array: pa.Array,
+    place: Callable[[Positions, int], Positions],
+    most: int | None,
+    place_one: PlaceOne,
 ) -> Positions:
-    """Decimals by their unscaled integers where 64 bits hold these exactly (and `most` does), all others one by one."""
+    """Decimals by their unscaled integers where 64 bits hold these exactly (and `most` does), all
+    others one by one.
+    """
     scale = array.type.scale
     positions = np.zeros(len(array), dtype=np.int64)
     is_small = np.zeros(len(array), dtype=bool)

@@ -1,7 +1,8 @@
 """Edges of bins: the public cut points that turn a number, a date or an instant into a code.
 
-Every function returns strictly increasing edges; bin i holds the values from edges[i] up to, not including,
-edges[i + 1]. A declared maximum belongs to the last bin, so the last edge is the next value after it.
+Every function returns strictly increasing edges; bin i holds the values from edges[i] up to, not
+including, edges[i + 1]. A declared maximum belongs to the last bin, so the last edge is the next
+value after it.
 """
 
 from __future__ import annotations
@@ -35,7 +36,13 @@ def refuse_too_many(bins: float) -> None:
 
 
 def integer_edges(
-    low: int, high: int, *, width: int | None, bins: int | None, edges: Sequence[int] | None, log: bool
+    low: int,
+    high: int,
+    *,
+    width: int | None,
+    bins: int | None,
+    edges: Sequence[int] | None,
+    log: bool,
 ) -> IntegerEdges:
     """Edges over the integers low..high; one bin an integer when nothing else is said."""
     if edges is not None:
@@ -45,14 +52,17 @@ def integer_edges(
         return np.append(np.arange(low, high + 1, width or 1, dtype=np.int64), high + 1)
     refuse_too_many(bins)
     if not log and bins > high - low + 1:
-        raise ValueError(f"bins: {bins:,} bins over {high - low + 1:,} integers. Ask for fewer bins")
+        raise ValueError(
+            f"bins: {bins:,} bins over {high - low + 1:,} integers. Ask for fewer bins"
+        )
     inner = np.geomspace(low, high + 1, bins + 1) if log else np.linspace(low, high + 1, bins + 1)
     # log-spaced bins over small integers fall on the same integer: there are then fewer of them
     return np.unique(np.concatenate([[low], np.rint(inner[1:-1]).astype(np.int64), [high + 1]]))
 
 
 def integer_grid_step(low: int, high: int) -> int:
-    """The smallest of 1, 2, 5, 10, 20, … of which at most `MAX_CODES` multiples lie between two integers.
+    """The smallest of 1, 2, 5, 10, 20, … of which at most `MAX_CODES` multiples lie between two
+    integers.
 
     >>> integer_grid_step(0, 99_999), integer_grid_step(0, 3_000_000)
     (1, 5)
@@ -67,15 +77,24 @@ def integer_grid(low: int, high: int, step: int) -> IntegerEdges:
     """Edges over the integers low..high, with one multiple of `step` in each bin."""
     first, last = -(-low // step), high // step
     if first > last:
-        raise ValueError(f"step: no multiple of {step:,} lies between the bounds. Move a bound or lower the step")
+        raise ValueError(
+            f"step: no multiple of {step:,} lies between the bounds. Move a bound or lower the step"
+        )
     refuse_too_many(last - first + 1)
-    return np.concatenate([[low], np.arange(first + 1, last + 1, dtype=np.int64) * step, [high + 1]])
+    return np.concatenate(
+        [[low], np.arange(first + 1, last + 1, dtype=np.int64) * step, [high + 1]]
+    )
 
 
 def number_grid_decimals(low: float, high: float, decimals: int | None) -> int:
-    """The most decimals, up to the declared ones, at which at most `MAX_CODES` values lie between two numbers.
+    """The most decimals, up to the declared ones, at which at most `MAX_CODES` values lie between
+    two numbers.
 
-    >>> number_grid_decimals(0.0, 100.0, 2), number_grid_decimals(0.0, 1.0, None), number_grid_decimals(0.0, 5e7, 2)
+    >>> (
+    ...     number_grid_decimals(0.0, 100.0, 2),
+    ...     number_grid_decimals(0.0, 1.0, None),
+    ...     number_grid_decimals(0.0, 5e7, 2),
+    ... )
     (2, 6, -2)
     """
     span = Decimal(repr(high)) - Decimal(repr(low))
@@ -91,7 +110,10 @@ def number_grid(low: float, high: float, decimals: int) -> NumberEdges:
     first = math.ceil(Decimal(repr(low)) * scale)
     last = math.floor(Decimal(repr(high)) * scale)
     if first > last:
-        raise ValueError("decimals: no value at this precision lies between the bounds. Move a bound or raise decimals")
+        raise ValueError(
+            "decimals: no value at this precision lies between the bounds. Move a bound or raise"
+            " decimals"
+        )
     inner = at_decimals(np.arange(first + 1, last + 1, dtype=np.int64), decimals)
     return np.concatenate([[low], inner, [np.nextafter(high, np.inf)]])
 
@@ -102,7 +124,13 @@ def at_decimals(steps: Int64[np.ndarray, " steps"], decimals: int) -> Float64[np
 
 
 def number_edges(
-    low: float, high: float, *, width: float | None, bins: int | None, edges: Sequence[float] | None, log: bool
+    low: float,
+    high: float,
+    *,
+    width: float | None,
+    bins: int | None,
+    edges: Sequence[float] | None,
+    log: bool,
 ) -> NumberEdges:
     """Edges over the numbers from low to high, both included."""
     if edges is not None:
@@ -115,7 +143,11 @@ def number_edges(
         inner = [float(start + step * i) for i in steps]
     else:
         refuse_too_many(bins or 1)
-        points = np.geomspace(low, high, (bins or 1) + 1) if log else np.linspace(low, high, (bins or 1) + 1)
+        points = (
+            np.geomspace(low, high, (bins or 1) + 1)
+            if log
+            else np.linspace(low, high, (bins or 1) + 1)
+        )
         # twelve digits: the same edges on every machine
         inner = [float(f"{point:.12g}") for point in points[1:-1]] if high > low else []
     result = np.array([low, *inner, np.nextafter(high, np.inf)], dtype=np.float64)
@@ -125,12 +157,18 @@ def number_edges(
 
 
 def calendar_edges(low: int, high: int, unit: str, width: int) -> IntegerEdges:
-    """Edges in days since 1970-01-01 over the days low..high: first days of weeks, months, quarters or years."""
+    """Edges in days since 1970-01-01 over the days low..high: first days of weeks, months, quarters
+    or years.
+    """
     return np.concatenate([[low], _unit_starts(low, high, unit, width), [high + 1]])
 
 
-def instant_edges(low: int, high: int, unit: str, width: int, zone: ZoneInfo | None) -> IntegerEdges:
-    """Edges in microseconds since 1970 (UTC, or wall time without a zone); days and longer follow the zone's calendar."""
+def instant_edges(
+    low: int, high: int, unit: str, width: int, zone: ZoneInfo | None
+) -> IntegerEdges:
+    """Edges in microseconds since 1970 (UTC, or wall time without a zone); days and longer follow
+    the zone's calendar.
+    """
     if unit in ("second", "minute", "hour"):
         step = MICROSECONDS[unit] * width
         refuse_too_many((high - low) / step)
@@ -142,13 +180,19 @@ def instant_edges(low: int, high: int, unit: str, width: int, zone: ZoneInfo | N
         day = MICROSECONDS["day"]
         first, last = (low + _offset(low, zone)) // day, (high + _offset(high, zone)) // day
         local = _unit_starts(first, last, unit, width) * day
-        starts = local if zone is None else np.array([_from_wall(int(each), zone) for each in local], dtype=np.int64)
+        starts = (
+            local
+            if zone is None
+            else np.array([_from_wall(int(each), zone) for each in local], dtype=np.int64)
+        )
     inside = starts[(starts > low) & (starts < high)]
     return np.concatenate([[low], inside, [high + 1]]).astype(np.int64)
 
 
 def _unit_starts(low: int, high: int, unit: str, width: int) -> IntegerEdges:
-    """Days after `low` and up to `high` on which a bin of `width` units starts, counted from the unit of `low`."""
+    """Days after `low` and up to `high` on which a bin of `width` units starts, counted from the
+    unit of `low`.
+    """
     days = {"day": 1, "week": 7, "month": 28, "quarter": 90, "year": 365}[unit]
     refuse_too_many((high - low) / (days * width))
     ends = np.array([low, high], dtype="datetime64[D]")

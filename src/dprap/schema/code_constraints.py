@@ -1,4 +1,6 @@
-"""What cannot occur, in codes: for each constraint of a schema which records break it, and which cells stay empty."""
+"""What cannot occur, in codes: for each constraint of a schema which records break it, and which
+cells stay empty.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +20,28 @@ from dprap.schema.constraints import AnyConstraint, Determines, Forbid, NullWhen
 Broken: TypeAlias = Bool[np.ndarray, " records"]
 
 SLACK = 1e-12
-"""Sums of decimals are a few units in the last place of a float off. No step of a grid is as small a share of its value."""
+"""Sums of decimals are a few units in the last place of a float off.
+
+No step of a grid is as small a share of its value.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class ForbiddenCodes:
-    """A combination of codes that cannot occur: a record breaks it if every column's code is in that column's mask."""
+    """A combination of codes that cannot occur: a record breaks it if every column's code is in
+    that column's mask.
+    """
 
     columns: tuple[str, ...]
     masks: tuple[CodeMask, ...]
 
     def broken(self, *codes: CodeColumn) -> Broken:
         """Which records break the constraint, by their codes in `columns`."""
-        return np.asarray(np.logical_and.reduce([mask[code] for mask, code in zip(self.masks, codes, strict=True)]))
+        return np.asarray(
+            np.logical_and.reduce(
+                [mask[code] for mask, code in zip(self.masks, codes, strict=True)]
+            )
+        )
 
     def labels(self, name: str) -> list[Int64[np.ndarray, " codes"]]:
         """For a column, codes with the same label: the constraint does not tell them apart."""
@@ -47,7 +58,9 @@ class ForbiddenCodes:
 
 @dataclass(frozen=True, eq=False)
 class DeterminedCodes:
-    """A functional dependency in codes: `targets[code]` is the only possible target code, -1 where any is possible."""
+    """A functional dependency in codes: `targets[code]` is the only possible target code, -1 where
+    any is possible.
+    """
 
     columns: tuple[str, str]
     targets: Int64[np.ndarray, " source_codes"]
@@ -78,8 +91,8 @@ class DeterminedCodes:
 class RelatedCodes:
     """Parts that add up to a total, or to at most that, in codes; an order is a sum of one part.
 
-    A code stands for the values from its least to its largest one. Combinations that some values of the codes allow are
-    possible, and decoding draws such values (`dprap.schema.relations`).
+    A code stands for the values from its least to its largest one. Combinations that some values of
+    the codes allow are possible, and decoding draws such values (`dprap.schema.relations`).
     """
 
     columns: tuple[str, ...]
@@ -118,7 +131,9 @@ class RelatedCodes:
 
 @dataclass(frozen=True, eq=False)
 class ConditionalNullCodes:
-    """A column, the last one, whose code is null where every other column's code is in its mask; with `only`, just there."""
+    """A column, the last one, whose code is null where every other column's code is in its mask;
+    with `only`, just there.
+    """
 
     columns: tuple[str, ...]
     masks: tuple[CodeMask, ...]
@@ -152,7 +167,9 @@ def to_codes(constraint: AnyConstraint, columns: Mapping[str, BaseColumn]) -> Co
     match constraint:
         case Forbid():
             names = tuple(constraint.where)
-            masks = tuple(_mask(_named(columns, name), name, constraint.where[name]) for name in names)
+            masks = tuple(
+                _mask(_named(columns, name), name, constraint.where[name]) for name in names
+            )
             return ForbiddenCodes(names, masks)
         case NullWhen():
             return _conditional_null(constraint, columns)
@@ -172,32 +189,47 @@ def _determined(constraint: Determines, columns: Mapping[str, BaseColumn]) -> De
     for key, value in constraint.map:
         at, code = source.code_of(constraint.source, key), target.code_of(constraint.target, value)
         if targets[at] not in (-1, code):
-            raise ValueError(f"map gives one code of {constraint.source!r} two values of {constraint.target!r}")
+            raise ValueError(
+                f"map gives one code of {constraint.source!r} two values of {constraint.target!r}"
+            )
         targets[at] = code
     return DeterminedCodes((constraint.source, constraint.target), targets, target.size)
 
 
-def _conditional_null(constraint: NullWhen, columns: Mapping[str, BaseColumn]) -> ConditionalNullCodes:
+def _conditional_null(
+    constraint: NullWhen, columns: Mapping[str, BaseColumn]
+) -> ConditionalNullCodes:
     names = (*constraint.where, constraint.column)
     if constraint.column in constraint.where:
-        raise ValueError(f"makes column {constraint.column!r} depend on itself. Name other columns under where")
-    conditions = [_mask(_named(columns, name), name, condition) for name, condition in constraint.where.items()]
+        raise ValueError(
+            f"makes column {constraint.column!r} depend on itself. Name other columns under where"
+        )
+    conditions = [
+        _mask(_named(columns, name), name, condition)
+        for name, condition in constraint.where.items()
+    ]
     null = _named(columns, constraint.column).codes_of_values(constraint.column, [None])
     return ConditionalNullCodes(names, (*conditions, null), constraint.only)
 
 
 def _summed(constraint: Sum, columns: Mapping[str, BaseColumn]) -> RelatedCodes:
-    related = _related(constraint.parts, constraint.total, columns, is_equal=constraint.relation == "=")
+    related = _related(
+        constraint.parts, constraint.total, columns, is_equal=constraint.relation == "="
+    )
     found = {name: columns[name] for name in related.columns}
-    without = [name for name, column in found.items() if getattr(column, "order_kind", None) != "number"]
+    without = [
+        name for name, column in found.items() if getattr(column, "order_kind", None) != "number"
+    ]
     if without:
         raise ValueError(f"adds up column {without[0]!r}, which holds no numbers")
     steps = {name: _step(column) for name, column in found.items()}
     if related.is_equal and (None in steps.values() or len(set(steps.values())) > 1):
-        shown = ", ".join(f"{name}: {'any' if step is None else step}" for name, step in steps.items())
+        shown = ", ".join(
+            f"{name}: {'any' if step is None else step}" for name, step in steps.items()
+        )
         raise ValueError(
-            f"needs parts and total in the same steps, and they are in steps of {shown}. Declare the same decimals, or "
-            "bounds that are nearer to each other"
+            f"needs parts and total in the same steps, and they are in steps of {shown}. Declare"
+            " the same decimals, or bounds that are nearer to each other"
         )
     return related
 
@@ -210,24 +242,38 @@ def _step(column: BaseColumn) -> Decimal | None:
     return None if decimals is None else Decimal(1).scaleb(-decimals)
 
 
-def _related(parts: tuple[str, ...], total: str, columns: Mapping[str, BaseColumn], *, is_equal: bool) -> RelatedCodes:
+def _related(
+    parts: tuple[str, ...], total: str, columns: Mapping[str, BaseColumn], *, is_equal: bool
+) -> RelatedCodes:
     names = (*parts, total)
     found = [_named(columns, name) for name in names]
     if len(set(names)) != len(names):
         raise ValueError("names a column twice. Name different columns")
     ordered = [column for column in found if isinstance(column, BinnedColumn)]
     if len(ordered) < len(found):
-        without = next(name for name, column in zip(names, found, strict=True) if not isinstance(column, BinnedColumn))
-        raise ValueError(f"names column {without!r}, which has no order. Name columns of numbers, dates or times")
+        without = next(
+            name
+            for name, column in zip(names, found, strict=True)
+            if not isinstance(column, BinnedColumn)
+        )
+        raise ValueError(
+            f"names column {without!r}, which has no order. Name columns of numbers, dates or times"
+        )
     for name, column in zip(names, ordered, strict=True):
         if column.order_kind != ordered[-1].order_kind:
-            raise ValueError(f"compares columns {name!r} and {total!r}, which hold different kinds of values")
+            raise ValueError(
+                f"compares columns {name!r} and {total!r}, which hold different kinds of values"
+            )
     least = tuple(_padded(column.least_values, column.size, -np.inf) for column in ordered)
     largest = tuple(_padded(column.largest_values, column.size, np.inf) for column in ordered)
-    return RelatedCodes(names, least, largest, is_equal, SLACK if ordered[-1].order_kind == "number" else 0.0)
+    return RelatedCodes(
+        names, least, largest, is_equal, SLACK if ordered[-1].order_kind == "number" else 0.0
+    )
 
 
-def _padded(values: Float64[np.ndarray, " bins"], size: int, end: float) -> Float64[np.ndarray, " codes"]:
+def _padded(
+    values: Float64[np.ndarray, " bins"], size: int, end: float
+) -> Float64[np.ndarray, " codes"]:
     return np.append(values, np.full(size - len(values), end))
 
 

@@ -1,4 +1,5 @@
-"""What cannot occur, as a schema declares it: combinations, dependencies, orders, sums, conditional nulls.
+"""What cannot occur, as a schema declares it: combinations, dependencies, orders, sums, conditional
+nulls.
 
 Constraints are public knowledge (law, code books), never findings from the data.
 """
@@ -49,7 +50,9 @@ class Range(Part):
 
 
 class Forbid(Part):
-    """A combination that cannot occur: no record has, in every named column, one of the named values."""
+    """A combination that cannot occur: no record has, in every named column, one of the named
+    values.
+    """
 
     type: Literal["forbid"]
     where: Annotated[dict[StrictStr, tuple[Value, ...] | Range], Field(min_length=1)]
@@ -57,7 +60,10 @@ class Forbid(Part):
 
 
 class Determines(Part):
-    """A functional dependency: the value of `from` fixes the value of `to` by a public map. Values left out are free."""
+    """A functional dependency: the value of `from` fixes the value of `to` by a public map.
+
+    Values left out are free.
+    """
 
     type: Literal["determines"]
     source: Annotated[StrictStr, Field(alias="from")]
@@ -79,7 +85,9 @@ class Determines(Part):
 
 
 class Order(Part):
-    """No value of `smaller` is above the value of `larger` in the same record; a missing value breaks nothing."""
+    """No value of `smaller` is above the value of `larger` in the same record; a missing value
+    breaks nothing.
+    """
 
     type: Literal["order"]
     smaller: StrictStr
@@ -88,7 +96,9 @@ class Order(Part):
 
 
 class NullWhen(Part):
-    """A column that is missing in every record where all conditions hold; with `only`, nowhere else."""
+    """A column that is missing in every record where all conditions hold; with `only`, nowhere
+    else.
+    """
 
     type: Literal["null_when"]
     column: StrictStr
@@ -98,7 +108,9 @@ class NullWhen(Part):
 
 
 class Sum(Part):
-    """The `parts` of a record add up to its `total`, or to at most that; a missing value breaks nothing."""
+    """The `parts` of a record add up to its `total`, or to at most that; a missing value breaks
+    nothing.
+    """
 
     type: Literal["sum"]
     parts: Annotated[tuple[StrictStr, ...], Field(min_length=1)]

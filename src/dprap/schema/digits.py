@@ -1,7 +1,9 @@
-"""Arrays of plain texts, which are nearly all there are, read by whole-array operations that can raise for no text.
+"""Arrays of plain texts, which are nearly all there are, read by whole-array operations that can
+raise for no text.
 
-A column chooses them by a regular expression, and arithmetic on their digits does the rest. All other texts are read one by
-one. Both ways give the same value, so it does not matter which one a text takes.
+A column chooses them by a regular expression, and arithmetic on their digits does the rest. All
+other texts are read one by one. Both ways give the same value, so it does not matter which one a
+text takes.
 """
 
 from __future__ import annotations
@@ -18,11 +20,15 @@ from dprap.schema.texts import read_moment
 Parsed: TypeAlias = tuple[Num[np.ndarray, " values"], Bool[np.ndarray, " values"]]
 """Values in the unit of a column's bins, and which texts could be read."""
 
-# Arrow reads these without an error: 18 digits are within int64, 15 before the point are within float64.
+# Arrow reads these without an error: 18 digits are within int64, 15 before the point are within
+# float64.
 PLAIN_WHOLE = r"^-?[0-9]{1,18}$"
 PLAIN_NUMBER = r"^-?[0-9]{1,15}(\.[0-9]{1,20})?$"
 DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-DATETIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:?[0-9]{2})?$"
+DATETIME = (
+    r"^[0-9]{4}-[0-9]{2}-[0-9]{2}["
+    r" T][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:?[0-9]{2})?$"
+)
 _WHOLE_SECONDS = 19  # characters of a date with a time of day up to the seconds
 
 

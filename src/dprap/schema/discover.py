@@ -1,7 +1,8 @@
 """Columns whose domain nobody knows publicly: a run pays to find it (`domain: discover`).
 
-A schema file says so without a look at the data. Such columns stand in `Schema.discover` until a run has found their
-domains (`dprap.runs.discover`), and in `Schema.discovered` is written what each cost.
+A schema file says so without a look at the data. Such columns stand in `Schema.discover` until a
+run has found their domains (`dprap.runs.discover`), and in `Schema.discovered` is written what each
+cost.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ LARGEST_WHOLE = 2**62
 # No value of the table: stands in a column of which no value was frequent enough.
 NO_VALUE = "(none)"
 
-# Powers of ten of the grids on which bounds are looked for. Integers end before 2^62. Numbers from a millionth to a
-# thousand million million leave room for every unit in which people's properties are kept.
+# Powers of ten of the grids on which bounds are looked for. Integers end before 2^62. Numbers from
+# a millionth to a thousand million million leave room for every unit in which people's properties
+# are kept.
 _INTEGER_POWERS = range(18)
 _NUMBER_POWERS = range(-6, 16)
 
@@ -54,7 +56,9 @@ class DiscoverColumn(Part):
         if self.type == "categorical" and self.format is not None:
             raise ValueError("format goes with numbers. Leave it out")
         if self.type != "categorical" and not self.nullable:
-            raise ValueError("domain: discover needs nullable: true for numbers, so that every value has a code")
+            raise ValueError(
+                "domain: discover needs nullable: true for numbers, so that every value has a code"
+            )
         return self
 
     @property
@@ -91,12 +95,18 @@ def is_candidate(value: Any) -> bool:
         except ValueError:
             return False
         return len(value) <= LONGEST_TEXT
-    return isinstance(value, int) and not isinstance(value, bool) and -LARGEST_WHOLE <= value <= LARGEST_WHOLE
+    return (
+        isinstance(value, int)
+        and not isinstance(value, bool)
+        and -LARGEST_WHOLE <= value <= LARGEST_WHOLE
+    )
 
 
 @cache
 def grid_edges(kind: str) -> tuple[int, ...] | tuple[float, ...]:
-    """The public edges between which bounds are looked for: 0, and ±1, ±2, ±5 times powers of ten."""
+    """The public edges between which bounds are looked for: 0, and ±1, ±2, ±5 times powers of
+    ten.
+    """
     powers = _INTEGER_POWERS if kind == "integer" else _NUMBER_POWERS
     # from text, so that 0.1 is the float that people mean
     one_side = [float(f"{digit}e{power}") for power in powers for digit in (1, 2, 5)]
@@ -114,7 +124,9 @@ def bounded_column(column: DiscoverColumn, low: float, high: float) -> dict[str,
     return {**column.declared, "min": low, "max": high, "out_of_domain": "clip"}
 
 
-def listed_column(column: DiscoverColumn, values: Iterable[str | int], *, whole: bool) -> dict[str, Any]:
+def listed_column(
+    column: DiscoverColumn, values: Iterable[str | int], *, whole: bool
+) -> dict[str, Any]:
     """The column as plain data with categories that were found; all other values go to a catch-all.
 
     >>> listed_column(DiscoverColumn(type="categorical"), ["b", "a"], whole=False)["other"]
@@ -140,7 +152,9 @@ def _unused_number(values: list[int]) -> int:
 
 
 def split_columns(columns: Mapping[Any, Any]) -> tuple[dict[Any, Any], dict[Any, Any]]:
-    """The columns of a schema file with a declared domain, and those whose domain is to be found."""
+    """The columns of a schema file with a declared domain, and those whose domain is to be
+    found.
+    """
     wanted = {
         name: column
         for name, column in columns.items()

@@ -1,10 +1,11 @@
 """Character encodings in which one record cannot change how another is read.
 
-Python knows encodings with states: in `utf-7`, `hz` and the `iso2022` family a few signs switch the meaning of all that
-follows, in the next records too. In `unicode_escape` two signs of a record are a line break, and in those of mainframes
-quotes and line breaks are other bytes than the check of quotes looks for. None of them is here. In those that are, a byte
-below 128 that is no part of a longer sign means what it means in ASCII, no sign of several bytes takes in a line break,
-and nothing is kept from one sign to the next. `tests/schema/test_encodings.py` tries all of it.
+Python knows encodings with states: in `utf-7`, `hz` and the `iso2022` family a few signs switch the
+meaning of all that follows, in the next records too. In `unicode_escape` two signs of a record are
+a line break, and in those of mainframes quotes and line breaks are other bytes than the check of
+quotes looks for. None of them is here. In those that are, a byte below 128 that is no part of a
+longer sign means what it means in ASCII, no sign of several bytes takes in a line break, and
+nothing is kept from one sign to the next. `tests/schema/test_encodings.py` tries all of it.
 """
 
 from __future__ import annotations
@@ -39,8 +40,13 @@ def encoding_named(name: str) -> str:
     try:
         found = codecs.lookup(name).name
     except (LookupError, ValueError, TypeError):
-        raise ValueError("is no character encoding. Use a name such as utf-8, cp1252 or iso-8859-1") from None
+        raise ValueError(
+            "is no character encoding. Use a name such as utf-8, cp1252 or iso-8859-1"
+        ) from None
     found = "utf-8" if found == "utf-8-sig" else found
     if found not in ENCODINGS:
-        raise ValueError(f"{found} is no encoding in which every record is read by itself. Convert the file to UTF-8")
+        raise ValueError(
+            f"{found} is no encoding in which every record is read by itself. Convert the file to"
+            " UTF-8"
+        )
     return found

@@ -20,13 +20,19 @@ _SDV = {
 def to_frictionless(schema: Schema) -> dict[str, Any]:
     """The schema as a Frictionless Table Schema, which has no bins.
 
-    >>> to_frictionless(Schema.from_domain({"sex": 2}))["fields"]
-    [{'name': 'sex', 'type': 'integer', 'constraints': {'required': True, 'minimum': 0, 'maximum': 1}}]
+    >>> (field,) = to_frictionless(Schema.from_domain({"sex": 2}))["fields"]
+    >>> field["type"], field["constraints"]
+    ('integer', {'required': True, 'minimum': 0, 'maximum': 1})
     """
     columns = schema.as_mapping()["columns"]
     return {
-        "fields": [_field(name, columns[name], nullable=column.nullable) for name, column in schema.columns.items()],
-        "missingValues": sorted({text for name in schema.columns for text in schema.null_texts(name)}),
+        "fields": [
+            _field(name, columns[name], nullable=column.nullable)
+            for name, column in schema.columns.items()
+        ],
+        "missingValues": sorted(
+            {text for name in schema.columns for text in schema.null_texts(name)}
+        ),
     }
 
 
@@ -35,14 +41,18 @@ def _field(name: str, column: Mapping[str, Any], *, nullable: bool) -> dict[str,
     limits: dict[str, Any] = {} if nullable else {"required": True}
     field: dict[str, Any] = {"name": name, "type": "string" if kind == "categorical" else kind}
     if kind == "categorical":
-        members = column.get("values") or [member for group in column["groups"].values() for member in group]
+        members = column.get("values") or [
+            member for group in column["groups"].values() for member in group
+        ]
         if isinstance(members[0], int):
             field["type"] = "integer"
         if "other" in column or column.get("out_of_domain", "error") == "error":
             limits["enum"] = [*members, *([column["other"]] if "other" in column else [])]
     elif kind != "boolean":
         edges = column.get("edges")
-        limits["minimum"], limits["maximum"] = (edges[0], edges[-1]) if edges else (column["min"], column["max"])
+        limits["minimum"], limits["maximum"] = (
+            (edges[0], edges[-1]) if edges else (column["min"], column["max"])
+        )
     form = column.get("format")
     if isinstance(form, str):
         field["format"] = form
@@ -69,10 +79,19 @@ def to_sdv(schema: Schema) -> dict[str, Any]:
         if column.type == "integer":
             entry["computer_representation"] = "Int64"
         if column.type in ("date", "datetime"):
-            entry["datetime_format"] = form or ("%Y-%m-%d" if column.type == "date" else "%Y-%m-%d %H:%M:%S")
+            entry["datetime_format"] = form or (
+                "%Y-%m-%d" if column.type == "date" else "%Y-%m-%d %H:%M:%S"
+            )
         columns[name] = entry
-    return {"METADATA_SPEC_VERSION": "V1", "tables": {"table": {"columns": columns}}, "relationships": []}
+    return {
+        "METADATA_SPEC_VERSION": "V1",
+        "tables": {"table": {"columns": columns}},
+        "relationships": [],
+    }
 
 
-EXPORTS: dict[str, Callable[[Schema], dict[str, Any]]] = {"frictionless": to_frictionless, "sdv": to_sdv}
+EXPORTS: dict[str, Callable[[Schema], dict[str, Any]]] = {
+    "frictionless": to_frictionless,
+    "sdv": to_sdv,
+}
 """The forms by name."""

@@ -11,7 +11,10 @@ import yaml
 from dprap.documents import DocumentError, Form, parse, read_text
 from dprap.errors import SchemaError
 
-SUGGESTED = "Constraints that hold in every record that was looked at. Keep what is known to be so by law or logic:"
+SUGGESTED = (
+    "Constraints that hold in every record that was looked at. Keep what is known to be so by law"
+    " or logic:"
+)
 """The line above the suggestions of a draft, which stand as comments below it."""
 
 _Dumper: type = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -29,26 +32,41 @@ def read_mapping(path: Path) -> dict[Any, Any]:
     except DocumentError as error:
         raise SchemaError(f"{path}: {error}.") from None
     if not isinstance(content, dict):
-        raise SchemaError(f"{path}: a schema is a mapping with the key columns. See docs/schema.md.")
+        raise SchemaError(
+            f"{path}: a schema is a mapping with the key columns. See docs/schema.md."
+        )
     return content
 
 
-def write_mapping(mapping: dict[str, Any], path: Path, *, comment: str | None = None, below: str | None = None) -> None:
-    """Write a mapping as YAML or JSON, by the ending of the path; comments go on top of YAML, and below it."""
+def write_mapping(
+    mapping: dict[str, Any], path: Path, *, comment: str | None = None, below: str | None = None
+) -> None:
+    """Write a mapping as YAML or JSON, by the ending of the path; comments go on top of YAML, and
+    below it.
+    """
     suffix = path.suffix.lower()
     if suffix == ".json":
         text = json.dumps(mapping, indent=2, ensure_ascii=False) + "\n"
     elif suffix in (".yaml", ".yml"):
         text = yaml.dump(
-            mapping, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None
+            mapping,
+            Dumper=_Dumper,
+            sort_keys=False,
+            allow_unicode=True,
+            width=120,
+            default_flow_style=None,
         )
         text = _commented(comment) + text + _commented(below)
     else:
-        raise SchemaError(f"{path}: schemas are written as .yaml or .json. Choose one of these endings.")
+        raise SchemaError(
+            f"{path}: schemas are written as .yaml or .json. Choose one of these endings."
+        )
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise SchemaError(f"{path}: cannot be written ({error.strerror}). Check the folder.") from None
+        raise SchemaError(
+            f"{path}: cannot be written ({error.strerror}). Check the folder."
+        ) from None
 
 
 def suggestions_in(path: Path) -> tuple[str, ...]:

@@ -18,9 +18,12 @@ _KINDS = {
 
 
 def describe(error: ValidationError) -> str:
-    """The first problem of a schema as one line; says how many more there are. Never quotes a value.
+    """The first problem of a schema as one line; says how many more there are.
 
-    A choice between types (text or integers) gives one error per alternative: they share a place and count once.
+    Never quotes a value.
+
+    A choice between types (text or integers) gives one error per alternative: they share a place
+    and count once.
     """
     problems: dict[str, dict[str, Any]] = {}
     for each in error.errors(include_url=False, include_context=False, include_input=False):
@@ -50,6 +53,7 @@ def _text(problem: dict[str, Any]) -> str:
         return message.removeprefix("Value error, ").removesuffix(".")
     if kind.endswith(("string_type", "int_type")):
         return (
-            "mixes types or has one that does not fit here. Quote text values (yes, no, on, off and dates in YAML too)"
+            "mixes types or has one that does not fit here. Quote text values (yes, no, on, off and"
+            " dates in YAML too)"
         )
     return message[0].lower() + message[1:]

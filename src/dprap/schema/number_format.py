@@ -1,13 +1,17 @@
-"""How the numbers of a column are written in text: signs of currency, separators, percent signs, clocks.
+"""How the numbers of a column are written in text: signs of currency, separators, percent signs,
+clocks.
 
-A format is declared, for one column or for the whole file, and each text is read by it alone. So the format is public
-knowledge like the rest of the schema, and no record changes how another one is read.
+A format is declared, for one column or for the whole file, and each text is read by it alone. So
+the format is public knowledge like the rest of the schema, and no record changes how another one is
+read.
 
-Currency and percent signs may be left out of a text, and so may separators of thousands: `€ 1,234`, `€1234` and `1234`
-mean the same. Where a separator stands, it must separate thousands: with `thousands: "."` the text `1.5` is unreadable
-rather than fifteen. A minus may stand in front, behind, or be written as brackets.
+Currency and percent signs may be left out of a text, and so may separators of thousands: `€ 1,234`,
+`€1234` and `1234` mean the same. Where a separator stands, it must separate thousands: with
+`thousands: "."` the text `1.5` is unreadable rather than fifteen. A minus may stand in front,
+behind, or be written as brackets.
 
-Clocks are times of day, `7:05`, `07:05:30` or `7:05 PM`, and durations, `31:45:00`, `2h 5m` or `1 day, 7:45:00`.
+Clocks are times of day, `7:05`, `07:05:30` or `7:05 PM`, and durations, `31:45:00`, `2h 5m` or `1
+day, 7:45:00`.
 """
 
 from __future__ import annotations
@@ -25,14 +29,18 @@ from dprap.schema.columns.base import Part, require_texts
 
 ClockUnit: TypeAlias = Literal["minutes", "seconds"]
 
-# Blanks that programs put between thousands, or between a number and its sign: space, no-break and narrow no-break.
+# Blanks that programs put between thousands, or between a number and its sign: space, no-break and
+# narrow no-break.
 BLANKS = " \u00a0\u202f"
 _BLANK = f"[{BLANKS}]?"
 _MINUS = "\u2212-"  # the hyphen last, where it is no range of a pattern
 _DAYS = r"(?:([0-9]{1,6}) ?d(?:ays?)?,? ?)?"
-_CLOCK = re.compile(_DAYS + r"([+-]?)([0-9]{1,9}):([0-5][0-9])(?::([0-5][0-9]))?(?: ?([AaPp])\.?[Mm]\.?)?", re.ASCII)
+_CLOCK = re.compile(
+    _DAYS + r"([+-]?)([0-9]{1,9}):([0-5][0-9])(?::([0-5][0-9]))?(?: ?([AaPp])\.?[Mm]\.?)?", re.ASCII
+)
 _UNITS = re.compile(
-    r"(?=.)" + _DAYS + r"(?:([0-9]{1,9}) ?h)?(?: ?([0-9]{1,9}) ?m(?:in)?)?(?: ?([0-9]{1,9}) ?s)?", re.ASCII
+    r"(?=.)" + _DAYS + r"(?:([0-9]{1,9}) ?h)?(?: ?([0-9]{1,9}) ?m(?:in)?)?(?: ?([0-9]{1,9}) ?s)?",
+    re.ASCII,
 )
 
 
@@ -62,16 +70,23 @@ class NumberFormat(Part):
         ):
             raise ValueError("format: thousands is one sign, such as a point, a comma or a blank")
         if self.decimal == self.thousands:
-            raise ValueError("format: decimal and thousands are the same sign. Give two, or one of them")
+            raise ValueError(
+                "format: decimal and thousands are the same sign. Give two, or one of them"
+            )
         for sign in (self.prefix, self.suffix):
             if sign is not None and (not sign.strip(BLANKS) or re.search(r"[0-9]", sign)):
-                raise ValueError("format: prefix and suffix are signs without digits, such as € or %")
+                raise ValueError(
+                    "format: prefix and suffix are signs without digits, such as € or %"
+                )
         require_texts(sign for sign in (self.prefix, self.suffix) if sign)
         alone = (self.decimal, self.thousands, self.prefix, self.suffix) == (".", None, None, None)
         if self.clock is not None and not alone:
             raise ValueError("format: a clock stands alone: clock: minutes or clock: seconds")
         if self.clock is None and alone:
-            raise ValueError("format: says nothing. Give decimal, thousands, prefix, suffix or clock, or leave it out")
+            raise ValueError(
+                "format: says nothing. Give decimal, thousands, prefix, suffix or clock, or leave"
+                " it out"
+            )
         return self
 
     @cached_property
@@ -85,16 +100,18 @@ class NumberFormat(Part):
             # 1,234,567 and, as India writes it, 12,34,567
             groups = f"[0-9]{{1,3}}(?:{separator}[0-9]{{2,3}})*{separator}[0-9]{{3}}|"
         point = re.escape(self.decimal)
-        number = f"(?:(?P<whole>{groups}[0-9]+)(?:{point}(?P<part>[0-9]*))?|{point}(?P<only>[0-9]+))"
-        prefix, suffix = optional(self.prefix), optional(self.suffix)
-        inner = (
-            f"(?P<sign2>[+{_MINUS}]?){_BLANK}{number}(?P<power>[eE][+-]?[0-9]+)?{_BLANK}{suffix}(?P<sign3>[{_MINUS}]?)"
+        number = (
+            f"(?:(?P<whole>{groups}[0-9]+)(?:{point}(?P<part>[0-9]*))?|{point}(?P<only>[0-9]+))"
         )
+        prefix, suffix = optional(self.prefix), optional(self.suffix)
+        inner = f"(?P<sign2>[+{_MINUS}]?){_BLANK}{number}(?P<power>[eE][+-]?[0-9]+)?{_BLANK}{suffix}(?P<sign3>[{_MINUS}]?)"
         signed = f"(?P<sign1>[+{_MINUS}]?){_BLANK}{prefix}{_BLANK}{inner}"
         return re.compile(f"(?P<open>\\(?){_BLANK}{signed}{_BLANK}(?P<close>\\)?)")
 
     def plain(self, text: str) -> str | None:
-        """The same number in plain ASCII digits with a point, or None where the text is none in this format."""
+        """The same number in plain ASCII digits with a point, or None where the text is none in
+        this format.
+        """
         if self.clock is not None:
             seconds = _read_clock(text)
             if seconds is None or (self.clock == "minutes" and seconds % 60):
@@ -143,7 +160,12 @@ def _read_clock(text: str) -> int | None:
             return None
         days, hours, minutes, seconds = (int(part or "0") for part in units.groups())
         return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
-    with_days, sign, hour, half = match[1] is not None, match[2], int(match[3]), (match[6] or "").lower()
+    with_days, sign, hour, half = (
+        match[1] is not None,
+        match[2],
+        int(match[3]),
+        (match[6] or "").lower(),
+    )
     if with_days and sign:
         return None
     if half:
@@ -154,8 +176,11 @@ def _read_clock(text: str) -> int | None:
     return -seconds if sign == "-" else seconds
 
 
-def number_texts(values: pa.Array | pa.ChunkedArray, decimals: int | None, form: NumberFormat | None) -> pa.Array:
-    """Numbers of an Arrow array as texts: with so many decimals, or the fewest that give the same float64.
+def number_texts(
+    values: pa.Array | pa.ChunkedArray, decimals: int | None, form: NumberFormat | None
+) -> pa.Array:
+    """Numbers of an Arrow array as texts: with so many decimals, or the fewest that give the same
+    float64.
 
     In a format numbers are written without an exponent, which most formats do not have.
     """
@@ -170,11 +195,19 @@ def number_texts(values: pa.Array | pa.ChunkedArray, decimals: int | None, form:
     elif form is None:
         plain = [None if each is None else repr(each) for each in values.to_pylist()]
     else:
-        plain = [None if each is None else np.format_float_positional(each, trim="-") for each in values.to_pylist()]
-    return pa.array([text if text is None or form is None else form.written(text) for text in plain], pa.string())
+        plain = [
+            None if each is None else np.format_float_positional(each, trim="-")
+            for each in values.to_pylist()
+        ]
+    return pa.array(
+        [text if text is None or form is None else form.written(text) for text in plain],
+        pa.string(),
+    )
 
 
-def whole_texts(values: Int64[np.ndarray, " records"], is_null: np.ndarray, form: NumberFormat) -> pa.Array:
+def whole_texts(
+    values: Int64[np.ndarray, " records"], is_null: np.ndarray, form: NumberFormat
+) -> pa.Array:
     """Whole numbers as texts in a format."""
     texts = {int(value): form.written(str(int(value))) for value in np.unique(values)}
     return pa.array([texts[int(value)] for value in values], pa.string(), mask=is_null)

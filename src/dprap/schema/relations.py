@@ -1,10 +1,11 @@
 """Values that keep orders and sums between columns: found inside the bins of given codes.
 
-A code of an ordered column stands for an interval of values. Each relation, `Σ parts ≤ total` or `Σ parts = total`,
-narrows the intervals of its columns: the total is at least the sum of the least parts, a part is at most what the other
-parts leave of the total, and so on (bounds propagation). Narrowed until nothing changes, the columns are settled one
-after the other: each takes the value in its interval that is nearest to the wanted one, and the rest is narrowed again.
-For relations that share no more than single columns this finds values whenever there are some. Where it finds none, a
+A code of an ordered column stands for an interval of values. Each relation, `Σ parts ≤ total` or `Σ
+parts = total`, narrows the intervals of its columns: the total is at least the sum of the least
+parts, a part is at most what the other parts leave of the total, and so on (bounds propagation).
+Narrowed until nothing changes, the columns are settled one after the other: each takes the value in
+its interval that is nearest to the wanted one, and the rest is narrowed again. For relations that
+share no more than single columns this finds values whenever there are some. Where it finds none, a
 combination of codes counts as impossible. So whatever is drawn as codes can be decoded.
 """
 
@@ -48,7 +49,9 @@ class Relations:
 
     """
 
-    def __init__(self, columns: Mapping[str, BaseColumn], constraints: Sequence[CodeConstraint]) -> None:
+    def __init__(
+        self, columns: Mapping[str, BaseColumn], constraints: Sequence[CodeConstraint]
+    ) -> None:
         self.rules = tuple(each for each in constraints if isinstance(each, RelatedCodes))
         self.names = tuple(dict.fromkeys(name for rule in self.rules for name in rule.columns))
         self._sizes = tuple(columns[name].size for name in self.names)
@@ -79,10 +82,15 @@ class Relations:
 
     def missing(self, codes: Mapping[str, CodeColumn]) -> dict[str, Broken]:
         """Which records lack a value, by column."""
-        return {name: np.asarray(codes[name] >= column.regular) for name, column in self._columns.items()}
+        return {
+            name: np.asarray(codes[name] >= column.regular)
+            for name, column in self._columns.items()
+        }
 
     def violated(self, values: Mapping[str, Values], missing: Mapping[str, Broken]) -> Broken:
-        """Which records break a relation by their values; those that lack one of them break nothing."""
+        """Which records break a relation by their values; those that lack one of them break
+        nothing.
+        """
         found = np.zeros(len(next(iter(values.values()))), dtype=bool)
         for rule in self.rules:
             *parts, total = (values[name] for name in rule.columns)
@@ -95,12 +103,12 @@ class Relations:
     def settled(
         self, codes: Mapping[str, CodeColumn], wanted: Mapping[str, Values] | None = None
     ) -> tuple[dict[str, Values], Bool[np.ndarray, " records"]]:
-        """Values in the bins of the codes that keep all relations, and for which records they were found.
+        """Values in the bins of the codes that keep all relations, and for which records they were
+        found.
 
         Args:
             codes: The codes of each column.
             wanted: Values to stay near to; unless given, the middles of the bins.
-
         """
         wanted = self._middles(codes) if wanted is None else wanted
         missing = self.missing(codes)
@@ -112,30 +120,45 @@ class Relations:
         least, largest = dict(bounds.low), dict(bounds.high)
         self._narrow(bounds, missing)
         for name in self.names:
-            value = np.clip(wanted[name], bounds.low[name], np.maximum(bounds.high[name], bounds.low[name]))
+            value = np.clip(
+                wanted[name], bounds.low[name], np.maximum(bounds.high[name], bounds.low[name])
+            )
             # the wanted value may lie between two steps of the grid
-            value = np.minimum(self._up(name, value), np.maximum(bounds.high[name], bounds.low[name]))
+            value = np.minimum(
+                self._up(name, value), np.maximum(bounds.high[name], bounds.low[name])
+            )
             bounds.low[name], bounds.high[name] = value, value.copy()
             self._narrow(bounds, missing)
         values = bounds.low
         is_inside = [
-            (least[name] <= value) & (value <= largest[name]) | missing[name] for name, value in values.items()
+            (least[name] <= value) & (value <= largest[name]) | missing[name]
+            for name, value in values.items()
         ]
-        return values, np.asarray(np.logical_and.reduce(is_inside) & ~self.violated(values, missing))
+        return values, np.asarray(
+            np.logical_and.reduce(is_inside) & ~self.violated(values, missing)
+        )
 
     def _middles(self, codes: Mapping[str, CodeColumn]) -> dict[str, Values]:
         missing = self.missing(codes)
         return {
-            name: ((column.least_values + column.largest_values) / 2)[np.where(missing[name], 0, codes[name])]
+            name: ((column.least_values + column.largest_values) / 2)[
+                np.where(missing[name], 0, codes[name])
+            ]
             for name, column in self._columns.items()
         }
 
-    def _applies(self, rule: RelatedCodes, missing: Mapping[str, Broken]) -> Bool[np.ndarray, " records"]:
+    def _applies(
+        self, rule: RelatedCodes, missing: Mapping[str, Broken]
+    ) -> Bool[np.ndarray, " records"]:
         return np.asarray(~np.logical_or.reduce([missing[name] for name in rule.columns]))
 
     def _is_open(self, rule: RelatedCodes, bounds: _Bounds) -> Bool[np.ndarray, " records"]:
-        """Which records still have values for every column; the others would be narrowed for ever."""
-        return np.asarray(np.logical_and.reduce([bounds.low[name] <= bounds.high[name] for name in rule.columns]))
+        """Which records still have values for every column; the others would be narrowed for
+        ever.
+        """
+        return np.asarray(
+            np.logical_and.reduce([bounds.low[name] <= bounds.high[name] for name in rule.columns])
+        )
 
     def _narrow(self, bounds: _Bounds, missing: Mapping[str, Broken]) -> None:
         """Narrow the intervals by all relations until nothing changes."""
@@ -144,25 +167,37 @@ class Relations:
                 bounds.high[name].copy() for name in self.names
             ]
             for rule in self.rules:
-                self._narrow_by(rule, bounds, self._applies(rule, missing) & self._is_open(rule, bounds))
-            after = [bounds.low[name] for name in self.names] + [bounds.high[name] for name in self.names]
+                self._narrow_by(
+                    rule, bounds, self._applies(rule, missing) & self._is_open(rule, bounds)
+                )
+            after = [bounds.low[name] for name in self.names] + [
+                bounds.high[name] for name in self.names
+            ]
             if all(np.array_equal(one, other) for one, other in zip(before, after, strict=True)):
                 return
 
-    def _narrow_by(self, rule: RelatedCodes, bounds: _Bounds, applies: Bool[np.ndarray, " records"]) -> None:
+    def _narrow_by(
+        self, rule: RelatedCodes, bounds: _Bounds, applies: Bool[np.ndarray, " records"]
+    ) -> None:
         *parts, total = rule.columns
         low, high = bounds.low, bounds.high
         least, largest = _sum(low, parts), _sum(high, parts)
         low[total] = np.where(applies, np.maximum(low[total], self._up(total, least)), low[total])
         if rule.is_equal:
-            high[total] = np.where(applies, np.minimum(high[total], self._down(total, largest)), high[total])
+            high[total] = np.where(
+                applies, np.minimum(high[total], self._down(total, largest)), high[total]
+            )
         for name in parts:
             applies = applies & self._is_open(rule, bounds)
             room = high[total] - (least - low[name])
             needed = low[total] - (largest - high[name])
-            high[name] = np.where(applies, np.minimum(high[name], self._down(name, room)), high[name])
+            high[name] = np.where(
+                applies, np.minimum(high[name], self._down(name, room)), high[name]
+            )
             if rule.is_equal:
-                low[name] = np.where(applies, np.maximum(low[name], self._up(name, needed)), low[name])
+                low[name] = np.where(
+                    applies, np.maximum(low[name], self._up(name, needed)), low[name]
+                )
             least, largest = _sum(low, parts), _sum(high, parts)
 
     def _up(self, name: str, values: Values) -> Values:
@@ -181,7 +216,9 @@ class Relations:
         if steps is None:
             return values
         found = np.asarray(column.step_values(steps), dtype=np.float64)
-        return np.where(found > at, np.asarray(column.step_values(steps - 1), dtype=np.float64), found)
+        return np.where(
+            found > at, np.asarray(column.step_values(steps - 1), dtype=np.float64), found
+        )
 
 
 def _sum(values: Mapping[str, Values], names: Sequence[str]) -> Values:

@@ -1,7 +1,9 @@
-"""The review of a draft as an act: each column is accepted, edited, coarsened or dropped by a person who is named.
+"""The review of a draft as an act: each column is accepted, edited, coarsened or dropped by a
+person who is named.
 
-Each step gives a new schema, so that a review can stop after any column and go on later. A column whose note is gone is
-reviewed. `finish` lifts the mark of the draft, and takes out the notes, which speak of the data.
+Each step gives a new schema, so that a review can stop after any column and go on later. A column
+whose note is gone is reviewed. `finish` lifts the mark of the draft, and takes out the notes, which
+speak of the data.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ def accept(schema: Schema, name: str, *, by: str, because: str, on: date) -> Sch
     """
     mapping = _mapping(schema, name)
     note = schema.draft_notes.get(name)
-    settings = [] if note is None else [key for key in note.from_data if key in mapping["columns"][name]]
+    settings = (
+        [] if note is None else [key for key in note.from_data if key in mapping["columns"][name]]
+    )
     if settings:
         vouch = {"by": by, "because": because, "on": on.isoformat(), "settings": settings}
         mapping["vouched"] = {**mapping.get("vouched", {}), name: vouch}
@@ -45,9 +49,16 @@ def accept(schema: Schema, name: str, *, by: str, because: str, on: date) -> Sch
 
 
 def edit(schema: Schema, name: str, settings: Mapping[str, Any]) -> Schema:
-    """Change settings of a column; None takes one out. What a person writes does not come from the data any more."""
+    """Change settings of a column; None takes one out.
+
+    What a person writes does not come from the data any more.
+    """
     mapping = _mapping(schema, name)
-    column = {key: value for key, value in {**mapping["columns"][name], **settings}.items() if value is not None}
+    column = {
+        key: value
+        for key, value in {**mapping["columns"][name], **settings}.items()
+        if value is not None
+    }
     mapping["columns"] = {**mapping["columns"], name: column}
     note = mapping.get("draft_notes", {}).get(name)
     if note is not None:
@@ -81,14 +92,22 @@ def coarsen(schema: Schema, name: str, *, into_other: Sequence[str] = ()) -> Sch
     if kind == "categorical":
         kept = [value for value in column.get("values", []) if str(value) not in into_other]
         if not into_other or not kept or len(kept) == len(column.get("values", [])):
-            raise SchemaError(f"column {name!r}: name some of its values, not all, to put together as other.")
+            raise SchemaError(
+                f"column {name!r}: name some of its values, not all, to put together as other."
+            )
         changed: dict[str, Any] = {"values": kept, "other": column.get("other", "other")}
     elif kind == "boolean":
-        raise SchemaError(f"column {name!r}: true and false cannot be coarser. Drop the column instead.")
+        raise SchemaError(
+            f"column {name!r}: true and false cannot be coarser. Drop the column instead."
+        )
     elif kind in ("date", "datetime"):
         unit = column.get("unit", "day")
         later = _UNITS.index(unit) + 1
-        changed = {"unit": _UNITS[later]} if later < len(_UNITS) else {"width": 2 * column.get("width", 1)}
+        changed = (
+            {"unit": _UNITS[later]}
+            if later < len(_UNITS)
+            else {"width": 2 * column.get("width", 1)}
+        )
     elif "edges" in column:
         edges = column["edges"]
         first = 1 if edges[0] == 0 and len(edges) > 4 else 0  # a bin for zero alone stays
@@ -115,7 +134,9 @@ def finish(schema: Schema) -> Schema:
     """
     left = to_review(schema)
     if left:
-        raise SchemaError(f"column {left[0]!r}: was not reviewed yet ({len(left)} in all). Go on with the review.")
+        raise SchemaError(
+            f"column {left[0]!r}: was not reviewed yet ({len(left)} in all). Go on with the review."
+        )
     mapping = schema.as_mapping()
     mapping.pop("draft_notes", None)
     mapping.pop("draft", None)
@@ -129,5 +150,7 @@ def _mapping(schema: Schema, name: str) -> dict[str, Any]:
 
 
 def _without_note(mapping: dict[str, Any], name: str) -> Schema:
-    mapping["draft_notes"] = {key: note for key, note in mapping.get("draft_notes", {}).items() if key != name}
+    mapping["draft_notes"] = {
+        key: note for key, note in mapping.get("draft_notes", {}).items() if key != name
+    }
     return Schema.of(mapping)

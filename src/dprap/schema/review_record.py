@@ -1,6 +1,8 @@
-"""What a schema keeps of how it came about: notes on a draft for its reviewer, and who vouches for what after.
+"""What a schema keeps of how it came about: notes on a draft for its reviewer, and who vouches for
+what after.
 
-Notes may speak of the data, so they exist in drafts alone. A vouch is public: it goes with the schema into the release.
+Notes may speak of the data, so they exist in drafts alone. A vouch is public: it goes with the
+schema into the release.
 """
 
 from __future__ import annotations
@@ -32,9 +34,13 @@ class DraftNote(Part):
 
 
 class Vouch(Part):
-    """A person's word that what was taken from the data is public knowledge. Published with the release.
+    """A person's word that what was taken from the data is public knowledge.
 
-    >>> Vouch(by="A. Lee", because="code book 2019, page 4", settings=("min", "max"), on="2026-01-31").sentence("age")
+    Published with the release.
+
+    >>> Vouch(
+    ...     by="A. Lee", because="code book 2019, page 4", settings=("min", "max"), on="2026-01-31"
+    ... ).sentence("age")
     "A. Lee vouches that min, max of 'age' are public: code book 2019, page 4 (2026-01-31)"
     """
 
@@ -58,7 +64,9 @@ class Vouch(Part):
 
     def about(self, name: str) -> str:
         """What of a column is vouched for."""
-        return f"{', '.join(self.settings)} of {name!r}" if self.settings else f"the entry of {name!r}"
+        return (
+            f"{', '.join(self.settings)} of {name!r}" if self.settings else f"the entry of {name!r}"
+        )
 
     def said_of(self, about: str) -> str:
         """The word about one or several columns."""
@@ -66,7 +74,8 @@ class Vouch(Part):
 
 
 def vouched_sentences(vouched: Mapping[str, Vouch]) -> list[str]:
-    """The words of all columns; what one person says of several columns for one reason is one sentence.
+    """The words of all columns; what one person says of several columns for one reason is one
+    sentence.
 
     >>> word = Vouch(by="A. Lee", because="the law", settings=("max",), on="2026-01-31")
     >>> vouched_sentences({"age": word, "hours": word})

@@ -1,4 +1,6 @@
-"""What is publicly known about a table: its columns, their domains, nulls, policies and constraints."""
+"""What is publicly known about a table: its columns, their domains, nulls, policies and
+constraints.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,9 @@ class Csv(Part):
 
 
 class Excel(Part):
-    """Where in an Excel file the table stands: by default on the first sheet, with a header in its first line."""
+    """Where in an Excel file the table stands: by default on the first sheet, with a header in its
+    first line.
+    """
 
     sheet: StrictStr | None = None
     skip_lines: Annotated[StrictInt, Field(ge=0, le=1000)] = 0
@@ -90,11 +94,16 @@ class _Codes:
 
 
 def _within_limit(column: Column, info: ValidationInfo) -> Column:
-    """Stop at once where the columns have too many codes together: each keeps the edges of its bins in memory."""
+    """Stop at once where the columns have too many codes together: each keeps the edges of its bins
+    in memory.
+    """
     if isinstance(info.context, _Codes):
         info.context.found += column.size
         if info.context.found > MAX_SCHEMA_CODES:
-            raise SchemaError(f"the columns have more than {MAX_SCHEMA_CODES:,} codes in all. Use fewer or wider bins.")
+            raise SchemaError(
+                f"the columns have more than {MAX_SCHEMA_CODES:,} codes in all. Use fewer or wider"
+                " bins."
+            )
     return column
 
 
@@ -105,14 +114,22 @@ def _lacks_format(column: Mapping[Any, Any]) -> bool:
 class Schema(Part):
     """Columns in order, each with a public domain.
 
-    >>> schema = Schema.of({"columns": {"age": {"type": "integer", "min": 0, "max": 99, "width": 10},
-    ...                                 "smoker": {"type": "boolean", "nullable": True}}})
+    >>> schema = Schema.of(
+    ...     {
+    ...         "columns": {
+    ...             "age": {"type": "integer", "min": 0, "max": 99, "width": 10},
+    ...             "smoker": {"type": "boolean", "nullable": True},
+    ...         }
+    ...     }
+    ... )
     >>> schema.domain
     Domain(names=('age', 'smoker'), sizes=(10, 3))
     """
 
     is_draft: Annotated[bool, Field(alias="draft")] = False
-    columns: dict[StrictStr, Annotated[Column, Field(discriminator="type"), AfterValidator(_within_limit)]]
+    columns: dict[
+        StrictStr, Annotated[Column, Field(discriminator="type"), AfterValidator(_within_limit)]
+    ]
     constraints: tuple[Constraint, ...] = ()
     null_values: tuple[StrictStr, ...] = ("",)
     ignore_columns: tuple[StrictStr, ...] = ()
@@ -124,7 +141,10 @@ class Schema(Part):
     draft_notes: Annotated[dict[StrictStr, DraftNote], Field(default_factory=dict)]
     vouched: Annotated[dict[StrictStr, Vouch], Field(default_factory=dict)]
     discover: Annotated[dict[StrictStr, DiscoverColumn], Field(default_factory=dict)]
-    """Columns whose domain a run is to find. A file has them among the columns, with `domain: discover`."""
+    """Columns whose domain a run is to find.
+
+    A file has them among the columns, with `domain: discover`.
+    """
     discovered: Annotated[dict[StrictStr, Discovered], Field(default_factory=dict)]
     """What was paid for the domains that a run has found."""
     order: tuple[StrictStr, ...] = ()
@@ -141,11 +161,17 @@ class Schema(Part):
     @classmethod
     def _with_numbers(cls, data: Any) -> Any:
         """Give the format of the whole file to every column of numbers that has none of its own."""
-        form, columns = (data.get("numbers"), data.get("columns")) if isinstance(data, dict) else (None, None)
+        form, columns = (
+            (data.get("numbers"), data.get("columns")) if isinstance(data, dict) else (None, None)
+        )
         if form is None or not isinstance(columns, Mapping):
             return data
         given = {
-            name: {**column, "format": form} if isinstance(column, Mapping) and _lacks_format(column) else column
+            name: (
+                {**column, "format": form}
+                if isinstance(column, Mapping) and _lacks_format(column)
+                else column
+            )
             for name, column in columns.items()
         }
         return {**data, "columns": given}
@@ -181,9 +207,13 @@ class Schema(Part):
 
     @model_validator(mode="after")
     def _ignored_are_not_described(self) -> Self:
-        both = [name for name in self.ignore_columns if name in self.columns or name in self.discover]
+        both = [
+            name for name in self.ignore_columns if name in self.columns or name in self.discover
+        ]
         if both:
-            raise ValueError(f"ignore_columns: {both[0]!r} is described under columns too. Remove one of them")
+            raise ValueError(
+                f"ignore_columns: {both[0]!r} is described under columns too. Remove one of them"
+            )
         return self
 
     @model_validator(mode="after")
@@ -193,8 +223,9 @@ class Schema(Part):
             raise ValueError(f"vouched: {unknown[0]!r} is no column of the schema. Remove it")
         if self.draft_notes and not self.is_draft:
             raise ValueError(
-                "draft_notes: speak of the data, so they stand in drafts alone. Put draft: true back and run "
-                "`dprap schema review`, which takes them out and keeps who vouches for what"
+                "draft_notes: speak of the data, so they stand in drafts alone. Put draft: true"
+                " back and run `dprap schema review`, which takes them out and keeps who vouches"
+                " for what"
             )
         return self
 
@@ -226,22 +257,36 @@ class Schema(Part):
         """
         if not isinstance(mapping, Mapping):
             raise SchemaError(f"a schema is a mapping with columns, not {type(mapping).__name__}.")
-        if mapping and "columns" not in mapping and all(isinstance(each, Mapping) for each in mapping.values()):
-            raise SchemaError('a schema has its columns under the key "columns": write {"columns": {...}}.')
-        if mapping and "columns" not in mapping and all(type(size) is int for size in mapping.values()):
+        if (
+            mapping
+            and "columns" not in mapping
+            and all(isinstance(each, Mapping) for each in mapping.values())
+        ):
+            raise SchemaError(
+                'a schema has its columns under the key "columns": write {"columns": {...}}.'
+            )
+        if (
+            mapping
+            and "columns" not in mapping
+            and all(type(size) is int for size in mapping.values())
+        ):
             return cls.from_domain({str(name): size for name, size in mapping.items()})
         columns = mapping.get("columns")
         if isinstance(columns, Mapping):
             unnamed = [name for name in columns if not isinstance(name, str)]
             if unnamed:
-                raise SchemaError(f"column {unnamed[0]!r}: column names are text. Quote the name in the file.")
+                raise SchemaError(
+                    f"column {unnamed[0]!r}: column names are text. Quote the name in the file."
+                )
         if any(not isinstance(key, str) for key in mapping):
-            raise SchemaError("the settings of a schema are text. Quote them or remove what is not a setting.")
+            raise SchemaError(
+                "the settings of a schema are text. Quote them or remove what is not a setting."
+            )
         return cls(**mapping)
 
     @classmethod
     def from_domain(cls, sizes: Mapping[str, int]) -> Schema:
-        """Make a schema of integer codes 0..size-1, from a domain as other tools of the field write it.
+        """Make a schema of integer codes 0..size-1, from a domain as other tools write it.
 
         Args:
             sizes: For each column how many codes it has.
@@ -254,15 +299,17 @@ class Schema(Part):
 
         >>> Schema.from_domain({"age": 85, "sex": 2}).domain.sizes
         (85, 2)
-
         """
         if any(size < 1 for size in sizes.values()):
             raise SchemaError("a domain file gives every column a size of at least 1.")
         # the codes are what they are, numbers or not: a run must not look for intervals of them
-        plain = {name: {"refine": False} if size > PLAIN_POINTS else {} for name, size in sizes.items()}
+        plain = {
+            name: {"refine": False} if size > PLAIN_POINTS else {} for name, size in sizes.items()
+        }
         return cls(
             columns={
-                name: {"type": "integer", "min": 0, "max": size - 1, **plain[name]} for name, size in sizes.items()
+                name: {"type": "integer", "min": 0, "max": size - 1, **plain[name]}
+                for name, size in sizes.items()
             }
         )
 
@@ -277,14 +324,14 @@ class Schema(Part):
             The schema; reading what `save` wrote gives an equal one.
 
         Raises:
-            SchemaError: If the file cannot be read, or a setting is refused; the message names both.
+            SchemaError: If the file cannot be read, or a setting is refused; the message names
+                both.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     _ = Path(folder, "domain.json").write_text('{"age": 85, "sex": 2}')
         ...     Schema.load(f"{folder}/domain.json").domain.sizes
         (85, 2)
-
         """
         path = Path(path)
         mapping = read_mapping(path)
@@ -298,7 +345,8 @@ class Schema(Part):
 
         Args:
             path: A .yaml or .json file.
-            suggestions: Constraints for the reviewer of a draft to think about, as comments in YAML.
+            suggestions: Constraints for the reviewer of a draft to think about, as comments in
+                YAML.
 
         Raises:
             SchemaError: If the file cannot be written, or has another ending.
@@ -309,7 +357,6 @@ class Schema(Part):
         ...     schema.save(f"{folder}/schema.yaml")
         ...     Schema.load(f"{folder}/schema.yaml") == schema
         True
-
         """
         above = DRAFT_WARNING if self.is_draft else None
         below = "\n".join(["", SUGGESTED, *suggestions]) if self.is_draft and suggestions else None
@@ -330,12 +377,21 @@ class Schema(Part):
             for column in mapping["columns"].values():
                 if column.get("format") == mapping["numbers"]:
                     del column["format"]
-        columns = {name: {"type": column["type"], **column} for name, column in mapping["columns"].items()}
-        wanted = {name: {"domain": "discover", **each} for name, each in mapping.pop("discover", {}).items()}
-        mapping["columns"] = {name: (columns | wanted)[name] for name in mapping.pop("order", columns)}
+        columns = {
+            name: {"type": column["type"], **column} for name, column in mapping["columns"].items()
+        }
+        wanted = {
+            name: {"domain": "discover", **each}
+            for name, each in mapping.pop("discover", {}).items()
+        }
+        mapping["columns"] = {
+            name: (columns | wanted)[name] for name in mapping.pop("order", columns)
+        }
         return mapping
 
-    def with_found(self, found: Mapping[str, Mapping[str, Any]], paid: Mapping[str, Discovered]) -> Schema:
+    def with_found(
+        self, found: Mapping[str, Mapping[str, Any]], paid: Mapping[str, Discovered]
+    ) -> Schema:
         """The schema with columns in place of those that were to be discovered.
 
         Args:
@@ -354,7 +410,9 @@ class Schema(Part):
 
         """
         mapping = self.as_mapping()
-        costs = {name: each.model_dump(mode="json", exclude_defaults=True) for name, each in paid.items()}
+        costs = {
+            name: each.model_dump(mode="json", exclude_defaults=True) for name, each in paid.items()
+        }
         return self.of(
             {
                 **mapping,
@@ -367,7 +425,8 @@ class Schema(Part):
         """The schema with some columns to be discovered.
 
         Args:
-            names: The columns. Those that the schema describes keep their type; others are categorical.
+            names: The columns. Those that the schema describes keep their type; others are
+                categorical.
 
         Returns:
             The schema, whose run finds these domains and pays for them.
@@ -377,7 +436,6 @@ class Schema(Part):
 
         >>> Schema.from_domain({"age": 100}).asking_for(["age", "zip"]).discover["age"].type
         'integer'
-
         """
         mapping = self.as_mapping()
         for name in names:
@@ -386,13 +444,19 @@ class Schema(Part):
             described = mapping["columns"].get(name, {"type": "categorical"})
             if described["type"] not in ("categorical", "integer", "number"):
                 raise SchemaError(
-                    f"column {name!r}: is a {described['type']} column, whose domain is not discovered. Declare it."
+                    f"column {name!r}: is a {described['type']} column, whose domain is not"
+                    " discovered. Declare it."
                 )
-            kept = {key: described[key] for key in ("type", "null_values", "format", "description") if key in described}
+            kept = {
+                key: described[key]
+                for key in ("type", "null_values", "format", "description")
+                if key in described
+            }
             if described["type"] == "categorical" and name in self.columns:
                 kept["nullable"] = self.columns[name].nullable
             mapping["columns"][name] = {"domain": "discover", **kept}
-            for record in ("vouched", "discovered", "draft_notes"):  # of the domain that is given up
+            # of the domain that is given up
+            for record in ("vouched", "discovered", "draft_notes"):
                 mapping.get(record, {}).pop(name, None)
         ignored = [name for name in self.ignore_columns if name not in mapping["columns"]]
         return self.of(mapping | {"ignore_columns": ignored})
@@ -404,13 +468,21 @@ class Schema(Part):
 
     @cached_property
     def code_constraints(self) -> tuple[CodeConstraint, ...]:
-        """The constraints on codes: for each its columns and a table of the cells that cannot occur."""
+        """The constraints on codes: for each its columns and a table of the cells that cannot
+        occur.
+        """
         return tuple(to_codes(constraint, self.columns) for constraint in self.constraints)
 
     @cached_property
     def fine_columns(self) -> dict[str, BinnedColumn]:
-        """The columns whose codes are points of a fine grid: a run pays to find intervals of them."""
-        ordered = {name: column for name, column in self.columns.items() if isinstance(column, BinnedColumn)}
+        """The columns whose codes are points of a fine grid: a run pays to find intervals of
+        them.
+        """
+        ordered = {
+            name: column
+            for name, column in self.columns.items()
+            if isinstance(column, BinnedColumn)
+        }
         return {name: column for name, column in ordered.items() if column.is_fine}
 
     def with_columns(self, changed: Mapping[str, Column]) -> Schema:
@@ -426,15 +498,19 @@ class Schema(Part):
             SchemaError: If a constraint no longer makes sense.
 
         >>> schema = Schema.from_domain({"age": 100, "sex": 2})
-        >>> schema.with_columns({"age": Schema.from_domain({"age": 10}).columns["age"]}).domain.sizes
+        >>> schema.with_columns(
+        ...     {"age": Schema.from_domain({"age": 10}).columns["age"]}
+        ... ).domain.sizes
         (10, 2)
-
         """
         return self.of(
             {
                 **self.as_mapping(),
                 "columns": {
-                    name: {"type": column.type, **column.model_dump(mode="json", exclude_defaults=True)}
+                    name: {
+                        "type": column.type,
+                        **column.model_dump(mode="json", exclude_defaults=True),
+                    }
                     for name, column in {**self.columns, **changed}.items()
                 },
             }
@@ -442,7 +518,9 @@ class Schema(Part):
 
     @property
     def is_total(self) -> bool:
-        """Whether encoding cannot fail because of a value: every column has a policy that covers everything."""
+        """Whether encoding cannot fail because of a value: every column has a policy that covers
+        everything.
+        """
         return all(column.is_total for column in self.columns.values())
 
     def refuse_draft(self) -> None:
@@ -461,19 +539,18 @@ class Schema(Part):
             )
 
     def require_reviewed(self) -> None:
-        """Raise unless the schema is reviewed and says all domains; every private operation asks this first.
+        """Raise unless the schema is reviewed and says all domains.
 
         Raises:
             SchemaError: If it is a draft, or a domain is still to be discovered.
 
         >>> Schema.from_domain({"age": 100}).require_reviewed()
-
         """
         self.refuse_draft()
         if self.discover:
             raise SchemaError(
-                f"column {next(iter(self.discover))!r}: has domain: discover, which a run pays for before anything else "
-                "is known. Run `dprap synth`, or declare the domain."
+                f"column {next(iter(self.discover))!r}: has domain: discover, which a run pays for"
+                " before anything else is known. Run `dprap synth`, or declare the domain."
             )
 
     def null_texts(self, name: str) -> tuple[str, ...]:
@@ -485,9 +562,10 @@ class Schema(Part):
         Returns:
             The texts: the column's own, else those of the schema.
 
-        >>> Schema.of({"columns": {"age": {"type": "integer", "min": 0, "max": 9}}}).null_texts("age")
+        >>> Schema.of({"columns": {"age": {"type": "integer", "min": 0, "max": 9}}}).null_texts(
+        ...     "age"
+        ... )
         ('',)
-
         """
         own = self.columns[name].null_values
         return self.null_values if own is None else own
@@ -505,8 +583,9 @@ class Schema(Part):
         Raises:
             KeyError: If there is no such column.
 
-        >>> Schema.of({"columns": {"age": {"type": "integer", "min": 0, "max": 99, "width": 10}}}).label("age", 3)
+        >>> Schema.of(
+        ...     {"columns": {"age": {"type": "integer", "min": 0, "max": 99, "width": 10}}}
+        ... ).label("age", 3)
         '30..39'
-
         """
         return self.columns[name].label(code)

@@ -1,6 +1,7 @@
 """One text, read strictly: only plain forms of numbers, ISO dates and times; anything else is None.
 
-A text is read alone. The forms are those of ASCII: no spaces, no thousands separators, no other digits.
+A text is read alone. The forms are those of ASCII: no spaces, no thousands separators, no other
+digits.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from dprap.schema.values import Moment
 _WHOLE = re.compile(r"([+-]?)([0-9]+)(?:\.0*)?", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})", re.ASCII)
-_TIME = re.compile(r"[ T]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?(.*)", re.ASCII | re.DOTALL)
+_TIME = re.compile(
+    r"[ T]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?(.*)", re.ASCII | re.DOTALL
+)
 _OFFSET = re.compile(r"([+-])([0-9]{2}):?([0-9]{2})(?::?([0-9]{2}))?", re.ASCII)
 _PERIOD = re.compile(r"([0-9]{4})(?:-([0-9]{2}))?", re.ASCII)
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
@@ -23,7 +26,9 @@ _MAX_DIGITS = 19  # of int64; more of them are beyond every bound
 
 
 def read_whole(text: str) -> int | None:
-    """A whole number, also as floats print it (12.0). One with more digits than int64 becomes one just beyond it.
+    """A whole number, also as floats print it (12.0).
+
+    One with more digits than int64 becomes one just beyond it.
 
     >>> read_whole("-007"), read_whole("12.0"), read_whole("1e3"), read_whole("")
     (-7, 12, None, None)
@@ -37,7 +42,8 @@ def read_whole(text: str) -> int | None:
 
 
 def read_number(text: str) -> float | None:
-    """A decimal number with or without an exponent as the nearest float64; beyond float64 it is infinite.
+    """A decimal number with or without an exponent as the nearest float64; beyond float64 it is
+    infinite.
 
     >>> read_number("1e400"), read_number(".5"), read_number("inf"), read_number("1,5")
     (inf, 0.5, None, None)
@@ -61,7 +67,8 @@ def read_day(text: str) -> int | None:
 
 
 def read_period(text: str) -> tuple[date, date]:
-    """First day of a day, a month or a year, and the first day after it; raises ValueError if the text is none of these.
+    """First day of a day, a month or a year, and the first day after it; raises ValueError if the
+    text is none of these.
 
     >>> [day.isoformat() for day in read_period("2024-12")]
     ['2024-12-01', '2025-01-01']
@@ -126,12 +133,12 @@ def read_by_format(text: str, form: str, *, last_year: int | None = None) -> dat
     Args:
         text: The text.
         form: The form.
-        last_year: Years of two digits (`%y`) lie in the hundred years that end with this one. Python would always take
-            1969 to 2068, and let people who were born in 1935 be born in 2035.
+        last_year: Years of two digits (`%y`) lie in the hundred years that end with this one.
+            Python would always take 1969 to 2068, and let people who were born in 1935 be born in
+            2035.
 
     >>> read_by_format("31/12/35", "%d/%m/%y", last_year=2030).year
     1935
-
     """
     try:
         found = datetime.strptime(text, form)  # noqa: DTZ007 - whether there is a zone is the column's question
@@ -152,13 +159,19 @@ def has_short_years(form: str) -> bool:
 
 
 def written(array: pa.Array | pa.ChunkedArray, form: str | None) -> pa.Array:
-    """Dates or times of an Arrow array as texts, in a form of Python's `strftime` or else in ISO form."""
-    texts = [None if each is None else each.strftime(form) if form else each.isoformat() for each in array.to_pylist()]
+    """Dates or times of an Arrow array as texts, in a form of Python's `strftime` or else in ISO
+    form.
+    """
+    texts = [
+        None if each is None else each.strftime(form) if form else each.isoformat()
+        for each in array.to_pylist()
+    ]
     return pa.array(texts, pa.string())
 
 
 def format_problem(form: str, bounds: tuple[date | datetime, ...]) -> str | None:
-    """Why a format cannot stand in a schema: it must write days so that reading gives the same day back.
+    """Why a format cannot stand in a schema: it must write days so that reading gives the same day
+    back.
 
     The days are the bounds and one whose month and day are no defaults.
     """
@@ -168,13 +181,22 @@ def format_problem(form: str, bounds: tuple[date | datetime, ...]) -> str | None
         except (ValueError, OverflowError, re.error, IndexError, KeyError, TypeError):
             again = None
         if again is None:
-            return "format: cannot be read. Use the directives of Python's strptime, each at most once"
+            return (
+                "format: cannot be read. Use the directives of Python's strptime, each at most once"
+            )
         if has_short_years(form) and again.year != bound.year:
-            return "format: years of two digits tell a hundred years apart, and min and max lie further apart"
+            return (
+                "format: years of two digits tell a hundred years apart, and min and max lie"
+                " further apart"
+            )
         if (again.year, again.month, again.day) != (bound.year, bound.month, bound.day):
             return "format: loses a part of the date. Give year, month and day, such as %d.%m.%Y"
         has_offset = isinstance(bound, datetime) and bound.tzinfo is not None
         if has_offset != (again.tzinfo is not None):
-            wanted = "%z, because the column has a timezone" if has_offset else "no %z, or declare a timezone"
+            wanted = (
+                "%z, because the column has a timezone"
+                if has_offset
+                else "no %z, or declare a timezone"
+            )
             return f"format: needs {wanted}"
     return None

@@ -1,7 +1,8 @@
 """Sets of raw values of one column.
 
-A condition such as `age in 30..34` is a set of values, not of codes: bins may be cut. Sets of one column can be intersected
-and complemented exactly; only at the end does the column say how much of each code a set holds.
+A condition such as `age in 30..34` is a set of values, not of codes: bins may be cut. Sets of one
+column can be intersected and complemented exactly; only at the end does the column say how much of
+each code a set holds.
 """
 
 from __future__ import annotations
@@ -21,13 +22,16 @@ Interval: TypeAlias = tuple[float, float]
 """From the first value up to, not including, the second, in the unit of the column's bin edges."""
 
 Member: TypeAlias = str | int | bool
-# Python's own readers take the digits of every script, underscores and blanks: a question is read as it looks.
+# Python's own readers take the digits of every script, underscores and blanks: a question is read
+# as it looks.
 _WHOLE = re.compile(r"([+-]?[0-9]{1,40})(?:\.0*)?")
 
 
 @dataclass(frozen=True)
 class ValueSet:
-    """Values of a column: intervals (sorted, disjoint) where it has an order, else members of its list; and null or not."""
+    """Values of a column: intervals (sorted, disjoint) where it has an order, else members of its
+    list; and null or not.
+    """
 
     intervals: tuple[Interval, ...] = ()
     members: frozenset[Member] = frozenset()
@@ -59,7 +63,9 @@ def complement(whole: ValueSet, values: ValueSet) -> ValueSet:
             at = max(at, high)
         if at < stop:
             gaps.append((at, stop))
-    return ValueSet(tuple(gaps), whole.members - values.members, whole.missing and not values.missing)
+    return ValueSet(
+        tuple(gaps), whole.members - values.members, whole.missing and not values.missing
+    )
 
 
 def union(whole: ValueSet, sets: Iterable[ValueSet]) -> ValueSet:

@@ -1,9 +1,9 @@
 """What one value is, whichever library brought it: the first half of the meaning of a value.
 
-`plain` turns a Python, NumPy, pandas or Arrow scalar into one of a few kinds, and every column type says in its
-`place` what each kind means to it (docs/values.md has the table). Nothing here looks at a second value: the code of
-a record is a function of the schema and of that record alone, and the fast paths in `dprap.encoding` are tested
-against this definition element by element.
+`plain` turns a Python, NumPy, pandas or Arrow scalar into one of a few kinds, and every column type
+says in its `place` what each kind means to it (docs/values.md has the table). Nothing here looks at
+a second value: the code of a record is a function of the schema and of that record alone, and the
+fast paths in `dprap.encoding` are tested against this definition element by element.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ import pyarrow as pa
 
 
 class Unplaced(IntEnum):
-    """Why a value has no position among the ordinary codes of its column; the column's policy decides what follows.
+    """Why a value has no position among the ordinary codes of its column; the column's policy
+    decides what follows.
 
     The numbers are negative, so that one array holds positions and these; SQL uses the same ones.
     """
@@ -39,7 +40,9 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A point in time, as microseconds since 1970: of UTC if it is zoned, else of a clock on some wall."""
+    """A point in time, as microseconds since 1970: of UTC if it is zoned, else of a clock on some
+    wall.
+    """
 
     microseconds: int
     is_zoned: bool
@@ -56,16 +59,17 @@ _ATTOSECONDS = {
     "W": 604_800 * 10**18, "D": 86_400 * 10**18, "h": 3600 * 10**18, "m": 60 * 10**18, "s": 10**18, "ms": 10**15,
     "us": 10**12, "ns": 10**9, "ps": 10**6, "fs": 10**3, "as": 1,
 }  # fmt: skip
-# Whole numbers are compared with bounds and members inside int64; one that is farther off is moved here, which
-# lies beyond all of them, so that no number of thousands of digits is ever computed.
+# Whole numbers are compared with bounds and members inside int64; one that is farther off is moved
+# here, which lies beyond all of them, so that no number of thousands of digits is ever computed.
 _BEYOND_INT64 = 2**64
 
 
 def plain(value: Any) -> Plain | Unplaced:
     """The kind and content of one value, or why it has none.
 
-    Missing are None, NaN of every width, Decimal's NaN, pandas' NA and NaT, NumPy's NaT and masked constant, and
-    nulls of Arrow. Unreadable are bytes, lists, durations, complex numbers and all other objects.
+    Missing are None, NaN of every width, Decimal's NaN, pandas' NA and NaT, NumPy's NaT and masked
+    constant, and nulls of Arrow. Unreadable are bytes, lists, durations, complex numbers and all
+    other objects.
 
     Args:
         value: a Python, NumPy or pandas scalar, or a `pyarrow.Scalar`.
@@ -76,7 +80,6 @@ def plain(value: Any) -> Plain | Unplaced:
     >>> import numpy as np
     >>> plain(np.int8(3)), plain(float("nan")), plain(b"3").name
     (3, <Unplaced.MISSING: -3>, 'UNREADABLE')
-
     """
     try:
         return _kind_and_content(value)
@@ -112,16 +115,21 @@ def _kind_and_content(value: Any) -> Plain | Unplaced:
 
 def is_text_type(kind: pa.DataType) -> bool:
     """Whether an Arrow type holds text."""
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )
 
 
 def is_number_type(kind: pa.DataType) -> bool:
     """Whether an Arrow type holds integers, floats or decimals."""
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    )
 
 
 def whole_number(value: Plain) -> int | None:
-    """A number as an integer, None if it is not whole or no number; far beyond int64 it stays beyond, with its sign.
+    """A number as an integer, None if it is not whole or no number; far beyond int64 it stays
+    beyond, with its sign.
 
     >>> whole_number(3.0), whole_number(Decimal("1E+3")), whole_number(2.5), whole_number(True)
     (3, 1000, None, None)
@@ -156,13 +164,27 @@ def _from_date(value: date) -> Day | Moment | Unplaced:
         return Day(value.toordinal() - _EPOCH_ORDINAL)
     if _is_pandas(value, "NaTType"):
         return Unplaced.MISSING
-    if hasattr(value, "to_datetime64"):  # a pandas Timestamp reaches beyond the years of Python's fields
+    # a pandas Timestamp reaches beyond the years of Python's fields
+    if hasattr(value, "to_datetime64"):
         found = _from_numpy_time(value.to_datetime64())
-        return Moment(found.microseconds, value.tzinfo is not None) if isinstance(found, Moment) else found
+        return (
+            Moment(found.microseconds, value.tzinfo is not None)
+            if isinstance(found, Moment)
+            else found
+        )
     offset = value.utcoffset()
-    seconds = (value.toordinal() - _EPOCH_ORDINAL) * 86_400 + value.hour * 3600 + value.minute * 60 + value.second
+    seconds = (
+        (value.toordinal() - _EPOCH_ORDINAL) * 86_400
+        + value.hour * 3600
+        + value.minute * 60
+        + value.second
+    )
     wall = seconds * 10**6 + value.microsecond
-    return Moment(wall, is_zoned=False) if offset is None else Moment(wall - offset // _MICROSECOND, is_zoned=True)
+    return (
+        Moment(wall, is_zoned=False)
+        if offset is None
+        else Moment(wall - offset // _MICROSECOND, is_zoned=True)
+    )
 
 
 def _from_numpy_time(value: np.datetime64) -> Day | Moment | Unplaced:
@@ -191,7 +213,8 @@ def _from_arrow(value: pa.Scalar) -> Plain | Unplaced:
     if pa.types.is_date64(kind):
         return Day(value.value // 86_400_000)
     if is_text_type(kind):
-        # bytes that are no UTF-8 keep surrogates in their place: such a text is no number, no date and no label
+        # bytes that are no UTF-8 keep surrogates in their place: such a text is no number, no date
+        # and no label
         return str(value.as_buffer().to_pybytes(), "utf-8", "surrogateescape")
     if pa.types.is_boolean(kind) or is_number_type(kind):
         return plain(value.as_py())

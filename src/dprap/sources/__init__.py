@@ -1,4 +1,6 @@
-"""Exact counting of a private table. Importing this package is the privilege of `dprap.privacy` and the entry points.
+"""Exact counting of a private table.
+
+Importing this package is the privilege of `dprap.privacy` and the entry points.
 
 protocol  what a count source offers: exact integer counts of marginals
 recoding  records under a coarser schema

@@ -1,8 +1,9 @@
 """Words of PostgreSQL, each named with its schema.
 
-Every function, operator, type and collation that dprap uses is named with the schema `pg_catalog`, and every table with
-its own. A name without a schema is looked up along the session's search path, where another role may have put its own
-object of that name: its code would run with the rights of the person who counts, and could change the counts.
+Every function, operator, type and collation that dprap uses is named with the schema `pg_catalog`,
+and every table with its own. A name without a schema is looked up along the session's search path,
+where another role may have put its own object of that name: its code would run with the rights of
+the person who counts, and could change the counts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""A digest of encoded records that does not depend on their order, so that batches, files and partitions can be summed."""
+"""A digest of encoded records that does not depend on their order, so that batches, files and
+partitions can be summed.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ _HALF = np.uint64(32)
 class Digest:
     """How many records there are, and the sum modulo 2^64 of a hash of each: both private.
 
-    It notices a change of the data, not a forger. Digests of parts of a table add up to that of the table:
+    It notices a change of the data, not a forger. Digests of parts of a table add up to that of the
+    table:
 
     >>> whole = digest_of([np.array([1, 2, 2], np.uint8)])
     >>> digest_of([np.array([2], np.uint8)]) + digest_of([np.array([2, 1], np.uint8)]) == whole

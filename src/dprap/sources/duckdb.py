@@ -1,8 +1,10 @@
-"""A count source over a table of a DuckDB database: DuckDB reads, dprap encodes and counts batch by batch.
+"""A count source over a table of a DuckDB database: DuckDB reads, dprap encodes and counts batch by
+batch.
 
-The columns of a DuckDB table have declared types, so that a value is read as in any other typed table. The file is opened
-for reading alone, and without access to anything outside it: a view of a CSV file would have the types that DuckDB infers
-from all its values, so that one record could change how the others are read.
+The columns of a DuckDB table have declared types, so that a value is read as in any other typed
+table. The file is opened for reading alone, and without access to anything outside it: a view of a
+CSV file would have the types that DuckDB infers from all its values, so that one record could
+change how the others are read.
 """
 
 from __future__ import annotations
@@ -71,7 +73,9 @@ def open_duckdb_table(path: str | Path, table: str, schema: Schema | None = None
 def opened(data: Any, table: str | None) -> Any:
     """What drafting and checking read: a DuckDB table by its name, anything else as it is."""
     if (table is not None) != is_duckdb(data):
-        raise SettingsError("a .duckdb file and a table name go together. Give both: FILE.duckdb and --table.")
+        raise SettingsError(
+            "a .duckdb file and a table name go together. Give both: FILE.duckdb and --table."
+        )
     if table is None:
         return data
     return _DuckDbTable(data, table)
@@ -96,7 +100,10 @@ class _DuckDbTable:
 
 @dataclass(frozen=True)
 class DuckDbSource:
-    """Records of a DuckDB table. Every pass checks that they are those that were checked when it was opened."""
+    """Records of a DuckDB table.
+
+    Every pass checks that they are those that were checked when it was opened.
+    """
 
     schema: Schema
     table: TableBatches
@@ -106,7 +113,9 @@ class DuckDbSource:
     recoding: Recoding | None = None
 
     @classmethod
-    def open(cls, path: str | Path, table: str, schema: Schema, *, memory_limit: int = MEMORY_LIMIT) -> DuckDbSource:
+    def open(
+        cls, path: str | Path, table: str, schema: Schema, *, memory_limit: int = MEMORY_LIMIT
+    ) -> DuckDbSource:
         """Check every record of a table against the schema, before anything is spent."""
         schema.require_reviewed()
         opened = open_duckdb_table(path, table, schema)
@@ -133,9 +142,13 @@ class DuckDbSource:
         return self.digest.fingerprint(self.schema.domain)
 
     def count(self, marginals: Sequence[Marginal]) -> list[CellCounts]:
-        """Exact counts of the marginals, in one pass, or in several where their counters are too large."""
+        """Exact counts of the marginals, in one pass, or in several where their counters are too
+        large.
+        """
         counted: dict[Marginal, CellCounts] = {}
-        for plan in plan_passes(self.domain, marginals, rows=self.rows, memory_limit=self.memory_limit):
+        for plan in plan_passes(
+            self.domain, marginals, rows=self.rows, memory_limit=self.memory_limit
+        ):
             tally = Tally(self.domain, plan, threads=counting_threads())
             for columns in self.blocks():
                 tally.add(columns)
@@ -143,11 +156,15 @@ class DuckDbSource:
         return [counted[marginal] for marginal in marginals]
 
     def recoded(self, recoding: Recoding) -> DuckDbSource:
-        """The same records under a coarser schema; they are still checked by the codes that they were read with."""
+        """The same records under a coarser schema; they are still checked by the codes that they
+        were read with.
+        """
         return replace(self, recoding=recoding)
 
     def blocks(self) -> Iterator[tuple[CodeColumn, ...]]:
-        """The encoded records, batch by batch; raises DataError at the end unless they are those that were checked."""
+        """The encoded records, batch by batch; raises DataError at the end unless they are those
+        that were checked.
+        """
         digest = Digest()
         for batch in self.table.read():
             columns = encode_batch(batch, self.schema)
@@ -161,7 +178,9 @@ def _connected(path: str | Path) -> Any:
     try:
         import duckdb
     except ImportError:
-        raise SettingsError("DuckDB needs an extra package. Run: pip install 'dprap[duckdb]'.") from None
+        raise SettingsError(
+            "DuckDB needs an extra package. Run: pip install 'dprap[duckdb]'."
+        ) from None
     if not Path(path).is_file():
         raise DataError(f"{path}: there is no such file. Check the path.")
     return duckdb.connect(str(path), read_only=True, config=dict(_ALONE))
@@ -169,21 +188,28 @@ def _connected(path: str | Path) -> Any:
 
 @contextmanager
 def _errors(path: str | Path) -> Iterator[None]:
-    """Turn DuckDB's errors into ours; their messages may quote values, so that only their kind passes."""
+    """Turn DuckDB's errors into ours; their messages may quote values, so that only their kind
+    passes.
+    """
     try:
         yield
     except Exception as error:
         if type(error).__module__.partition(".")[0] not in ("duckdb", "_duckdb"):
             raise
         if "Catalog" in type(error).__name__:
-            raise DataError(f"{path}: has no such table. Check the name given by --table.") from None
+            raise DataError(
+                f"{path}: has no such table. Check the name given by --table."
+            ) from None
         if type(error).__name__ == "PermissionException":
             raise DataError(
-                f"{path}: its view reads other files, whose types DuckDB would infer from their values. Make a table of it, "
-                "with declared types, or give dprap the files."
+                f"{path}: its view reads other files, whose types DuckDB would infer from their"
+                " values. Make a table of it, with declared types, or give dprap the files."
             ) from None
         if type(error).__name__ == "ConnectionException":
             raise DataError(
-                f"{path}: is open in this process with other settings. Close that connection, or hand over its table."
+                f"{path}: is open in this process with other settings. Close that connection, or"
+                " hand over its table."
             ) from None
-        raise DataError(f"{path}: cannot be read as a DuckDB database ({type(error).__name__}).") from None
+        raise DataError(
+            f"{path}: cannot be read as a DuckDB database ({type(error).__name__})."
+        ) from None

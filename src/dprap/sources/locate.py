@@ -1,4 +1,6 @@
-"""Which files a path, a folder or a glob means, and the partition values that stand in their folders' names."""
+"""Which files a path, a folder or a glob means, and the partition values that stand in their
+folders' names.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ _HIVE = re.compile(r"([^=/]+)=([^/]*)")
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 LEDGER_SUFFIX = ".dprap"
-"""Folders of this ending hold ledgers (`dprap.privacy.ledger.default_location`) and are never read as data."""
+"""Folders of this ending hold ledgers (`dprap.privacy.ledger.default_location`) and are never read
+as data.
+"""
 
 
 @dataclass(frozen=True)
@@ -38,14 +42,18 @@ class DataFile:
 
 def changed(shown: str) -> DataError:
     """The error for data that are not what was checked."""
-    return DataError(f"{shown}: changed while it was in use. Nothing was charged for it: start again on data at rest.")
+    return DataError(
+        f"{shown}: changed while it was in use. Nothing was charged for it: start again on data at"
+        " rest."
+    )
 
 
 def find_files(location: str | Path) -> list[DataFile]:
-    """The files of a table, in the order of their paths: one file, all below a folder, or all that match a glob.
+    """The files of a table, in the order of their paths: one file, all below a folder, or all that
+    match a glob.
 
-    Below a folder, names that start with a dot or an underscore are no data (`_SUCCESS`, `.part.crc`), nor are folders
-    of ledgers.
+    Below a folder, names that start with a dot or an underscore are no data (`_SUCCESS`,
+    `.part.crc`), nor are folders of ledgers.
     """
     root = Path(location)
     if root.is_dir():
@@ -53,7 +61,11 @@ def find_files(location: str | Path) -> list[DataFile]:
     elif not root.exists() and glob.has_magic(str(location)):
         base = _fixed_part(root)
         matches = sorted(base.glob(str(root.relative_to(base))))
-        paths = {path: None for match in matches for path in (_below(match) if match.is_dir() else [match])}
+        paths = {
+            path: None
+            for match in matches
+            for path in (_below(match) if match.is_dir() else [match])
+        }
         found = [(path, base) for path in paths if not _is_hidden(path.relative_to(base))]
     else:
         found = [(root, root.parent)]
@@ -68,7 +80,9 @@ def table_root(location: str | Path) -> Path:
     try:
         exists = root.exists()
     except OSError as error:
-        raise DataError(f"{str(location)[:60]}…: cannot be read ({error.strerror}). Check the path.") from None
+        raise DataError(
+            f"{str(location)[:60]}…: cannot be read ({error.strerror}). Check the path."
+        ) from None
     return _fixed_part(root) if not exists and glob.has_magic(str(location)) else root
 
 
@@ -78,7 +92,9 @@ def _below(folder: Path) -> list[Path]:
 
 
 def _is_hidden(relative: Path) -> bool:
-    is_marked = any(part.startswith((".", "_")) and not _HIVE.fullmatch(part) for part in relative.parts)
+    is_marked = any(
+        part.startswith((".", "_")) and not _HIVE.fullmatch(part) for part in relative.parts
+    )
     return is_marked or any(part.endswith(LEDGER_SUFFIX) for part in relative.parts)
 
 
@@ -122,5 +138,7 @@ def _size_and_time(path: Path, shown: str) -> tuple[int, int]:
     except FileNotFoundError:
         raise DataError(f"{shown}: there is no such file. Check the path.") from None
     except OSError as error:
-        raise DataError(f"{shown}: cannot be read ({error.strerror}). Check its permissions.") from None
+        raise DataError(
+            f"{shown}: cannot be read ({error.strerror}). Check its permissions."
+        ) from None
     return status.st_size, status.st_mtime_ns

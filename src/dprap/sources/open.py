@@ -32,20 +32,29 @@ def open_source(
     progress: PassProgress = no_progress,
     expect: Expect = expect_nothing,
 ) -> CountSource:
-    """A count source over `data`; every record is checked against the schema first, and what to `expect` may be counted then.
+    """A count source over `data`; every record is checked against the schema first, and what to
+    `expect` may be counted then.
 
-    - a table in memory (Arrow, pandas, polars), or one file whose codes fit well into `memory_limit` bytes: in memory;
+    - a table in memory (Arrow, pandas, polars), or one file whose codes fit well into
+      `memory_limit` bytes: in memory;
     - a larger file, a folder or a glob: out of core;
     - a `.duckdb` file with `database_table`: read by DuckDB, out of core;
     - a `postgresql://` address with `database_table`: counted by the server;
     - a Spark data frame, or a path with `engine="spark"`: counted by Spark.
     """
     chosen = engine or engine_for(data, schema, memory_limit)
-    if chosen in ("memory", "files") and isinstance(data, str | Path) and looks_like_address(str(data)):
-        raise SettingsError("an address is read where it begins with postgresql://. Check how it is written.")
+    if (
+        chosen in ("memory", "files")
+        and isinstance(data, str | Path)
+        and looks_like_address(str(data))
+    ):
+        raise SettingsError(
+            "an address is read where it begins with postgresql://. Check how it is written."
+        )
     if (database_table is not None) != (chosen in ("postgres", "duckdb")):
         raise SettingsError(
-            "a database and a table name go together. Give both: postgresql://… or a .duckdb file, and --table."
+            "a database and a table name go together. Give both: postgresql://… or a .duckdb file,"
+            " and --table."
         )
     if chosen == "duckdb":
         return DuckDbSource.open(data, str(database_table), schema, memory_limit=memory_limit)
@@ -59,8 +68,12 @@ def open_source(
         return SparkSource.open(data, schema, memory_limit=memory_limit, expect=expect)
     if chosen == "files":
         if not isinstance(data, str | Path):
-            raise SettingsError("the engine files reads a path. Leave the engine out for a table in memory.")
-        return FileSource.open(data, schema, memory_limit=memory_limit, progress=progress, expect=expect)
+            raise SettingsError(
+                "the engine files reads a path. Leave the engine out for a table in memory."
+            )
+        return FileSource.open(
+            data, schema, memory_limit=memory_limit, progress=progress, expect=expect
+        )
     return MemorySource(encode(data, schema))
 
 
@@ -70,8 +83,15 @@ def is_spark_frame(data: Any) -> bool:
 
 
 def is_elsewhere(data: Any, engine: str | None = None) -> bool:
-    """Whether the records are in a database or in Spark, so that dprap counts them there and does not read their values."""
-    return engine not in (None, "memory", "files") or is_spark_frame(data) or is_address(data) or is_duckdb(data)
+    """Whether the records are in a database or in Spark, so that dprap counts them there and does
+    not read their values.
+    """
+    return (
+        engine not in (None, "memory", "files")
+        or is_spark_frame(data)
+        or is_address(data)
+        or is_duckdb(data)
+    )
 
 
 def engine_for(data: Any, schema: Schema, memory_limit: int = MEMORY_LIMIT) -> Engine:

@@ -1,4 +1,6 @@
-"""A count source in PostgreSQL: records are encoded and counted by the server, and only counts leave it."""
+"""A count source in PostgreSQL: records are encoded and counted by the server, and only counts
+leave it.
+"""
 
 from __future__ import annotations
 
@@ -44,13 +46,15 @@ _KINDS: dict[str, Kind] = {
     "timestamptz": "timestamptz",
 }
 
-# The first words of the transaction, which hold to its end and no longer: behind a pool of connections a session's
-# settings may be lost or another's be found, a transaction's are not. The search path comes first: nothing that another
-# role made may be found by its name (dprap.sources.catalog names what it uses all the same; pg_temp would come first if
-# it were not named). Row security off: an error rather than a table that silently lacks the rows this user may not see.
-# The transaction idles while a mechanism works, and its snapshot must outlive that.
-# Compiling expressions saved nothing that could be measured at a million records. The planner takes a bin for as many groups as
-# its column has values, and would sort where a hash table is small. The memory is for the hash table of one GROUP BY.
+# The first words of the transaction, which hold to its end and no longer: behind a pool of
+# connections a session's settings may be lost or another's be found, a transaction's are not. The
+# search path comes first: nothing that another role made may be found by its name
+# (dprap.sources.catalog names what it uses all the same; pg_temp would come first if it were not
+# named). Row security off: an error rather than a table that silently lacks the rows this user may
+# not see. The transaction idles while a mechanism works, and its snapshot must outlive that.
+# Compiling expressions saved nothing that could be measured at a million records. The planner takes
+# a bin for as many groups as its column has values, and would sort where a hash table is small. The
+# memory is for the hash table of one GROUP BY.
 _TRANSACTION = """\
 SET LOCAL search_path = pg_catalog, pg_temp;
 SET LOCAL client_encoding = 'UTF8';
@@ -88,23 +92,27 @@ WHERE {operation("t.typtype", "<>", "'d'")} ORDER BY base.attnum
 """  # noqa: S608 - every part is written here
 
 _LEAVING_CELLS = 1 << 20
-# Marginals leave the server together up to this many cells, and up to a fourth of the number of records: counts leave it,
-# not records in the guise of counts.
+# Marginals leave the server together up to this many cells, and up to a fourth of the number of
+# records: counts leave it, not records in the guise of counts.
 
 _LEAST_LEAVING_CELLS = 1 << 16
 
 _GROUPED_CELLS = 16
-# Cells for each record of what the server counts first. Real records crowd: ten of the example's fill one to three.
+# Cells for each record of what the server counts first. Real records crowd: ten of the example's
+# fill one to three.
 
 _WIDE_PER_QUERY = 8
-# The server holds their groups until the query ends; so many make good for encoding the records once more.
+# The server holds their groups until the query ends; so many make good for encoding the records
+# once more.
 
 _MAX_CELL_NUMBER = 2**62
 
 
 @dataclass(frozen=True)
 class PostgresSource:
-    """A table or view, seen through one read-only transaction whose snapshot stands for the whole run."""
+    """A table or view, seen through one read-only transaction whose snapshot stands for the whole
+    run.
+    """
 
     schema: Schema
     relation: str
@@ -115,13 +123,19 @@ class PostgresSource:
 
     @classmethod
     def open(cls, url: str, table: str, schema: Schema) -> PostgresSource:
-        """Take a snapshot and let the server check every record against the schema, before anything is spent."""
+        """Take a snapshot and let the server check every record against the schema, before anything
+        is spent.
+        """
         schema.require_reviewed()
         connection = _connect(url)
         try:
             relation, types = _describe(connection, table)
             check_columns([name for name, _, _ in types], schema)
-            kinds = {name: _kind(name, base, sort) for name, base, sort in types if name in schema.columns}
+            kinds = {
+                name: _kind(name, base, sort)
+                for name, base, sort in types
+                if name in schema.columns
+            }
             rows, hashes = _check(connection, table, check_sql(relation, schema, kinds), schema)
         except BaseException:
             connection.close()
@@ -141,14 +155,19 @@ class PostgresSource:
     def count(self, marginals: Sequence[Marginal]) -> list[CellCounts]:
         """Exact counts of the marginals, in the snapshot.
 
-        The server encodes records to cell numbers, counts these by wide marginals that many of those asked for share,
-        and sums the counts further, down to marginals of no more cells than may leave it. The rest is summed out here.
+        The server encodes records to cell numbers, counts these by wide marginals that many of
+        those asked for share, and sums the counts further, down to marginals of no more cells than
+        may leave it. The rest is summed out here.
         """
         leaving = min(_LEAVING_CELLS, max(_LEAST_LEAVING_CELLS, self.rows // 4))
         counted: dict[int, CellCounts] = {}
-        for plan in _plans(self.domain, marginals, grouped=max(leaving, _GROUPED_CELLS * self.rows)):
+        for plan in _plans(
+            self.domain, marginals, grouped=max(leaving, _GROUPED_CELLS * self.rows)
+        ):
             narrow = {
-                wide: plan_unions(self.domain, [marginals[number] for number in served], max_cells=leaving)
+                wide: plan_unions(
+                    self.domain, [marginals[number] for number in served], max_cells=leaving
+                )
                 for wide, served in plan.items()
             }
             results = iter(self._count({wide: list(covers) for wide, covers in narrow.items()}))
@@ -157,7 +176,9 @@ class PostgresSource:
                     numbers = [plan[wide][member] for member in members]
                     wanted = [marginals[number] for number in numbers]
                     summed = all_summed_out(self.domain, next(results), cover, wanted)
-                    counted.update(zip(numbers, (counts.compact() for counts in summed), strict=True))
+                    counted.update(
+                        zip(numbers, (counts.compact() for counts in summed), strict=True)
+                    )
         return [counted[number] for number in range(len(marginals))]
 
     def recoded(self, recoding: Recoding) -> PostgresSource:
@@ -183,10 +204,18 @@ class PostgresSource:
         ]
 
 
-def _plans(domain: Domain, marginals: Sequence[Marginal], *, grouped: int) -> Iterator[dict[Marginal, list[int]]]:
-    """Wide marginals that are counted in one query, each with the positions of those that it serves."""
+def _plans(
+    domain: Domain, marginals: Sequence[Marginal], *, grouped: int
+) -> Iterator[dict[Marginal, list[int]]]:
+    """Wide marginals that are counted in one query, each with the positions of those that it
+    serves.
+    """
     for served in plan_unions(domain, marginals, max_cells=_MAX_CELL_NUMBER).values():
-        covers = plan_unions(domain, [marginals[number] for number in served], max_cells=min(grouped, _MAX_CELL_NUMBER))
+        covers = plan_unions(
+            domain,
+            [marginals[number] for number in served],
+            max_cells=min(grouped, _MAX_CELL_NUMBER),
+        )
         plan = [(wide, [served[member] for member in members]) for wide, members in covers.items()]
         for start in range(0, len(plan), _WIDE_PER_QUERY):
             yield dict(plan[start : start + _WIDE_PER_QUERY])
@@ -197,7 +226,8 @@ def _numbers(received: bytes) -> np.ndarray:
 
 
 def _connect(url: str) -> psycopg.Connection[Any]:
-    settings_of(url)  # raises for what the driver would read otherwise than meant, or lacks the driver for
+    # raises for what the driver would read otherwise than meant, or lacks the driver for
+    settings_of(url)
     import psycopg
 
     try:
@@ -205,10 +235,12 @@ def _connect(url: str) -> psycopg.Connection[Any]:
     except psycopg.Error as error:  # its message may quote the address with the password
         if "password" in str(error):
             raise DataError(
-                "the database refuses the user or the password. Give the password by PGPASSWORD, a password file or a "
-                "service; one in the address is not kept for resuming."
+                "the database refuses the user or the password. Give the password by PGPASSWORD, a"
+                " password file or a service; one in the address is not kept for resuming."
             ) from None
-        raise DataError("the database cannot be reached. Check the address, the user and the password.") from None
+        raise DataError(
+            "the database cannot be reached. Check the address, the user and the password."
+        ) from None
     with _errors():
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
@@ -216,29 +248,41 @@ def _connect(url: str) -> psycopg.Connection[Any]:
     return connection
 
 
-def _describe(connection: psycopg.Connection[Any], table: str) -> tuple[str, list[tuple[str, str, str]]]:
-    """The quoted name of a table, and its columns with their base types and sorts of type; names are as in SQL.
+def _describe(
+    connection: psycopg.Connection[Any], table: str
+) -> tuple[str, list[tuple[str, str, str]]]:
+    """The quoted name of a table, and its columns with their base types and sorts of type; names
+    are as in SQL.
 
-    The search path does not lead to tables, so a name needs its schema: another role cannot put its table before it.
+    The search path does not lead to tables, so a name needs its schema: another role cannot put its
+    table before it.
     """
     import psycopg
 
     unknown = DataError(
-        f"table {table}: is not in the database. Name its schema too, as in public.stays, in double quotes where SQL "
-        "needs them."
+        f"table {table}: is not in the database. Name its schema too, as in public.stays, in double"
+        " quotes where SQL needs them."
     )
     with _errors():
         try:
             found = connection.execute(_FIND, [table]).fetchone()
-        except (psycopg.errors.SyntaxError, psycopg.errors.InvalidName, psycopg.errors.FeatureNotSupported):
+        except (
+            psycopg.errors.SyntaxError,
+            psycopg.errors.InvalidName,
+            psycopg.errors.FeatureNotSupported,
+        ):
             raise unknown from None
         if found is None:
             raise unknown
         return str(found[1]), connection.execute(_COLUMNS, [found[0]]).fetchall()
 
 
-def _check(connection: psycopg.Connection[Any], table: str, query: str, schema: Schema) -> tuple[int, int]:
-    """The number of records and the sum of their hashes; raises unless the schema's policies place every record."""
+def _check(
+    connection: psycopg.Connection[Any], table: str, query: str, schema: Schema
+) -> tuple[int, int]:
+    """The number of records and the sum of their hashes; raises unless the schema's policies place
+    every record.
+    """
     with _errors():
         rows, hashes, *least_codes = connection.execute(query.encode()).fetchall()[0]
     if rows == 0:
@@ -248,28 +292,47 @@ def _check(connection: psycopg.Connection[Any], table: str, query: str, schema: 
 
 
 def _kind(name: str, base: str, sort: str) -> Kind:
-    """What a column holds. Only base types go by their name: anybody may make a composite type called int4."""
+    """What a column holds.
+
+    Only base types go by their name: anybody may make a composite type called int4.
+    """
     kind = "enum" if sort == "e" else _KINDS.get(base) if sort == "b" else None
     if kind is None:
-        raise SchemaError(f"column {name!r}: dprap cannot read the database type {base}. Count a view that casts it.")
+        raise SchemaError(
+            f"column {name!r}: dprap cannot read the database type {base}. Count a view that"
+            " casts it."
+        )
     return kind
 
 
 @contextmanager
 def _errors() -> Iterator[None]:
-    """Turn the server's errors into ours; its messages may quote values, so only their kind passes."""
+    """Turn the server's errors into ours; its messages may quote values, so only their kind
+    passes.
+    """
     import psycopg
 
     resume = "Nothing was charged for this step: start again, or resume the run."
     try:
         yield
     except psycopg.errors.QueryCanceled:
-        raise DataError(f"the database cancelled a query (a timeout or its administrator). {resume}") from None
+        raise DataError(
+            f"the database cancelled a query (a timeout or its administrator). {resume}"
+        ) from None
     except psycopg.errors.InsufficientPrivilege:
         raise DataError(
-            "the database user may not read the whole table (privileges or row security). Grant SELECT on it."
+            "the database user may not read the whole table (privileges or row security). Grant"
+            " SELECT on it."
         ) from None
-    except (psycopg.errors.InFailedSqlTransaction, psycopg.OperationalError, psycopg.InterfaceError):
-        raise DataError(f"the connection to the database, and with it its snapshot, was lost. {resume}") from None
+    except (
+        psycopg.errors.InFailedSqlTransaction,
+        psycopg.OperationalError,
+        psycopg.InterfaceError,
+    ):
+        raise DataError(
+            f"the connection to the database, and with it its snapshot, was lost. {resume}"
+        ) from None
     except psycopg.Error as error:
-        raise DataError(f"the database refused a query (SQLSTATE {error.sqlstate}). {resume}") from None
+        raise DataError(
+            f"the database refused a query (SQLSTATE {error.sqlstate}). {resume}"
+        ) from None

@@ -1,4 +1,6 @@
-"""What a count source offers to the private side: exact integer counts of marginals, nothing else."""
+"""What a count source offers to the private side: exact integer counts of marginals, nothing
+else.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,11 @@ from dprap.queries.marginal import Marginal
 from dprap.sources.recoding import Recoding
 
 Expect: TypeAlias = Callable[[int | None], Sequence[Marginal]]
-"""Which marginals will be asked for, given the number of records or, where nobody knows it yet, None.
+"""Which marginals will be asked for, given the number of records or, where nobody knows it yet,
+None.
 
-A source that must read every record to check it counts them in the same pass. A wrong guess costs time and nothing else.
+A source that must read every record to check it counts them in the same pass. A wrong guess costs
+time and nothing else.
 """
 
 
@@ -33,11 +37,15 @@ class CountSource(Protocol):
 
     @property
     def rows(self) -> int:
-        """The exact number of records: public under replacement, private under addition and removal."""
+        """The exact number of records: public under replacement, private under addition and
+        removal.
+        """
         ...
 
     def fingerprint(self) -> str:
-        """A digest that changes when the data change; it stays on the private side, in the ledger."""
+        """A digest that changes when the data change; it stays on the private side, in the
+        ledger.
+        """
         ...
 
     def count(self, marginals: Sequence[Marginal]) -> list[CellCounts]:

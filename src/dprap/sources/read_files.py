@@ -1,4 +1,6 @@
-"""Files as encoded records, batch by batch: the same for every engine whose processes read files themselves."""
+"""Files as encoded records, batch by batch: the same for every engine whose processes read files
+themselves.
+"""
 
 from __future__ import annotations
 
@@ -29,18 +31,24 @@ def open_file(file: DataFile, schema: Schema) -> TableBatches:
 
 
 def expected_records(file: DataFile, table: TableBatches) -> int:
-    """How many records a file has, nearly: as many as Parquet says, or as there are lines below a header."""
+    """How many records a file has, nearly: as many as Parquet says, or as there are lines below a
+    header.
+    """
     if table.part_rows is not None:
         return sum(table.part_rows)
     try:
         with pa.input_stream(file.path) as raw:  # decompresses .gz and the like
-            lines = sum(int(chunk.count(b"\n")) for chunk in iter(lambda: raw.read(_CHUNK_BYTES), b""))
+            lines = sum(
+                int(chunk.count(b"\n")) for chunk in iter(lambda: raw.read(_CHUNK_BYTES), b"")
+            )
     except (OSError, pa.ArrowException):  # damaged: reading it says so
         return 1
     return max(1, lines - 1)
 
 
-def read_files(files: Sequence[DataFile], schema: Schema) -> Iterator[tuple[tuple[CodeColumn, ...], float]]:
+def read_files(
+    files: Sequence[DataFile], schema: Schema
+) -> Iterator[tuple[tuple[CodeColumn, ...], float]]:
     """Codes batch by batch, with the share of all bytes that is done."""
     total = max(1, sum(file.size for file in files))
     done = 0
@@ -52,19 +60,25 @@ def read_files(files: Sequence[DataFile], schema: Schema) -> Iterator[tuple[tupl
         done += file.size
 
 
-def read_parts(file: DataFile, schema: Schema, parts: Sequence[int] | None) -> Iterator[tuple[CodeColumn, ...]]:
+def read_parts(
+    file: DataFile, schema: Schema, parts: Sequence[int] | None
+) -> Iterator[tuple[CodeColumn, ...]]:
     """Codes of some parts of one file, or of the whole of it, batch by batch."""
     table = open_file(file, schema)
     for batch in _batches(file, table, parts):
         yield _encode(batch, table, file, schema)
 
 
-def _batches(file: DataFile, table: TableBatches, parts: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
+def _batches(
+    file: DataFile, table: TableBatches, parts: Sequence[int] | None = None
+) -> Iterator[pa.RecordBatch]:
     with hidden_partitions(file):
         yield from table.read(parts)
 
 
-def _encode(batch: pa.RecordBatch, table: TableBatches, file: DataFile, schema: Schema) -> tuple[CodeColumn, ...]:
+def _encode(
+    batch: pa.RecordBatch, table: TableBatches, file: DataFile, schema: Schema
+) -> tuple[CodeColumn, ...]:
     in_path = {name: value for name, value in file.partitions if name not in table.names}
     encoded = []
     for name, column in schema.columns.items():
@@ -79,14 +93,20 @@ def _encode(batch: pa.RecordBatch, table: TableBatches, file: DataFile, schema: 
 
 
 def _shares(file: DataFile, table: TableBatches) -> Callable[[pa.RecordBatch], float]:
-    """A function that takes the batches of a file one by one and tells which share of the file is done."""
+    """A function that takes the batches of a file one by one and tells which share of the file is
+    done.
+    """
     total = file.size if table.part_rows is None else sum(table.part_rows)
     done = 0
 
     def share_of(batch: pa.RecordBatch) -> float:
         nonlocal done
         # text: Arrow keeps an offset of four bytes where the file has a delimiter of one
-        done += batch.nbytes - 3 * batch.num_rows * batch.num_columns if table.is_text else batch.num_rows
+        done += (
+            batch.nbytes - 3 * batch.num_rows * batch.num_columns
+            if table.is_text
+            else batch.num_rows
+        )
         return float(min(1.0, done / max(1, total)))
 
     return share_of

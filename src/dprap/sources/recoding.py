@@ -33,13 +33,24 @@ class Recoding:
         for name, size in zip(self.domain.names, self.domain.sizes, strict=True):
             codes = self.maps.get(name)
             if codes is None and new.size(name) != size:
-                raise SchemaError(f"column {name!r}: a recoding changes its codes and does not say how.")
-            if codes is not None and (len(codes) != size or codes.min() < 0 or codes.max() >= new.size(name)):
-                raise SchemaError(f"column {name!r}: a recoding must give every code a new one of the coarser schema.")
+                raise SchemaError(
+                    f"column {name!r}: a recoding changes its codes and does not say how."
+                )
+            if codes is not None and (
+                len(codes) != size or codes.min() < 0 or codes.max() >= new.size(name)
+            ):
+                raise SchemaError(
+                    f"column {name!r}: a recoding must give every code a new one of the coarser"
+                    " schema."
+                )
 
     def __call__(self, columns: Sequence[CodeColumn]) -> tuple[CodeColumn, ...]:
         """The new codes of records, column by column in the domain's order."""
         return tuple(
-            self.maps[name].astype(code_dtype(self.schema.domain.size(name)))[column] if name in self.maps else column
+            (
+                self.maps[name].astype(code_dtype(self.schema.domain.size(name)))[column]
+                if name in self.maps
+                else column
+            )
             for name, column in zip(self.domain.names, columns, strict=True)
         )

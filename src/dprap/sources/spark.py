@@ -1,6 +1,8 @@
-"""A count source in Apache Spark: the same encoding and the same kernel inside the workers; only counts leave them.
+"""A count source in Apache Spark: the same encoding and the same kernel inside the workers; only
+counts leave them.
 
-The workers need dprap installed. Errors travel as data, not as exceptions, because Spark logs and quotes exceptions.
+The workers need dprap installed. Errors travel as data, not as exceptions, because Spark logs and
+quotes exceptions.
 """
 
 from __future__ import annotations
@@ -23,11 +25,13 @@ from dprap.sources.protocol import Expect, expect_nothing
 from dprap.sources.recoding import Recoding
 from dprap.sources.spark_tables import Encode, SparkTable, spark_errors, spark_table
 
-_PARTIAL = pa.schema([("marginal", pa.int32()), ("cell", pa.int64()), ("count", pa.int64()), ("error", pa.string())])
+_PARTIAL = pa.schema(
+    [("marginal", pa.int32()), ("cell", pa.int64()), ("count", pa.int64()), ("error", pa.string())]
+)
 _PARTIAL_DDL = "marginal int, cell bigint, count bigint, error string"
 _ROWS, _DIGEST_LOW, _DIGEST_HIGH, _ERROR = -1, -2, -3, -4
-# What a partition reports besides counts, in place of a marginal's number. The digest goes in two halves: sums of
-# 32-bit halves cannot overflow, whatever the number of partitions.
+# What a partition reports besides counts, in place of a marginal's number. The digest goes in two
+# halves: sums of 32-bit halves cannot overflow, whatever the number of partitions.
 
 _MANY = 1 << 20
 
@@ -51,14 +55,23 @@ class SparkSource:
 
     @classmethod
     def open(
-        cls, data: Any, schema: Schema, *, memory_limit: int = MEMORY_LIMIT, expect: Expect = expect_nothing
+        cls,
+        data: Any,
+        schema: Schema,
+        *,
+        memory_limit: int = MEMORY_LIMIT,
+        expect: Expect = expect_nothing,
     ) -> SparkSource:
-        """Check every record of a data frame, or of the CSV or Parquet files at a path, against the schema."""
+        """Check every record of a data frame, or of the CSV or Parquet files at a path, against the
+        schema.
+        """
         schema.require_reviewed()
         table = spark_table(data, schema)
         rows = table.expected_records
         # of a table of unknown size unions are planned as for a large one
-        plans = plan_passes(schema.domain, expect(rows), rows=rows or _MANY, memory_limit=memory_limit)
+        plans = plan_passes(
+            schema.domain, expect(rows), rows=rows or _MANY, memory_limit=memory_limit
+        )
         counted, digest = _run(table, schema, next(plans, {}))
         if digest.rows == 0:
             raise DataError("the Spark table has no records. There is nothing to release.")
@@ -79,14 +92,20 @@ class SparkSource:
         return self.digest.fingerprint(self.schema.domain)
 
     def recoded(self, recoding: Recoding) -> SparkSource:
-        """The same records under a coarser schema; they are still checked by the codes that they were read with."""
+        """The same records under a coarser schema; they are still checked by the codes that they
+        were read with.
+        """
         return replace(self, recoding=recoding, counted={})
 
     def count(self, marginals: Sequence[Marginal]) -> list[CellCounts]:
-        """Exact counts of the marginals, in one pass, or in several where the counters of a worker are too large."""
+        """Exact counts of the marginals, in one pass, or in several where the counters of a worker
+        are too large.
+        """
         counted = dict(self.counted)
         missing = [marginal for marginal in marginals if marginal not in counted]
-        for plan in plan_passes(self.domain, missing, rows=self.rows, memory_limit=self.memory_limit):
+        for plan in plan_passes(
+            self.domain, missing, rows=self.rows, memory_limit=self.memory_limit
+        ):
             counts, digest = _run(self.table, self.schema, plan, self.recoding)
             if digest != self.digest:
                 raise DataError(
@@ -104,14 +123,18 @@ def _run(
     from pyspark.sql import functions as sql
 
     with spark_errors():
-        partial = table.frame.mapInArrow(_counter(schema, plan, table.encode, recoding), _PARTIAL_DDL)
+        partial = table.frame.mapInArrow(
+            _counter(schema, plan, table.encode, recoding), _PARTIAL_DDL
+        )
         summed = partial.groupBy("marginal", "cell").agg(
             sql.sum("count").alias("count"), sql.min("error").alias("error")
         )
         received = summed.toArrow()
     number, cell, count = (received[name].to_numpy() for name in ("marginal", "cell", "count"))
     if (number == _ERROR).any():
-        kind, _, message = next(error for error in received["error"].to_pylist() if error).partition(": ")
+        kind, _, message = next(
+            error for error in received["error"].to_pylist() if error
+        ).partition(": ")
         raise (SchemaError if kind == SchemaError.__name__ else DataError)(message)
 
     def total(of: int) -> int:
@@ -138,7 +161,9 @@ def _counter(
 
     def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         here = Schema.of(settings)
-        recode = None if coarser is None else Recoding(here.domain, Schema.of(coarser[0]), coarser[1])
+        recode = (
+            None if coarser is None else Recoding(here.domain, Schema.of(coarser[0]), coarser[1])
+        )
         tally = Tally(here.domain if recode is None else recode.schema.domain, plan)
         digest = Digest()
         try:
@@ -149,7 +174,9 @@ def _counter(
             yield _report([_ERROR], [0], [f"{type(error).__name__}: {error}"])
             return
         yield _report(
-            [_ROWS, _DIGEST_LOW, _DIGEST_HIGH], [digest.rows, digest.total % 2**32, digest.total >> 32], [None] * 3
+            [_ROWS, _DIGEST_LOW, _DIGEST_HIGH],
+            [digest.rows, digest.total % 2**32, digest.total >> 32],
+            [None] * 3,
         )
         for number, (_, counts) in enumerate(tally.results()):
             yield from _nonzero(number, counts)
@@ -175,5 +202,10 @@ def _nonzero(number: int, counts: CellCounts) -> Iterator[pa.RecordBatch]:
 
 
 def _report(numbers: list[int], counts: list[int], errors: Sequence[str | None]) -> pa.RecordBatch:
-    columns = {"marginal": numbers, "cell": [0] * len(numbers), "count": counts, "error": list(errors)}
+    columns = {
+        "marginal": numbers,
+        "cell": [0] * len(numbers),
+        "count": counts,
+        "error": list(errors),
+    }
     return pa.RecordBatch.from_pydict(columns, schema=_PARTIAL)

@@ -1,15 +1,18 @@
-"""Tables that Spark's workers read: what Spark hands to a worker, and how the worker makes codes of it.
+"""Tables that Spark's workers read: what Spark hands to a worker, and how the worker makes codes of
+it.
 
-files   Files that every machine sees at the same path. Spark hands out names of files and of parts of Parquet files,
-        and workers read them as the engine `files` does: with its rules for quotes, and partition values as text.
-lines   CSV files elsewhere (`hdfs://…`, `s3a://…`). Spark's own CSV reader drops lines, trims NULs and lets an open
-        quote take in the records after it, so Spark hands out lines and the worker reads each as one record. A quote
-        that is open at a line's end is refused, even where a field may have a line break in it: nothing in
-        a line tells that apart from a quote that was forgotten, which would join records.
+files   Files that every machine sees at the same path. Spark hands out names of files and of parts
+        of Parquet files, and workers read them as the engine `files` does: with its rules for
+        quotes, and partition values as text.
+lines   CSV files elsewhere (`hdfs://…`, `s3a://…`). Spark's own CSV reader drops lines, trims NULs
+        and lets an open quote take in the records after it, so Spark hands out lines and the worker
+        reads each as one record. A quote that is open at a line's end is refused, even where a
+        field may have a line break in it: nothing in a line tells that apart from a quote that was
+        forgotten, which would join records.
 frames  Any other data frame, and Parquet files elsewhere.
 
-Everything runs in a session of our own, where no setting of the user's makes Spark pass over files that it cannot read, or take
-partition values for the type that all of them together look like.
+Everything runs in a session of our own, where no setting of the user's makes Spark pass over files
+that it cannot read, or take partition values for the type that all of them together look like.
 """
 
 from __future__ import annotations
@@ -45,10 +48,12 @@ Encode: TypeAlias = Callable[[Batches, Schema], Iterator[tuple[CodeColumn, ...]]
 """Runs in a worker: what Spark hands over becomes codes."""
 
 _PART_RECORDS = 1 << 20
-# Records of a Parquet file that are read together, whole row groups: enough that what a task costs by itself is little.
+# Records of a Parquet file that are read together, whole row groups: enough that what a task costs
+# by itself is little.
 
 _TASKS_PER_CORE = 4
-# So many, that one slow task does not keep all others waiting, and few, because each sends its own counts.
+# So many, that one slow task does not keep all others waiting, and few, because each sends its own
+# counts.
 
 _WORKER_ROWS = 1 << 16
 # Records that a worker encodes together. Spark sends ten thousand at a time.
@@ -73,7 +78,9 @@ class SparkTable:
 
 
 def spark_table(data: Any, schema: Schema) -> SparkTable:
-    """The table in a data frame, or in the CSV or Parquet files at a path or address; its columns are checked."""
+    """The table in a data frame, or in the CSV or Parquet files at a path or address; its columns
+    are checked.
+    """
     if not isinstance(data, str | Path):
         return _of_frame(data, schema, ())
     session = _session()
@@ -84,10 +91,12 @@ def spark_table(data: Any, schema: Schema) -> SparkTable:
     if text is not None:
         if schema.csv != Csv(delimiter=schema.csv.delimiter):
             raise SettingsError(
-                "Spark reads CSV files in UTF-8 with double quotes, a header at the top and no blanks to strip. Convert them, "
-                "or read them without Spark."
+                "Spark reads CSV files in UTF-8 with double quotes, a header at the top and no"
+                " blanks to strip. Convert them, or read them without Spark."
             )
-        return _of_lines(session, str(data), schema, "\t" if text == "tsv" else schema.csv.delimiter)
+        return _of_lines(
+            session, str(data), schema, "\t" if text == "tsv" else schema.csv.delimiter
+        )
     with spark_errors():
         frame = session.read.parquet(str(data))
         in_path = _partition_names(frame)
@@ -98,8 +107,11 @@ def _session() -> SparkSession:
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        raise SettingsError("Spark needs an extra package. Run: pip install 'dprap[spark]'.") from None
-    if SparkSession.getActiveSession() is None:  # ours to start: its workers are to have the packages that we have
+        raise SettingsError(
+            "Spark needs an extra package. Run: pip install 'dprap[spark]'."
+        ) from None
+    # ours to start: its workers are to have the packages that we have
+    if SparkSession.getActiveSession() is None:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with spark_errors():
         session = SparkSession.builder.appName("dprap").getOrCreate().newSession()
@@ -117,7 +129,7 @@ def _is_seen_by_all(session: SparkSession, path: str) -> bool:
     return str(default).startswith("file:")
 
 
-# ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── files ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _of_files(session: SparkSession, path: str, schema: Schema) -> SparkTable:
@@ -151,7 +163,7 @@ def _parts(rows: tuple[int, ...] | None) -> Iterator[tuple[int, ...] | None]:
         yield tuple(int(number) for number in np.flatnonzero(ends == end))
 
 
-# ── lines ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── lines ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _of_lines(session: SparkSession, address: str, schema: Schema, delimiter: str) -> SparkTable:
@@ -162,7 +174,9 @@ def _of_lines(session: SparkSession, address: str, schema: Schema, delimiter: st
         in_path = [name for name in lines.columns if name != "value"]
         file, start = sql.xxhash64("_metadata.file_path"), sql.col("_metadata.file_block_start")
         first = lines.where(start == 0).select("value").head()
-        frame = lines.select(file.alias("file"), start.alias("start"), "value", *map(_quoted, in_path))
+        frame = lines.select(
+            file.alias("file"), start.alias("start"), "value", *map(_quoted, in_path)
+        )
     shown = address.rpartition("/")[2] or "the table"
     if first is None:
         raise DataError(f"{shown}: is empty. A CSV file needs a header line and records.")
@@ -176,8 +190,12 @@ def _of_lines(session: SparkSession, address: str, schema: Schema, delimiter: st
                 # an empty line is no record where a record has several fields
                 batch = batch.filter(pc.not_equal(pc.binary_length(batch.column("value")), 0))
             if table.num_rows != batch.num_rows:
-                raise DataError(f"{shown}: has lines that are no records. Check delimiter and quotes.")
-            arrays = {name: batch.column(name) for name in in_path} | dict(zip(names, table.columns, strict=True))
+                raise DataError(
+                    f"{shown}: has lines that are no records. Check delimiter and quotes."
+                )
+            arrays = {name: batch.column(name) for name in in_path} | dict(
+                zip(names, table.columns, strict=True)
+            )
             yield _codes(arrays, here, is_text=lambda _: True)
 
     return SparkTable(frame, encode)
@@ -194,20 +212,25 @@ def _without_headers(batches: Batches, names: Sequence[str], delimiter: str, sho
         is_header = is_first & (start == 0)
         for header in batch.column("value").filter(pa.array(is_header)).to_pylist():
             if csv_fields(header, delimiter, shown) != names:
-                raise DataError(f"{shown}: its files have different header lines. Write the same columns to each.")
+                raise DataError(
+                    f"{shown}: its files have different header lines. Write the same columns to"
+                    " each."
+                )
         lines = batch.filter(pa.array(~is_header))
         if lines.num_rows:
             yield lines
 
 
-# ── frames ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── frames ────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _of_frame(data: DataFrame, schema: Schema, in_path: tuple[str, ...]) -> SparkTable:
     check_columns(data.columns, schema)
     # Spark reads a dot in a name as a field of a struct: quote each name once, and be rid of it
     with spark_errors():
-        frame = data.select([data[_quoted(name)].alias(f"c{i}") for i, name in enumerate(schema.columns)])
+        frame = data.select(
+            [data[_quoted(name)].alias(f"c{i}") for i, name in enumerate(schema.columns)]
+        )
 
     def encode(batches: Batches, here: Schema) -> Iterator[tuple[CodeColumn, ...]]:
         for batch in _merged(batches):
@@ -219,17 +242,25 @@ def _of_frame(data: DataFrame, schema: Schema, in_path: tuple[str, ...]) -> Spar
 
 def _partition_names(frame: DataFrame) -> set[str]:
     """Columns that stand in the names of folders."""
-    found = (hive_value(part) for file in frame.inputFiles() for part in unquote(file).split("/")[:-1])
+    found = (
+        hive_value(part) for file in frame.inputFiles() for part in unquote(file).split("/")[:-1]
+    )
     return {hive[0] for hive in found if hive is not None} & set(frame.columns)
 
 
-# ── all of them ──────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── all of them ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _codes(arrays: dict[str, Any], schema: Schema, is_text: Callable[[str], bool]) -> tuple[CodeColumn, ...]:
+def _codes(
+    arrays: dict[str, Any], schema: Schema, is_text: Callable[[str], bool]
+) -> tuple[CodeColumn, ...]:
     encoded = []
     for name, column in schema.columns.items():
-        array = arrays[name].combine_chunks() if isinstance(arrays[name], pa.ChunkedArray) else arrays[name]
+        array = (
+            arrays[name].combine_chunks()
+            if isinstance(arrays[name], pa.ChunkedArray)
+            else arrays[name]
+        )
         null_texts = schema.null_texts(name) if is_text(name) else None
         encoded.append(encode_column(name, column, array, null_texts=null_texts))
     return tuple(encoded)
@@ -253,7 +284,9 @@ def _quoted(name: str) -> str:
 
 @contextmanager
 def spark_errors() -> Iterator[None]:
-    """Turn Spark's errors into ours; their messages may quote values and plans, so only their kind passes."""
+    """Turn Spark's errors into ours; their messages may quote values and plans, so only their kind
+    passes.
+    """
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -262,7 +295,8 @@ def spark_errors() -> Iterator[None]:
     except (PySparkException, Py4JError, OSError) as error:
         if "No module named 'dprap'" in str(error):
             raise SettingsError(
-                "the Spark workers do not have dprap. Install it there, and set PYSPARK_PYTHON to their Python."
+                "the Spark workers do not have dprap. Install it there, and set PYSPARK_PYTHON to"
+                " their Python."
             ) from None
         condition = error.getCondition() if isinstance(error, PySparkException) else None
         raise DataError(

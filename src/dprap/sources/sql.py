@@ -1,9 +1,11 @@
-"""Encoding in SQL: one expression a column gives the code of a record, exactly as `dprap.encoding` does.
+"""Encoding in SQL: one expression a column gives the code of a record, exactly as `dprap.encoding`
+does.
 
-All SQL that dprap sends is written here, for PostgreSQL. Another database needs its own `lookup` and `bucket`. The column
-says in which SQL type it is compared and how its edges are written; this module says how to read and compare it.
-A record that its column's policy does not place has a negative code, so one query finds out before anything is spent.
-Names of functions, operators and types come from `dprap.sources.catalog`, which says why.
+All SQL that dprap sends is written here, for PostgreSQL. Another database needs its own `lookup`
+and `bucket`. The column says in which SQL type it is compared and how its edges are written; this
+module says how to read and compare it. A record that its column's policy does not place has a
+negative code, so one query finds out before anything is spent. Names of functions, operators and
+types come from `dprap.sources.catalog`, which says why.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ _ARGUMENTS = 64
 
 _CELLS_IN_A_ROW = 1 << 24
 
-# Halfway between the largest float8 and the next power of two, and half of the smallest float8 in 17 digits.
+# Halfway between the largest float8 and the next power of two, and half of the smallest float8 in
+# 17 digits.
 _TO_INFINITY = 2**1024 - 2**970
 _TO_ZERO = "2.4703282292062327e-324"
 
@@ -43,12 +46,17 @@ def codes_sql(table: str, schema: Schema, kinds: Mapping[str, Kind], columns: Se
     """A query for the codes c0, c1, … of the given columns; `table` is already quoted."""
     if not columns:
         return f"SELECT 1 FROM {table}"  # noqa: S608 - quoted by the server
-    listed = (f"{code_sql(name, schema.columns[name], kinds[name])} AS c{i}" for i, name in enumerate(columns))
+    listed = (
+        f"{code_sql(name, schema.columns[name], kinds[name])} AS c{i}"
+        for i, name in enumerate(columns)
+    )
     return f"SELECT {', '.join(listed)} FROM {table}"  # noqa: S608 - every part is quoted below
 
 
 def check_sql(table: str, schema: Schema, kinds: Mapping[str, Kind]) -> str:
-    """A query for the number of records, the sum of a hash of each, and the least code of every column."""
+    """A query for the number of records, the sum of a hash of each, and the least code of every
+    column.
+    """
     names = list(schema.columns)
     codes = [f"c{i}" for i in range(len(names))]
     hashes = call("sum", call("hashtextextended", _joined(codes), "0"))
@@ -61,17 +69,24 @@ def _joined(codes: Sequence[str]) -> str:
     """The codes of a record as one text; a function takes at most 100 arguments."""
     if len(codes) <= _ARGUMENTS:
         return call("concat_ws", "','", *codes)
-    parts = [_joined(codes[start : start + _ARGUMENTS]) for start in range(0, len(codes), _ARGUMENTS)]
+    parts = [
+        _joined(codes[start : start + _ARGUMENTS]) for start in range(0, len(codes), _ARGUMENTS)
+    ]
     return _joined(parts)
 
 
 def count_sql(
-    table: str, schema: Schema, kinds: Mapping[str, Kind], plan: Mapping[Marginal, Sequence[Marginal]]
+    table: str,
+    schema: Schema,
+    kinds: Mapping[str, Kind],
+    plan: Mapping[Marginal, Sequence[Marginal]],
 ) -> str:
-    """A query for marginals, each summed out of the counts of a wider one (or the same), which are those of the records.
+    """A query for marginals, each summed out of the counts of a wider one (or the same), which are
+    those of the records.
 
-    Every record is encoded once, to one cell number over all columns of the wider marginals. A row of the result has the
-    position of a marginal, its cells that are not empty, and their counts; both are bytes, eight for each number.
+    Every record is encoded once, to one cell number over all columns of the wider marginals. A row
+    of the result has the position of a marginal, its cells that are not empty, and their counts;
+    both are bytes, eight for each number.
     """
     domain = schema.domain
     used = {name for wide in plan for name in wide.columns}
@@ -94,8 +109,13 @@ def _result_sql(domain: Domain, counted: str, wide: Marginal, marginal: Marginal
     if wide != marginal:
         cell = narrow_cell_sql(domain, wide, marginal)
         records = cast(call("sum", "records"), "int8")
-        counted = f"(SELECT {cell} AS cell, {records} AS records FROM {counted} GROUP BY 1) AS narrow"  # noqa: S608
-    listed = ", ".join(call("string_agg", call("int8send", name), cast("''", "bytea")) for name in ("cell", "records"))
+        counted = (
+            f"(SELECT {cell} AS cell, {records} AS records FROM {counted} GROUP BY 1) AS narrow"  # noqa: S608
+        )
+    listed = ", ".join(
+        call("string_agg", call("int8send", name), cast("''", "bytea"))
+        for name in ("cell", "records")
+    )
     # a value has at most 1 GB
     part = operation("cell", "/", str(_CELLS_IN_A_ROW))
     parts = f" GROUP BY {part}" if marginal.size(domain) > _CELLS_IN_A_ROW else ""
@@ -121,7 +141,10 @@ def narrow_cell_sql(domain: Domain, wide: Marginal, marginal: Marginal) -> str:
             runs.append([position])
     cell = cast("0", "int8")
     for run in runs:
-        stride, size = domain.size_of(wide.columns[run[-1] + 1 :]), domain.size_of(wide.columns[i] for i in run)
+        stride, size = (
+            domain.size_of(wide.columns[run[-1] + 1 :]),
+            domain.size_of(wide.columns[i] for i in run),
+        )
         digit = "cell" if stride == 1 else operation("cell", "/", str(stride))
         digit = digit if run[0] == 0 else operation(digit, "%", str(size))
         cell = digit if run is runs[0] else operation(operation(cell, "*", str(size)), "+", digit)
@@ -160,18 +183,28 @@ def code_sql(name: str, column: Column, kind: Kind) -> str:
         )
     codes = {reason: _code_or(reason, name, column) for reason in Unplaced}
     value = _READ[sql_type](identifier(name), kind)
-    not_whole = f"WHEN {value.not_whole} THEN {codes[Unplaced.UNREADABLE]} " if value.not_whole else ""
+    not_whole = (
+        f"WHEN {value.not_whole} THEN {codes[Unplaced.UNREADABLE]} " if value.not_whole else ""
+    )
     if isinstance(column, BinnedColumn):
-        position = f"{_outside_bounds(column, value.sql, codes[Unplaced.OUTSIDE])}ELSE {bucket(value.sql, column)}"
+        position = (
+            f"{_outside_bounds(column, value.sql, codes[Unplaced.OUTSIDE])}ELSE"
+            f" {bucket(value.sql, column)}"
+        )
     elif sql_type == "boolean":
         position = f"ELSE {cast(value.sql, 'int4')}"
     else:
         is_text = sql_type == "text"
-        found = lookup(value.sql if is_text else cast(value.sql, "text"), column.label_texts, is_cheap=is_text)
+        found = lookup(
+            value.sql if is_text else cast(value.sql, "text"), column.label_texts, is_cheap=is_text
+        )
         beyond = f"WHEN {value.beyond} THEN {codes[Unplaced.OUTSIDE]} " if value.beyond else ""
         position = f"{beyond}ELSE COALESCE({found}, {codes[column.not_listed]})"
     means_null = _means_null(column, value.sql, sql_type, codes[Unplaced.MISSING])
-    return f"CASE WHEN {value.is_missing} THEN {codes[Unplaced.MISSING]} {not_whole}{means_null}{position} END"
+    return (
+        f"CASE WHEN {value.is_missing} THEN {codes[Unplaced.MISSING]}"
+        f" {not_whole}{means_null}{position} END"
+    )
 
 
 def _means_null(column: Column, value: str, sql_type: SqlType, missing: int) -> str:
@@ -180,13 +213,17 @@ def _means_null(column: Column, value: str, sql_type: SqlType, missing: int) -> 
         possible = dict.fromkeys(filter(_can_be_stored, column.null_values), 1)
         return f"WHEN {lookup(value, possible)} IS NOT NULL THEN {missing} " if possible else ""
     if sql_type in ("int8", "float8") and column.null_numbers:
-        numbers = (operation(value, "=", cast(f"'{number}'", sql_type)) for number in sorted(column.null_numbers))
+        numbers = (
+            operation(value, "=", cast(f"'{number}'", sql_type))
+            for number in sorted(column.null_numbers)
+        )
         return f"WHEN {' OR '.join(numbers)} THEN {missing} "
     return ""
 
 
 def lookup(value: str, codes: Mapping[str, int], *, is_cheap: bool = True) -> str:
-    """The code of a text, null when it has none: a short list one after the other, a long one by binary search.
+    """The code of a text, null when it has none: a short list one after the other, a long one by
+    binary search.
 
     One after the other computes the value again for each text, which only a cheap one is worth.
     """
@@ -194,14 +231,19 @@ def lookup(value: str, codes: Mapping[str, int], *, is_cheap: bool = True) -> st
     if is_cheap and 0 < len(possible) <= _SHORT_LIST:
         # equal is the same bytes, whatever the column's collation
         bytewise = f'(({value}) COLLATE pg_catalog."C")'
-        equal = (f"WHEN {operation(bytewise, '=', literal(text))} THEN {code}" for text, code in possible.items())
+        equal = (
+            f"WHEN {operation(bytewise, '=', literal(text))} THEN {code}"
+            for text, code in possible.items()
+        )
         return f"(CASE {' '.join(equal)} END)"
     listed = cast(literal(json.dumps(possible, ensure_ascii=False)), "jsonb")
     return cast(operation(listed, "->>", value), "int4")
 
 
 def bucket(value: str, column: BinnedColumn) -> str:
-    """The position of the bin of a value; values outside the bounds are in the first or last bin."""
+    """The position of the bin of a value; values outside the bounds are in the first or last
+    bin.
+    """
     edges = column.bin_edges
     inner = edges[1:-1]
     if len(inner) == 0:
@@ -229,7 +271,9 @@ def _edge(column: BinnedColumn, edge: Any) -> str:
 
 @dataclass(frozen=True)
 class _Value:
-    """A database column in the SQL type in which it is compared, and conditions for the values that have no position."""
+    """A database column in the SQL type in which it is compared, and conditions for the values that
+    have no position.
+    """
 
     sql: str
     is_missing: str
@@ -256,7 +300,9 @@ def _as_whole(raw: str, kind: Kind) -> _Value:
         else ("trunc", "-9223372036854775808", "9223372036854775807")
     )
     type_name = "float8" if kind == "float" else "numeric"
-    value, least, most, nan = (cast(each, type_name) for each in (raw, f"'{low}'", f"'{high}'", "'NaN'"))
+    value, least, most, nan = (
+        cast(each, type_name) for each in (raw, f"'{low}'", f"'{high}'", "'NaN'")
+    )
     return _Value(
         cast(f"LEAST(GREATEST({value}, {least}), {most})", "int8"),
         is_missing=f"{raw} IS NULL OR {operation(value, '=', nan)}",
@@ -273,10 +319,13 @@ def _as_float(raw: str, kind: Kind) -> _Value:
         size, sign = call("abs", raw), cast(call("sign", raw), "float8")
         infinity = cast("'Infinity'", "float8")
         value = (
-            f"(CASE WHEN {operation(size, '>=', str(_TO_INFINITY))} THEN {operation(sign, '*', infinity)} "
-            f"WHEN {operation(size, '<=', _TO_ZERO)} THEN {cast('0', 'float8')} ELSE {value} END)"
+            f"(CASE WHEN {operation(size, '>=', str(_TO_INFINITY))} THEN"
+            f" {operation(sign, '*', infinity)} WHEN {operation(size, '<=', _TO_ZERO)} THEN"
+            f" {cast('0', 'float8')} ELSE {value} END)"
         )
-    return _Value(value, f"{value} IS NULL OR {operation(value, '=', cast(literal('NaN'), 'float8'))}")
+    return _Value(
+        value, f"{value} IS NULL OR {operation(value, '=', cast(literal('NaN'), 'float8'))}"
+    )
 
 
 def _as_date(raw: str, _: Kind) -> _Value:

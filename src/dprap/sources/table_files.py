@@ -1,4 +1,6 @@
-"""A count source over CSV and Parquet files that need not fit in memory: read, encoded and counted batch by batch."""
+"""A count source over CSV and Parquet files that need not fit in memory: read, encoded and counted
+batch by batch.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,9 @@ from dprap.sources.recoding import Recoding
 PassProgress: TypeAlias = Callable[[str, float], None]
 """Told what is being done ("check", "count") and which share of it is done.
 
-The share is of bytes. How fast it moves tells the size of the table, which is private under add-remove neighbours: it is
-for the terminal of the person who holds the data, never for a release or its log.
+The share is of bytes. How fast it moves tells the size of the table, which is private under
+add-remove neighbours: it is for the terminal of the person who holds the data, never for a release
+or its log.
 """
 
 
@@ -35,7 +38,10 @@ def no_progress(stage: str, share: float) -> None:
 
 @dataclass(frozen=True)
 class FileSource:
-    """Records in files. `FileSource.open` reads all of them once, so that every later error is a change of the files."""
+    """Records in files.
+
+    `FileSource.open` reads all of them once, so that every later error is a change of the files.
+    """
 
     schema: Schema
     location: str
@@ -57,13 +63,17 @@ class FileSource:
         progress: PassProgress = no_progress,
         expect: Expect = expect_nothing,
     ) -> FileSource:
-        """Check every record of a file, a folder or a glob against the schema, before anything is spent."""
+        """Check every record of a file, a folder or a glob against the schema, before anything is
+        spent.
+        """
         schema.require_reviewed()
         files = tuple(find_files(location))
         tables = [open_file(file, schema) for file in files]
         tally = Tally(schema.domain, {})
         if expect is not expect_nothing:
-            rows = sum(expected_records(file, table) for file, table in zip(files, tables, strict=True))
+            rows = sum(
+                expected_records(file, table) for file, table in zip(files, tables, strict=True)
+            )
             tally = first_pass(schema.domain, expect(rows), rows=rows, memory_limit=memory_limit)
         digest = Digest()
         for columns, share in read_files(files, schema):
@@ -91,13 +101,16 @@ class FileSource:
         return self.digest.fingerprint(self.schema.domain)
 
     def count(self, marginals: Sequence[Marginal]) -> list[CellCounts]:
-        """Exact counts of the marginals, in one pass over the files, or in several where their counters are too large.
+        """Exact counts of the marginals, in one pass over the files, or in several where their
+        counters are too large.
 
         What was counted while the records were checked needs none.
         """
         counted = dict(self.counted)
         missing = [marginal for marginal in marginals if marginal not in counted]
-        passes = list(plan_passes(self.domain, missing, rows=self.rows, memory_limit=self.memory_limit))
+        passes = list(
+            plan_passes(self.domain, missing, rows=self.rows, memory_limit=self.memory_limit)
+        )
         for position, plan in enumerate(passes):
             tally = Tally(self.domain, plan, threads=counting_threads())
             for columns, share in self._records():
@@ -108,7 +121,9 @@ class FileSource:
         return [counted[marginal] for marginal in marginals]
 
     def recoded(self, recoding: Recoding) -> FileSource:
-        """The same records under a coarser schema; they are still checked by the codes that they were read with."""
+        """The same records under a coarser schema; they are still checked by the codes that they
+        were read with.
+        """
         return replace(self, recoding=recoding, counted={})
 
     def blocks(self) -> Iterator[tuple[CodeColumn, ...]]:
@@ -116,7 +131,9 @@ class FileSource:
         return (columns for columns, _ in self._records())
 
     def _records(self) -> Iterator[tuple[tuple[CodeColumn, ...], float]]:
-        """All records once; raises DataError, at the end at the latest, unless they are those that were checked."""
+        """All records once; raises DataError, at the end at the latest, unless they are those that
+        were checked.
+        """
         for file in self.files:
             file.require_unchanged()
         digest = Digest()

@@ -1,4 +1,6 @@
-"""What the policies of a schema touch in a whole data set, wherever it is: for the steward's eyes alone."""
+"""What the policies of a schema touch in a whole data set, wherever it is: for the steward's eyes
+alone.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,11 @@ from dprap.sources.table_files import PassProgress, no_progress
 
 
 def touched_in(
-    data: Any, schema: Schema, *, database_table: str | None = None, progress: PassProgress = no_progress
+    data: Any,
+    schema: Schema,
+    *,
+    database_table: str | None = None,
+    progress: PassProgress = no_progress,
 ) -> TouchedTable | None:
     """Count what the policies touch in one pass over the records.
 
@@ -30,9 +36,8 @@ def touched_in(
         progress: Told which share of the pass is done.
 
     Returns:
-        The counts, or None where no policy changes values without an error, and for tables that dprap does not read
-        itself (PostgreSQL, Spark).
-
+        The counts, or None where no policy changes values without an error, and for tables that
+        dprap does not read itself (PostgreSQL, Spark).
     """
     found = TouchedTable(schema)
     if not found.is_worthwhile or is_address(data) or is_spark_frame(data):
@@ -56,12 +61,16 @@ def touched_in(
         with hidden_partitions(file):
             source = open_table(file.path, strict)
             in_path = {
-                name: value for name, value in file.partitions if name not in source.names and name in schema.columns
+                name: value
+                for name, value in file.partitions
+                if name not in source.names and name in schema.columns
             }
             for batch in source.read():
                 found.add(batch, is_text=source.is_text)
                 for name, value in in_path.items():  # one text for all records of the file
-                    found.add_column(name, pa.array([value] * batch.num_rows, pa.string()), is_text=True)
+                    found.add_column(
+                        name, pa.array([value] * batch.num_rows, pa.string()), is_text=True
+                    )
         done += file.size
         progress("check", done / total)
     return found

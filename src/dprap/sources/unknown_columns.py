@@ -1,8 +1,9 @@
-"""One pass over a table whose columns are not all known: which values they have, and where on a public grid numbers lie.
+"""One pass over a table whose columns are not all known: which values they have, and where on a
+public grid numbers lie.
 
-What is collected is exact and private. It goes to the curator, which publishes values above a noisy threshold and noisy
-counts of the grid (`dprap.privacy.discovery`). Columns with a declared domain are encoded in the same pass, so that what
-does not fit them is refused before anything is spent.
+What is collected is exact and private. It goes to the curator, which publishes values above a noisy
+threshold and noisy counts of the grid (`dprap.privacy.discovery`). Columns with a declared domain
+are encoded in the same pass, so that what does not fit them is refused before anything is spent.
 """
 
 from __future__ import annotations
@@ -42,9 +43,12 @@ Kept = Callable[[pa.ChunkedArray], Bool[np.ndarray, " records"]]
 
 @dataclass
 class Vocabulary:
-    """The distinct values of one column so far: private. It places values as a categorical column does.
+    """The distinct values of one column so far: private.
 
-    Whether values are texts or integers follows from the types of the table's columns, which are public.
+    It places values as a categorical column does.
+
+    Whether values are texts or integers follows from the types of the table's columns, which are
+    public.
     """
 
     name: str
@@ -71,7 +75,9 @@ class Vocabulary:
         return bool(is_text_type(kind) or pa.types.is_integer(kind))
 
     def place(self, value: Any) -> int:
-        """The number of an object: of a text, since only a type can say that a column holds integers."""
+        """The number of an object: of a text, since only a type can say that a column holds
+        integers.
+        """
         found = plain(value)
         if isinstance(found, Unplaced):
             return found
@@ -92,11 +98,17 @@ class Vocabulary:
 
     def _place(self, array: pa.Array) -> Positions:
         encoded = array.dictionary_encode()
-        different = decoded(encoded.dictionary) if is_text_type(array.type) else encoded.dictionary.to_pylist()
+        different = (
+            decoded(encoded.dictionary)
+            if is_text_type(array.type)
+            else encoded.dictionary.to_pylist()
+        )
         distinct = np.array([self._number(value) for value in different], dtype=np.int64)
         if len(distinct) == 0:
             return np.full(len(array), Unplaced.MISSING, dtype=np.int64)
-        positions = distinct[encoded.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)]
+        positions = distinct[
+            encoded.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+        ]
         return np.where(nulls(array), np.int64(Unplaced.MISSING), positions)
 
     def _number(self, value: Any) -> int:
@@ -107,21 +119,26 @@ class Vocabulary:
             if not is_candidate(value) or (self.whole and str(value) in (self.null_values or ())):
                 return Unplaced.OUTSIDE
             number = self._numbers[value] = len(self._numbers)
-            digest = hashlib.blake2b(repr(value).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            digest = hashlib.blake2b(
+                repr(value).encode("utf-8", "surrogatepass"), digest_size=8
+            ).digest()
             self._hashes.append(int.from_bytes(digest, "little"))
         return number
 
     def _is_of(self, *, whole: bool) -> None:
         if self.whole is not None and self.whole != whole:
             raise SchemaError(
-                f"column {self.name!r}: has text in one part of the table and integers in another. Convert the column."
+                f"column {self.name!r}: has text in one part of the table and integers in another."
+                " Convert the column."
             )
         self.whole = whole
 
 
 @dataclass(frozen=True)
 class DiscoverySource:
-    """What one pass found in the columns that are to be discovered: exact counts, for the curator alone."""
+    """What one pass found in the columns that are to be discovered: exact counts, for the curator
+    alone.
+    """
 
     domain: Domain
     """Number columns, on their public grids."""
@@ -142,12 +159,16 @@ class DiscoverySource:
     def fingerprint(self) -> str:
         """A digest of the records in any order."""
         names = (*self.domain.names, *self.vocabularies)
-        return self.digest.fingerprint(Domain(names, (*self.domain.sizes, *(1 for _ in self.vocabularies))))
+        return self.digest.fingerprint(
+            Domain(names, (*self.domain.sizes, *(1 for _ in self.vocabularies)))
+        )
 
     def count(self, marginals: Sequence[Marginal]) -> list[CellCounts]:
         """Exact counts of one-way marginals on the grids."""
         return [
-            CellCounts(len(self.grids[name]), self.grids[name]) for marginal in marginals for name in marginal.columns
+            CellCounts(len(self.grids[name]), self.grids[name])
+            for marginal in marginals
+            for name in marginal.columns
         ]
 
     def recoded(self, recoding: Recoding) -> DiscoverySource:
@@ -157,9 +178,15 @@ class DiscoverySource:
     def present(self, name: str) -> tuple[list[Any], Counts]:
         """The values of a column that some record has, sorted, and how many records have each."""
         found, counts = self.vocabularies[name]
-        present = [(value, counts[number]) for number, value in enumerate(found.values) if counts[number] > 0]
+        present = [
+            (value, counts[number])
+            for number, value in enumerate(found.values)
+            if counts[number] > 0
+        ]
         present.sort(key=lambda pair: pair[0])
-        return [value for value, _ in present], np.array([count for _, count in present], dtype=np.int64)
+        return [value for value, _ in present], np.array(
+            [count for _, count in present], dtype=np.int64
+        )
 
 
 def open_discovery(
@@ -188,7 +215,8 @@ def open_discovery(
     """
     if is_elsewhere(data, engine):
         raise SettingsError(
-            "domains are discovered in tables in memory and in files alone. Export the column, or declare its domain."
+            "domains are discovered in tables in memory and in files alone. Export the column, or"
+            " declare its domain."
         )
     if (person_column is None) != (kept is None):
         raise SettingsError("a person column and what is kept of a person's records go together.")
@@ -206,13 +234,18 @@ class _Reader:
         self.person_column = person_column
         if person_column is not None and person_column in (*schema.columns, *schema.discover):
             raise SchemaError(
-                f"column {person_column!r}: holds person ids, which are never published. Remove it from the schema."
+                f"column {person_column!r}: holds person ids, which are never published. Remove it"
+                " from the schema."
             )
         wanted = schema.discover
-        self._wanted = {name: column for name, column in wanted.items() if column.type == "categorical"}
+        self._wanted = {
+            name: column for name, column in wanted.items() if column.type == "categorical"
+        }
         numbers = {name: column for name, column in wanted.items() if column.type != "categorical"}
         self._grids = _grid_columns(numbers, schema)
-        self._found = {name: Vocabulary(name, column.null_values) for name, column in self._wanted.items()}
+        self._found = {
+            name: Vocabulary(name, column.null_values) for name, column in self._wanted.items()
+        }
         self._known = dict(schema.columns)
         ids = () if person_column is None else (person_column,)
         # For reading alone: columns of objects are placed by it, value by value.
@@ -223,7 +256,8 @@ class _Reader:
                 "ignore_columns": (*schema.ignore_columns, *ids),
             }
         )
-        # Counts so far; with a person column the codes themselves, until it is known which records count.
+        # Counts so far; with a person column the codes themselves, until it is known which records
+        # count.
         self._totals = {name: np.zeros(0, dtype=np.int64) for name in (*self._grids, *self._found)}
         self._parts: dict[str, list[Any]] = {name: [] for name in self._totals}
         self._ids: list[Any] = []
@@ -241,7 +275,11 @@ class _Reader:
             if name in self._found:
                 self._count(name, positions.astype(np.int32))
                 known = self._found[name].hashes()
-                hashes = known[np.maximum(positions, 0)] if len(known) else np.zeros(len(positions), dtype=np.uint64)
+                hashes = (
+                    known[np.maximum(positions, 0)]
+                    if len(known)
+                    else np.zeros(len(positions), dtype=np.uint64)
+                )
                 coded.append(np.where(positions < 0, (-positions).astype(np.uint64), hashes))
                 continue
             codes = codes_of(name, column, positions)
@@ -264,7 +302,9 @@ class _Reader:
             raise DataError("the table has no records. There is nothing to release.")
         if kept is not None:
             mask: Mask = kept(pa.chunked_array(self._ids))
-            self._totals = {name: _counts(np.concatenate(parts)[mask]) for name, parts in self._parts.items()}
+            self._totals = {
+                name: _counts(np.concatenate(parts)[mask]) for name, parts in self._parts.items()
+            }
 
         def total(name: str, size: int) -> Counts:
             return _summed(self._totals[name], np.zeros(size, dtype=np.int64))
@@ -273,7 +313,9 @@ class _Reader:
             domain=Domain.of({name: column.size for name, column in self._grids.items()}),
             digest=self._digest,
             grids={name: total(name, column.size) for name, column in self._grids.items()},
-            vocabularies={name: (found, total(name, len(found.values))) for name, found in self._found.items()},
+            vocabularies={
+                name: (found, total(name, len(found.values))) for name, found in self._found.items()
+            },
         )
 
 
@@ -293,7 +335,9 @@ def _grid_columns(wanted: dict[str, DiscoverColumn], schema: Schema) -> dict[str
     if not wanted:
         return {}
     columns = {name: grid_column(column) for name, column in wanted.items()}
-    return dict(Schema.of({"columns": columns, "numbers": schema.as_mapping().get("numbers")}).columns)
+    return dict(
+        Schema.of({"columns": columns, "numbers": schema.as_mapping().get("numbers")}).columns
+    )
 
 
 def _batches(data: Any, reader: _Reader) -> Iterator[tuple[pa.RecordBatch, TableBatches, float]]:
@@ -310,7 +354,8 @@ def _batches(data: Any, reader: _Reader) -> Iterator[tuple[pa.RecordBatch, Table
             table = open_table(file.path, reader.reading, also=also)
         if any(name not in table.names for name, _ in file.partitions):
             raise SettingsError(
-                "domains are not discovered where the names of folders hold values. Write them as columns of the files."
+                "domains are not discovered where the names of folders hold values. Write them as"
+                " columns of the files."
             )
         _checked(table, reader)
         done += file.size
@@ -321,7 +366,8 @@ def _batches(data: Any, reader: _Reader) -> Iterator[tuple[pa.RecordBatch, Table
 def _checked(table: TableBatches, reader: _Reader) -> TableBatches:
     if reader.person_column is not None and reader.person_column not in table.names:
         raise SchemaError(
-            f"column {reader.person_column!r}: is named as the person column and not in the table. Check its name."
+            f"column {reader.person_column!r}: is named as the person column and not in the table."
+            " Check its name."
         )
     check_columns(table.names, reader.reading)
     return table

@@ -65,7 +65,9 @@ class About:
         known = [each.name for each in fields(cls)]
         for name in given:
             if name not in known:
-                raise SettingsError(f"there is no entry {str(name)!r:.40}. The entries are: {', '.join(known)}.")
+                raise SettingsError(
+                    f"there is no entry {str(name)!r:.40}. The entries are: {', '.join(known)}."
+                )
         return cls(**given)
 
     @classmethod

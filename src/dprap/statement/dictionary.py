@@ -1,4 +1,6 @@
-"""The columns of a synthetic table, for archives: data dictionary, Frictionless Data Package, Croissant."""
+"""The columns of a synthetic table, for archives: data dictionary, Frictionless Data Package,
+Croissant.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ _CONTEXT = {
 
 
 def dictionary(release: Release) -> list[dict[str, Any]]:
-    """One entry a column: name, type, description, what it may hold, and whether it may be missing."""
+    """One entry a column: name, type, description, what it may hold, and whether it may be
+    missing.
+    """
     return [
         {
             "name": name,
@@ -52,8 +56,12 @@ def dictionary(release: Release) -> list[dict[str, Any]]:
     ]
 
 
-def data_package(release: Release, about: About, *, table: str, sha256: str | None = None) -> dict[str, Any]:
-    """A Frictionless Data Package (version 2 of the standard) of the synthetic table in the file `table`."""
+def data_package(
+    release: Release, about: About, *, table: str, sha256: str | None = None
+) -> dict[str, Any]:
+    """A Frictionless Data Package (version 2 of the standard) of the synthetic table in the file
+    `table`.
+    """
     is_csv = table.endswith(".csv")
     return {
         "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
@@ -83,8 +91,12 @@ def data_package(release: Release, about: About, *, table: str, sha256: str | No
     }
 
 
-def croissant(release: Release, about: About, *, table: str, sha256: str | None = None) -> dict[str, Any]:
-    """Croissant metadata (version 1.0) of the synthetic table in the file `table`; the standard wants its digest."""
+def croissant(
+    release: Release, about: About, *, table: str, sha256: str | None = None
+) -> dict[str, Any]:
+    """Croissant metadata (version 1.0) of the synthetic table in the file `table`; the standard
+    wants its digest.
+    """
     kind = "text/csv" if table.endswith(".csv") else "application/vnd.apache.parquet"
     fields = [
         {
@@ -118,12 +130,16 @@ def croissant(release: Release, about: About, *, table: str, sha256: str | None 
                 **({} if sha256 is None else {"sha256": sha256}),
             }
         ],
-        "recordSet": [{"@type": "cr:RecordSet", "@id": "synthetic", "name": "synthetic", "field": fields}],
+        "recordSet": [
+            {"@type": "cr:RecordSet", "@id": "synthetic", "name": "synthetic", "field": fields}
+        ],
     }
 
 
 def _license(name: str) -> dict[str, str]:
-    """A licence as a data package names one: an address, or an identifier such as CC-BY-4.0 and what people call it."""
+    """A licence as a data package names one: an address, or an identifier such as CC-BY-4.0 and
+    what people call it.
+    """
     if "://" in name:
         return {"path": name}
     return {"name": re.sub(r"[^-a-zA-Z0-9._]+", "-", name), "title": name}
@@ -133,8 +149,9 @@ def citation(release: Release, about: About) -> str:
     """How to cite the release."""
     where = "" if about.url is None else f" {about.url}"
     return (
-        f"{about.curator} ({release.facts.created[:4]}). {about.title} [synthetic data, ε = {release.privacy.epsilon:g}, "
-        f"δ = {release.privacy.delta:.3g}; dprap {release.facts.version}].{where}"
+        f"{about.curator} ({release.facts.created[:4]}). {about.title} [synthetic data, ε ="
+        f" {release.privacy.epsilon:g}, δ = {release.privacy.delta:.3g}; dprap"
+        f" {release.facts.version}].{where}"
     )
 
 
@@ -142,9 +159,9 @@ def _values(column: Column) -> str:
     """What a column may hold, in words."""
     last = column.size - column.nullable - 1
     if column.is_ordered:
-        return f"{column.label(0).split('..')[0]} to {column.label(last).split('..')[-1]}".replace("[", "").replace(
-            ")", ""
-        )
+        return f"{column.label(0).split('..')[0]} to {column.label(last).split('..')[-1]}".replace(
+            "[", ""
+        ).replace(")", "")
     labels = [column.label(code) for code in range(min(last + 1, _MOST_VALUES))]
     more = last + 1 - len(labels)
     return ", ".join(labels) + (f" and {more:,} more" if more > 0 else "")
@@ -160,7 +177,10 @@ def _field(name: str, column: Column) -> dict[str, Any]:
         (pa.types.is_date, "date"),
         (pa.types.is_timestamp, "datetime"),
     )
-    found: dict[str, Any] = {"name": name, "type": next((name for fits, name in types if fits(kind)), "string")}
+    found: dict[str, Any] = {
+        "name": name,
+        "type": next((name for fits, name in types if fits(kind)), "string"),
+    }
     if column.description:
         found["description"] = column.description
     found["constraints"] = {"required": not column.nullable}
@@ -173,8 +193,12 @@ def _dialect(schema: Schema) -> dict[str, str]:
 
 
 def _written(column: Column) -> dict[str, Any]:
-    """How a CSV file writes missing values, and the values of a column that has a form of its own."""
-    found: dict[str, Any] = {"missingValues": ["", *column.null_values]} if column.null_values else {}
+    """How a CSV file writes missing values, and the values of a column that has a form of its
+    own.
+    """
+    found: dict[str, Any] = (
+        {"missingValues": ["", *column.null_values]} if column.null_values else {}
+    )
     form = getattr(column, "format", None)
     if form is None:
         return found

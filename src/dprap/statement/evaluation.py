@@ -33,8 +33,8 @@ def answers(release: Release) -> list[Answer]:
         Answer(
             "Privacy parameters",
             "Which definition is met, with which parameters?",
-            f"Approximate differential privacy with ε = {privacy.epsilon:g} and δ = {privacy.delta:.3g}; "
-            f"{privacy.rho_planned:.6g}-zCDP as well"
+            f"Approximate differential privacy with ε = {privacy.epsilon:g} and δ ="
+            f" {privacy.delta:.3g}; {privacy.rho_planned:.6g}-zCDP as well"
             + (f", up to {privacy.discovery_delta:.3g} of δ." if privacy.discovery_delta else "."),
         ),
         Answer(
@@ -53,26 +53,32 @@ def answers(release: Release) -> list[Answer]:
         Answer(
             "Unit of privacy",
             "Is the contribution of one person bounded, and by what?",
-            "Each person is taken to have one record."
-            if privacy.max_rows_per_person == 1
-            else f"Yes: at most {privacy.max_rows_per_person} records of a person are counted, by their id.",
+            (
+                "Each person is taken to have one record."
+                if privacy.max_rows_per_person == 1
+                else (
+                    f"Yes: at most {privacy.max_rows_per_person} records of a person are counted,"
+                    " by their id."
+                )
+            ),
         ),
         Answer(
             "Algorithms",
             "Which mechanisms are used?",
-            "Discrete Gaussian noise on integer counts; the exponential mechanism for choosing what to measure. "
-            f"Method {release.facts.method}, {len(whole):,} marginals measured.",
+            "Discrete Gaussian noise on integer counts; the exponential mechanism for choosing"
+            f" what to measure. Method {release.facts.method}, {len(whole):,} marginals measured.",
         ),
         Answer(
             "Algorithms",
             "How are the costs composed?",
-            f"As zCDP, adaptively, with an append-only ledger. The guarantee holds {privacy.reason()}.",
+            "As zCDP, adaptively, with an append-only ledger. The guarantee holds"
+            f" {privacy.reason()}.",
         ),
         Answer(
             "Algorithms",
             "Are domains, bounds and bins independent of the data?",
-            "They come from the schema, which is declared public before the run. A drafted schema is refused until "
-            "somebody has reviewed it.",
+            "They come from the schema, which is declared public before the run. A drafted schema"
+            " is refused until somebody has reviewed it.",
         ),
         Answer(
             "Utility and bias",
@@ -82,29 +88,34 @@ def answers(release: Release) -> list[Answer]:
         Answer(
             "Utility and bias",
             "Who may be served worse?",
-            "Small groups: noise is the same for all cells, so it is larger in proportion where there are few records.",
+            "Small groups: noise is the same for all cells, so it is larger in proportion where"
+            " there are few records.",
         ),
         Answer(
             "Implementation",
             "Can floating-point arithmetic leak?",
-            "Private counts and noise are integers; division happens after the noise. Custom functions are clipped and "
-            "put on an integer grid.",
+            "Private counts and noise are integers; division happens after the noise. Custom"
+            " functions are clipped and put on an integer grid.",
         ),
         Answer(
             "Implementation",
             "Where does the randomness come from?",
-            "From the operating system's entropy." if privacy.private else "From a seed: this release protects nobody.",
+            (
+                "From the operating system's entropy."
+                if privacy.private
+                else "From a seed: this release protects nobody."
+            ),
         ),
         Answer(
             "Implementation",
             "Are there side channels?",
-            "Running time and memory on the private side depend on the data. They are not part of the release and are "
-            "not protected from those who can watch the machine.",
+            "Running time and memory on the private side depend on the data. They are not part of"
+            " the release and are not protected from those who can watch the machine.",
         ),
         Answer(
             "Trust and data collection",
             "Which trust model is assumed?",
-            "The central model: whoever runs dprap sees the private table. Collection, storage and access to it are "
-            "outside the guarantee.",
+            "The central model: whoever runs dprap sees the private table. Collection, storage and"
+            " access to it are outside the guarantee.",
         ),
     ]

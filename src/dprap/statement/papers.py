@@ -22,7 +22,9 @@ from dprap.statement.printed_page import page
 from dprap.statement.registry_entry import registry_entry
 
 
-def statement_of(release: Release, about: About | None = None, *, language: str = "en") -> dict[str, Any]:
+def statement_of(
+    release: Release, about: About | None = None, *, language: str = "en"
+) -> dict[str, Any]:
     """Everything that the papers say, as plain data.
 
     Args:
@@ -55,22 +57,23 @@ def write_statement(
     language: str = "en",
     table: Path | str = "synthetic.parquet",
 ) -> list[Path]:
-    """Write the papers of a release into a folder; they hold only what the release and the steward say.
+    """Write the papers of a release into a folder; they hold only what the release and the steward
+    say.
 
     Args:
         release: The release.
         folder: Where to write; it is made if need be.
         about: Names and purpose, as the steward states them.
         language: The language of the guarantee in plain words: en, de, fr or es.
-        table: The file of the synthetic table, for the metadata. They name it, and have its digest if it is there.
+        table: The file of the synthetic table, for the metadata. They name it, and have its digest
+            if it is there.
 
     Returns:
-        The files: statement.html, statement.json, datapackage.json, croissant.json, and registry.yaml
-        where everything is stated that the registry requires.
+        The files: statement.html, statement.json, datapackage.json, croissant.json, and
+        registry.yaml where everything is stated that the registry requires.
 
     Raises:
         SettingsError: If a file cannot be written, or there is no such translation.
-
     """
     about = about or About()
     folder = Path(folder)
@@ -96,7 +99,9 @@ def write_statement(
         "croissant.json": _json(croissant(release, about, table=table.name, sha256=digest)),
     }
     if data["registry"] is not None:
-        files["registry.yaml"] = yaml.safe_dump(data["registry"], sort_keys=False, allow_unicode=True, width=100)
+        files["registry.yaml"] = yaml.safe_dump(
+            data["registry"], sort_keys=False, allow_unicode=True, width=100
+        )
     for name, content in files.items():
         write_page(folder / name, content)
     return [folder / name for name in files]

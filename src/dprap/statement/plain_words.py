@@ -46,17 +46,17 @@ def _published(release: Release, about: About) -> tuple[str, ...]:
     kind = "A synthetic table and statistics" if release.relaxed is not None else "Statistics"
     found = [
         (
-            f"{kind} about {release.rows:,} records in {len(release.schema.columns)} columns"
-            f"{'' if release.rows_are_public else ' (a number with noise)'}, made by dprap {release.facts.version} on "
-            f"{release.facts.created} and published by {about.curator}."
+            f"{kind} about {release.rows:,} records in {len(release.schema.columns)}"
+            f" columns{'' if release.rows_are_public else ' (a number with noise)'}, made by dprap"
+            f" {release.facts.version} on {release.facts.created} and published by {about.curator}."
         ),
         f"Intended use: {about.intended_use}.",
     ]
     if release.relaxed is not None:
         found.append(
-            "The rows of the synthetic table are drawn from a fitted distribution. No row is a copy of a person's "
-            "record on purpose; a row may equal somebody's record by chance, as it would if that person were not in "
-            "the data."
+            "The rows of the synthetic table are drawn from a fitted distribution. No row is a copy"
+            " of a person's record on purpose; a row may equal somebody's record by chance, as it"
+            " would if that person were not in the data."
         )
     return tuple(found)
 
@@ -92,8 +92,9 @@ def _accuracy(release: Release) -> tuple[str, ...]:
     bound = rounded_up(certificate.upper_bound_counts / release.rows, 4)
     return (
         (
-            f"Of {certificate.queries:,} statistics, none is off by more than {bound:.2%} of all records, with "
-            f"{certificate.confidence:.0%} confidence. This bound is itself differentially private."
+            f"Of {certificate.queries:,} statistics, none is off by more than {bound:.2%} of all"
+            f" records, with {certificate.confidence:.0%} confidence. This bound is itself"
+            " differentially private."
         ),
     )
 
@@ -106,11 +107,14 @@ def _kept(release: Release) -> tuple[str, ...]:
         found.append("Columns are treated as unrelated: no relation between columns is kept.")
     else:
         found.append(
-            "Relations that were not measured are what the fit makes of the rest, and may be wrong. Nothing finer than "
-            "a declared bin is kept."
+            "Relations that were not measured are what the fit makes of the rest, and may be wrong."
+            " Nothing finer than a declared bin is kept."
         )
     if release.schema.constraints:
-        found.append(f"{len(release.schema.constraints)} declared constraints hold in every synthetic record.")
+        found.append(
+            f"{len(release.schema.constraints)} declared constraints hold in every synthetic"
+            " record."
+        )
     return tuple(found)
 
 
@@ -119,14 +123,15 @@ def _schema(release: Release) -> tuple[str, ...]:
     if not vouched:
         return (
             (
-                "The schema was given to the run as publicly known. Whoever ran it vouches that its categories and bounds "
-                "were not taken from the data, or that they are public."
+                "The schema was given to the run as publicly known. Whoever ran it vouches that its"
+                " categories and bounds were not taken from the data, or that they are public."
             ),
         )
     return (
         (
-            "Parts of the schema were first read off the private data. These persons vouch that what they name is public "
-            "knowledge all the same, and the guarantee rests on their word:"
+            "Parts of the schema were first read off the private data. These persons vouch that"
+            " what they name is public knowledge all the same, and the guarantee rests on their"
+            " word:"
         ),
         *(f"{sentence}." for sentence in vouched),
         "Whoever ran the software vouches for the rest of the schema.",
@@ -137,10 +142,13 @@ def _limits(release: Release) -> tuple[str, ...]:
     public = [] if release.public is None else [release.public.sentence()]
     return (
         "Several releases of the same data weaken the guarantee together: their budgets add up.",
-        "Several people together are protected less: for k people ε is k times as large, and δ grows too.",
         (
-            "The machine that made the release, its running time and access to the private table are outside the "
-            "guarantee."
+            "Several people together are protected less: for k people ε is k times as large, and δ"
+            " grows too."
+        ),
+        (
+            "The machine that made the release, its running time and access to the private table"
+            " are outside the guarantee."
         ),
         *public,
     )

@@ -55,23 +55,41 @@ def page(
 def _section(section: Section, language: str) -> Html:
     # the guarantee's first paragraph is in the language that was asked for
     def paragraph(at: int, text: str) -> Html:
-        return el("p", text, lang=language if section.title == "The guarantee" and at == 0 else None)
+        return el(
+            "p", text, lang=language if section.title == "The guarantee" and at == 0 else None
+        )
 
-    return el("section", el("h2", section.title), *(paragraph(*each) for each in enumerate(section.paragraphs)))
+    return el(
+        "section",
+        el("h2", section.title),
+        *(paragraph(*each) for each in enumerate(section.paragraphs)),
+    )
 
 
 def _answers(answers: Sequence[Answer]) -> Html:
     rows = [[each.layer, each.question, each.answer] for each in answers]
     return table(
-        ["", "question", "answer"], rows, caption="From the parameters down to what is trusted", numbers_from=3
+        ["", "question", "answer"],
+        rows,
+        caption="From the parameters down to what is trusted",
+        numbers_from=3,
     )
 
 
 def _columns(columns: Sequence[Mapping[str, Any]]) -> Html:
     rows = [
-        [each["name"], each["type"], each["description"], each["values"], "yes" if each["may_be_missing"] else "no"]
+        [
+            each["name"],
+            each["type"],
+            each["description"],
+            each["values"],
+            "yes" if each["may_be_missing"] else "no",
+        ]
         for each in columns
     ]
     return table(
-        ["column", "type", "meaning", "values", "may be missing"], rows, caption="Data dictionary", numbers_from=5
+        ["column", "type", "meaning", "values", "may be missing"],
+        rows,
+        caption="Data dictionary",
+        numbers_from=5,
     )

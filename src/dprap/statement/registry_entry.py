@@ -24,13 +24,17 @@ def registry_entry(release: Release, about: About) -> dict[str, Any]:
 
     """
     if about.missing:
-        raise SettingsError(f"the registry requires what is not stated: {', '.join(about.missing)}.")
+        raise SettingsError(
+            f"the registry requires what is not stated: {', '.join(about.missing)}."
+        )
     curator = {"data_curator_name": about.curator, "data_curator_type": about.curator_type}
     basic: dict[str, Any] = {
         "name": about.title,
         "data_curators": [curator],
-        "description": release.schema.description
-        or f"A differentially private release about {release.rows:,} records in {len(release.schema.columns)} columns.",
+        "description": (
+            release.schema.description
+            or f"A differentially private release about {release.rows:,} records in {len(release.schema.columns)} columns."
+        ),
         "intended_use": about.intended_use,
         "data_product_type": "Summary statistics" if release.relaxed is None else "Synthetic data",
         "data_product_region": about.region,
@@ -46,11 +50,17 @@ def registry_entry(release: Release, about: About) -> dict[str, Any]:
         "implementation": _implementation(release),
         "administrative": _administrative(about),
     }
-    return {"url_slug": _slug(f"{about.title} {about.curator} {release.facts.created[:4]}"), "deployment": deployment}
+    return {
+        "url_slug": _slug(f"{about.title} {about.curator} {release.facts.created[:4]}"),
+        "deployment": deployment,
+    }
 
 
 def _variant(release: Release) -> dict[str, Any]:
-    sizes = f"{len(release.schema.columns)} columns with {release.schema.domain.onehot_size:,} codes in all"
+    sizes = (
+        f"{len(release.schema.columns)} columns with {release.schema.domain.onehot_size:,} codes"
+        " in all"
+    )
     unprotected = "The schema: names of columns, categories and bounds."
     if release.rows_are_public:
         unprotected += " The number of records."
@@ -70,7 +80,11 @@ def _privacy_loss(release: Release) -> dict[str, Any]:
     found: dict[str, Any] = {
         "privacy_unit": "Person" if person else "Record",
         "privacy_unit_details": f"Adjacent tables differ by {change} {unit(release)}.",
-        "privacy_parameters": {"epsilon": privacy.epsilon, "delta": privacy.delta, "rho": privacy.rho_planned},
+        "privacy_parameters": {
+            "epsilon": privacy.epsilon,
+            "delta": privacy.delta,
+            "rho": privacy.rho_planned,
+        },
         "privacy_parameters_details": f"The guarantee holds {privacy.reason()}.",
     }
     if not person:
@@ -81,8 +95,10 @@ def _privacy_loss(release: Release) -> dict[str, Any]:
 def _model() -> dict[str, Any]:
     return {
         "model_name": "Central",
-        "trust_assumptions": "Whoever runs the software sees the private table. Everybody else may see all of the "
-        "release and know anything else about the data.",
+        "trust_assumptions": (
+            "Whoever runs the software sees the private table. Everybody else may see all of the "
+            "release and know anything else about the data."
+        ),
         "release_type": "One release",
         "release_type_details": "A ledger adds up the budgets of all releases of the same data.",
         "data_source_type": "Static",
@@ -93,15 +109,27 @@ def _model() -> dict[str, Any]:
 def _implementation(release: Release) -> dict[str, Any]:
     whole = sum(isinstance(item, Measurement) for item in release.measurements)
     return {
-        "preprocessing_and_hyperparameter_tuning": "Values become codes by the declared schema, each record by itself. "
-        "Settings are fixed before the run. Whether the private table was explored before is not known to the software.",
-        "mechanisms": f"Discrete Gaussian noise on the counts of {whole:,} marginals; the exponential mechanism chooses "
-        f"them. Implemented by dprap {release.facts.version} (method {release.facts.method}) with OpenDP. Private "
-        "arithmetic is on integers, randomness is from the operating system.",
-        "composition": "Adaptive composition of zero-concentrated differential privacy, on an append-only ledger.",
-        "post_processing": "A relaxed data set is fitted to the noisy counts, and a synthetic table is drawn from it."
-        if release.relaxed is not None
-        else "Noisy counts are made consistent.",
+        "preprocessing_and_hyperparameter_tuning": (
+            "Values become codes by the declared schema, each record by itself. Settings are fixed"
+            " before the run. Whether the private table was explored before is not known to the"
+            " software."
+        ),
+        "mechanisms": (
+            f"Discrete Gaussian noise on the counts of {whole:,} marginals; the exponential"
+            f" mechanism chooses them. Implemented by dprap {release.facts.version} (method"
+            f" {release.facts.method}) with OpenDP. Private arithmetic is on integers, randomness"
+            " is from the operating system."
+        ),
+        "composition": (
+            "Adaptive composition of zero-concentrated differential privacy, on an append-only"
+            " ledger."
+        ),
+        "post_processing": (
+            "A relaxed data set is fitted to the noisy counts, and a synthetic table is drawn"
+            " from it."
+            if release.relaxed is not None
+            else "Noisy counts are made consistent."
+        ),
         "utility": release.accuracy or "No bound on the errors was published.",
     }
 
@@ -111,7 +139,10 @@ def _administrative(about: About) -> dict[str, Any]:
     if about.url is not None:
         source = {"title": about.title, "url": about.url}
         found["evidence_sources"] = {
-            "dataset": {"evidence_source_type": "Formal publication by the deploying organization", "misc": source}
+            "dataset": {
+                "evidence_source_type": "Formal publication by the deploying organization",
+                "misc": source,
+            }
         }
     return found
 

@@ -1,7 +1,7 @@
 """`dprap studio`: the whole job in a browser, on the steward's own machine.
 
-The pages show and ask; what they do is done by `dprap.runs` or by a command of dprap in a process of its own. Nothing here
-knows how privacy is made.
+The pages show and ask; what they do is done by `dprap.runs` or by a command of dprap in a process
+of its own. Nothing here knows how privacy is made.
 
 serve       the server on loopback, its address and its end
 routes      which address leads to which page

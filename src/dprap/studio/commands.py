@@ -1,7 +1,7 @@
 """The command lines of dprap that the studio runs, and shows.
 
-They run in the table's folder, with paths relative to it: a name that begins with a dash or holds blanks is written
-`./-name`, so that it can never be taken for an option.
+They run in the table's folder, with paths relative to it: a name that begins with a dash or holds
+blanks is written `./-name`, so that it can never be taken for an option.
 """
 
 from __future__ import annotations
@@ -29,11 +29,24 @@ def table_argument(workspace: Workspace, table: Table) -> str:
 
 
 def draft(
-    workspace: Workspace, table: Table, csv: Mapping[str, Any], *, known: Path | None = None, force: bool
+    workspace: Workspace,
+    table: Table,
+    csv: Mapping[str, Any],
+    *,
+    known: Path | None = None,
+    force: bool,
 ) -> list[str]:
-    """Propose a schema; `csv` is what the steward said about how a CSV file is written, `known` is metadata of other tools."""
+    """Propose a schema; `csv` is what the steward said about how a CSV file is written, `known` is
+    metadata of other tools.
+    """
     return [
-        *("schema", "draft", table_argument(workspace, table), "--output", f"./{table.own_schema.name}"),
+        *(
+            "schema",
+            "draft",
+            table_argument(workspace, table),
+            "--output",
+            f"./{table.own_schema.name}",
+        ),
         *(f"--{name.replace('_', '-')}={value}" for name, value in csv.items()),
         *([] if known is None else ["--known", f"./{os.path.relpath(known, table.folder)}"]),
         *(["--force"] if force else []),
@@ -64,9 +77,15 @@ def resume(workspace: Workspace, table: Table, out: Path) -> list[str]:
     return ["resume", f"./{out.name}", *data]
 
 
-def evaluate(workspace: Workspace, table: Table, options: Mapping[str, Any], out: Path) -> list[str]:
+def evaluate(
+    workspace: Workspace, table: Table, options: Mapping[str, Any], out: Path
+) -> list[str]:
     """Compare a release with the table."""
-    reading = {name: options[name] for name in ("database_table", "person_column", "excess") if name in options}
+    reading = {
+        name: options[name]
+        for name in ("database_table", "person_column", "excess")
+        if name in options
+    }
     return ["evaluate", f"./{out.name}", table_argument(workspace, table), *flags(reading)]
 
 

@@ -6,11 +6,14 @@ import re
 import unicodedata
 
 LONGEST = 80
-_ENDINGS = re.compile(r"\.(csv|tsv|parquet|pq|xlsx|jsonl|ndjson|arrow|feather|txt)(\.gz|\.bz2|\.zst)?$", re.IGNORECASE)
+_ENDINGS = re.compile(
+    r"\.(csv|tsv|parquet|pq|xlsx|jsonl|ndjson|arrow|feather|txt)(\.gz|\.bz2|\.zst)?$", re.IGNORECASE
+)
 
 
 def split_name(name: str) -> tuple[str, str] | None:
-    r"""A safe stem and the ending of a table's file name; None where the ending is not one of a table's.
+    r"""A safe stem and the ending of a table's file name; None where the ending is not one of a
+    table's.
 
     >>> split_name("../../etc/Löhne 2024.csv")
     ('Löhne_2024', '.csv')

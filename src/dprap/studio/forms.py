@@ -1,4 +1,6 @@
-"""What people write into forms, as columns of a schema and options of a run; errors by the field they belong to."""
+"""What people write into forms, as columns of a schema and options of a run; errors by the field
+they belong to.
+"""
 
 from __future__ import annotations
 
@@ -59,24 +61,30 @@ def lines(text: str) -> list[str]:
     return [line.strip() for line in text.replace("\r", "").split("\n") if line.strip()]
 
 
-def column_of(form: Form, before: Mapping[str, Any], texts: Mapping[str, str]) -> tuple[dict[str, Any], Errors]:
+def column_of(
+    form: Form, before: Mapping[str, Any], texts: Mapping[str, str]
+) -> tuple[dict[str, Any], Errors]:
     """A column as the form describes it.
 
     Args:
         form: The fields.
-        before: The column as it was; what the form does not ask for is kept while the type is the same.
+        before: The column as it was; what the form does not ask for is kept while the type is the
+            same.
         texts: What to say of a field that is not a number.
 
     Returns:
         The column's mapping, and what is wrong with which field.
-
     """
     kind = str(form.get("type", ""))
     if kind not in TYPES:
         return dict(before), {"type": texts["type"]}
     errors: Errors = {}
     asked = (*_COMMON, *_ASKED[kind])
-    column = {key: value for key, value in before.items() if key not in asked} if before.get("type") == kind else {}
+    column = (
+        {key: value for key, value in before.items() if key not in asked}
+        if before.get("type") == kind
+        else {}
+    )
     column = {"type": kind} | column
 
     def put(name: str, read: Callable[[str], Any], message: str) -> None:
@@ -182,10 +190,15 @@ _WORDS = ("neighbors", "person_column", "excess", "method", "accounting", "table
 
 
 def options_of(form: Form, texts: Mapping[str, str]) -> tuple[dict[str, Any], Errors]:
-    """Options of a run as the form gives them, without empty ones, and what is wrong with which field."""
+    """Options of a run as the form gives them, without empty ones, and what is wrong with which
+    field.
+    """
     options: dict[str, Any] = {}
     errors: Errors = {}
-    for names, read, message in ((_FLOATS, _float, texts["number"]), (_WHOLE, whole, texts["whole"])):
+    for names, read, message in (
+        (_FLOATS, _float, texts["number"]),
+        (_WHOLE, whole, texts["whole"]),
+    ):
         for name in names:
             text = str(form.get(name, "")).strip()
             if text:
@@ -210,7 +223,9 @@ def option_field(error: DprapError) -> Errors:
     """A refusal of options, under the field that its message names, or under the empty name."""
     message = str(error)
     for name, about in ABOUT.items():
-        if about.flag is not None and re.search(rf"(?<![\w-]){re.escape(about.flag)}(?![\w-])", message):
+        if about.flag is not None and re.search(
+            rf"(?<![\w-]){re.escape(about.flag)}(?![\w-])", message
+        ):
             return {name: message}
     for name in ("delta", "epsilon"):
         if message.startswith(name):

@@ -3,13 +3,15 @@
 A request passes when all of these hold:
 
 * it comes from no other user of this machine, as far as the kernel tells (`peer`);
-* its Host is this server's own, so that a name which a hostile page points at 127.0.0.1 (DNS rebinding) is refused;
-* it carries the cookie that was given for the printed token. The token works once. The cookie is HttpOnly and
-  SameSite=Strict, and says nothing: it is a random key of this process;
-* a request that changes something comes from a page of this server (Origin, Sec-Fetch-Site) and carries the form's
-  own token, which follows from the cookie by HMAC.
+* its Host is this server's own, so that a name which a hostile page points at 127.0.0.1 (DNS
+  rebinding) is refused;
+* it carries the cookie that was given for the printed token. The token works once. The cookie is
+  HttpOnly and SameSite=Strict, and says nothing: it is a random key of this process;
+* a request that changes something comes from a page of this server (Origin, Sec-Fetch-Site) and
+  carries the form's own token, which follows from the cookie by HMAC.
 
-Every response forbids framing, foreign content, inline script and style, and caching: pages hold private values.
+Every response forbids framing, foreign content, inline script and style, and caching: pages hold
+private values.
 """
 
 from __future__ import annotations
@@ -32,11 +34,15 @@ OPENED_ELSEWHERE = frozenset(("cross-site", "same-site"))
 _SAFE = frozenset(("GET", "HEAD"))
 
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
+    " frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-# A report is one self-contained file with its own style sheet. It runs in a sandbox: no script, no form, no origin.
-REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox; base-uri 'none'; frame-ancestors 'self'"
+# A report is one self-contained file with its own style sheet. It runs in a sandbox: no script, no
+# form, no origin.
+REPORT_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; sandbox; base-uri 'none'; frame-ancestors"
+    " 'self'"
+)
 _HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
@@ -49,7 +55,9 @@ _HEADERS = {
 
 
 class Keys:
-    """The secrets of one server: the token of the printed address, and the cookie that it is exchanged for."""
+    """The secrets of one server: the token of the printed address, and the cookie that it is
+    exchanged for.
+    """
 
     def __init__(self, announce: Callable[[str], None] = lambda _: None) -> None:
         self._session = secrets.token_urlsafe(32)
@@ -74,13 +82,17 @@ class Keys:
 
     def is_form_token(self, text: object) -> bool:
         """Whether a form carried what it must."""
-        return isinstance(text, str) and hmac.compare_digest(text.encode(), self.form_token().encode())
+        return isinstance(text, str) and hmac.compare_digest(
+            text.encode(), self.form_token().encode()
+        )
 
 
 class Gate:
     """ASGI middleware: lets requests of the steward's own browser through, and none else."""
 
-    def __init__(self, app: ASGIApp, *, keys: Keys, hosts: frozenset[str], refused: Callable[[str], Response]) -> None:
+    def __init__(
+        self, app: ASGIApp, *, keys: Keys, hosts: frozenset[str], refused: Callable[[str], Response]
+    ) -> None:
         self.app = app
         self.keys = keys
         self.hosts = hosts
@@ -108,14 +120,19 @@ class Gate:
         is_known = self.keys.knows(request.cookies.get(cookie_name(host)))
         if token is not None and scope["path"] == "/":
             # a printed address that is opened again leads home, where the browser is known
-            return RedirectResponse("/", status_code=303) if is_known else self._enter(token[0], host)
+            return (
+                RedirectResponse("/", status_code=303) if is_known else self._enter(token[0], host)
+            )
         return None if is_known else self.refused("key")
 
     def _is_from_here(self, method: str, headers: Headers, host: str) -> bool:
         site = headers.get("sec-fetch-site")
         if method in _SAFE:
             # a page elsewhere may lead here by a link, but may not fetch or embed anything
-            is_link = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+            is_link = (
+                headers.get("sec-fetch-mode") == "navigate"
+                and headers.get("sec-fetch-dest") == "document"
+            )
             return site not in OPENED_ELSEWHERE or is_link
         origin = headers.get("origin")
         return site in (None, "same-origin") and (origin is None or origin == f"http://{host}")

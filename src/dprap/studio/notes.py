@@ -1,4 +1,6 @@
-"""What the studio remembers of a table: who reviews it, imported metadata, the number of records, the plan."""
+"""What the studio remembers of a table: who reviews it, imported metadata, the number of records,
+the plan.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,10 @@ _LARGEST = 1 << 22
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A mapping from a small file; an empty one where there is none or it is damaged. Links are not followed."""
+    """A mapping from a small file; an empty one where there is none or it is damaged.
+
+    Links are not followed.
+    """
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
             kept = json.loads(file.read(_LARGEST))
@@ -45,6 +50,10 @@ def notes_of(workspace: Workspace, table: Table) -> dict[str, Any]:
 
 def note_down(workspace: Workspace, table: Table, **changes: Any) -> dict[str, Any]:
     """Remember more of a table; None forgets."""
-    kept = {key: value for key, value in (notes_of(workspace, table) | changes).items() if value is not None}
+    kept = {
+        key: value
+        for key, value in (notes_of(workspace, table) | changes).items()
+        if value is not None
+    }
     write_whole(workspace.memory_of(table) / "notes.json", json.dumps(kept, indent=1).encode())
     return kept

@@ -1,8 +1,9 @@
 """Which user of this machine a connection comes from.
 
-A cookie is sent to every port of its host, so another user's server on another port could collect it. On Linux the kernel
-says who owns the other end of a loopback connection; where it says that this is another user, the connection is refused,
-whatever cookie it brings. Elsewhere nothing is known, and the cookie decides alone.
+A cookie is sent to every port of its host, so another user's server on another port could collect
+it. On Linux the kernel says who owns the other end of a loopback connection; where it says that
+this is another user, the connection is refused, whatever cookie it brings. Elsewhere nothing is
+known, and the cookie decides alone.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ _LOCAL, _REMOTE, _USER = 1, 2, 7
 
 
 def user_of(client: tuple[str, int], server: tuple[str, int], table: Path = _TABLE) -> int | None:
-    """The user id that owns the client's end of a connection over IPv4, or None where nobody knows."""
+    """The user id that owns the client's end of a connection over IPv4, or None where nobody
+    knows.
+    """
     if sys.platform != "linux":
         return None
     try:
@@ -35,7 +38,9 @@ def user_of(client: tuple[str, int], server: tuple[str, int], table: Path = _TAB
 
 
 def is_other_user(client: tuple[str, int] | None, server: tuple[str, int] | None) -> bool:
-    """Whether the connection is known to come from another user than the one who runs this process."""
+    """Whether the connection is known to come from another user than the one who runs this
+    process.
+    """
     if client is None or server is None:
         return False
     found = user_of(client, server)
@@ -43,6 +48,8 @@ def is_other_user(client: tuple[str, int] | None, server: tuple[str, int] | None
 
 
 def _written(end: tuple[str, int]) -> str:
-    """An address as the kernel writes it: the four bytes in the machine's own order, and the port."""
+    """An address as the kernel writes it: the four bytes in the machine's own order, and the
+    port.
+    """
     (number,) = struct.unpack("=I", socket.inet_aton(end[0]))
     return f"{number:08X}:{end[1]:04X}"

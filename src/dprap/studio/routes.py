@@ -80,7 +80,9 @@ async def _static(request: Request) -> Response:
     name = request.path_params["name"]
     if name not in _KINDS:
         return refusal("gone", 404)
-    return FileResponse(_STATIC / name, media_type=_KINDS[name], headers={"cache-control": "private, max-age=3600"})
+    return FileResponse(
+        _STATIC / name, media_type=_KINDS[name], headers={"cache-control": "private, max-age=3600"}
+    )
 
 
 async def _not_found(_: Request, __: Exception) -> Response:

@@ -50,7 +50,10 @@ def serve(folder: Path, *, port: int, open_browser: bool, say: Callable[[str], N
     say(f"open, once: {address(keys.token)}")
     say("stop with Ctrl-C; runs that are under way go on")
     if workspace.root.stat().st_mode & 0o077:
-        say("others on this machine may look into this folder; what the studio copies there only you can read")
+        say(
+            "others on this machine may look into this folder; what the studio copies there only"
+            " you can read"
+        )
     if open_browser:
         timer = Timer(0.5, webbrowser.open, (address(keys.token),))
         timer.daemon = True
@@ -81,7 +84,9 @@ def _listen(port: int) -> socket.socket:
         found.listen(_BACKLOG)
     except (OSError, OverflowError):
         found.close()
-        raise SettingsError(f"port {port} on this machine is taken or cannot be used. Choose another --port.") from None
+        raise SettingsError(
+            f"port {port} on this machine is taken or cannot be used. Choose another --port."
+        ) from None
     return found
 
 

@@ -1,8 +1,9 @@
 """Commands of dprap in processes of their own, which outlive the server.
 
-A task writes what it says to files in the studio's memory of its table. While it lives it holds a lock, which it got from
-the server as an open file: so another server, started later, knows whether the task goes on, without trusting a process
-number. A table has one task at a time, so its ledger has one run at a time (the ledger's own lock sees to others).
+A task writes what it says to files in the studio's memory of its table. While it lives it holds a
+lock, which it got from the server as an open file: so another server, started later, knows whether
+the task goes on, without trusting a process number. A table has one task at a time, so its ledger
+has one run at a time (the ledger's own lock sees to others).
 """
 
 from __future__ import annotations
@@ -110,7 +111,9 @@ def last_task(workspace: Workspace, table: Table) -> Task | None:
         return None
 
 
-def start(workspace: Workspace, table: Table, kind: str, arguments: list[str], *, out: str = "") -> None:
+def start(
+    workspace: Workspace, table: Table, kind: str, arguments: list[str], *, out: str = ""
+) -> None:
     """Start a command of dprap in the table's folder.
 
     Raises:
@@ -129,7 +132,9 @@ def _start(workspace: Workspace, table: Table, kind: str, arguments: list[str], 
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise LedgerError("something is running on this table already. Wait for it, or stop it first.") from None
+            raise LedgerError(
+                "something is running on this table already. Wait for it, or stop it first."
+            ) from None
         with _fresh(folder / "stdout") as stdout, _fresh(folder / "stderr") as stderr:
             child = subprocess.Popen(  # noqa: S603 - dprap itself, with arguments that are options or names of ours
                 [sys.executable, "-c", "from dprap.cli import main; main()", *arguments],
@@ -141,7 +146,12 @@ def _start(workspace: Workspace, table: Table, kind: str, arguments: list[str], 
                 start_new_session=True,  # Ctrl-C in the server's terminal is not meant for the run
             )
         _children.append(child)
-        kept: dict[str, Any] = {"kind": kind, "arguments": arguments, "out": out, "started": time.time()}
+        kept: dict[str, Any] = {
+            "kind": kind,
+            "arguments": arguments,
+            "out": out,
+            "started": time.time(),
+        }
         write_whole(folder / "task.json", json.dumps(kept | {"pid": child.pid}).encode())
     finally:
         os.close(lock)  # the child holds it now, or nobody
@@ -172,7 +182,9 @@ def _is_locked(folder: Path) -> bool:
 
 def _fresh(path: Path) -> Any:
     path.unlink(missing_ok=True)
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb")
+    return os.fdopen(
+        os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb"
+    )
 
 
 def _tail(path: Path) -> str:

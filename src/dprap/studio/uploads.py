@@ -1,4 +1,6 @@
-"""Files that stream in, within limits: to the disk chunk by chunk, never into memory, into a folder of the steward's own."""
+"""Files that stream in, within limits: to the disk chunk by chunk, never into memory, into a folder
+of the steward's own.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ _SPARE_BYTES = 256 << 20
 
 @dataclass
 class Upload:
-    """One form with small fields, and at most one file, which is written to `target(file name)` as it comes in.
+    """One form with small fields, and at most one file, which is written to `target(file name)` as
+    it comes in.
 
     The first field must pass `admit`, so that nothing is written for a form of somebody else's.
     """
@@ -47,8 +50,8 @@ class Upload:
         """Read the whole form.
 
         Raises:
-            SettingsError: If the form is not one, is too large, comes too slowly or from somewhere else.
-
+            SettingsError: If the form is not one, is too large, comes too slowly or from somewhere
+                else.
         """
         kind, parameters = parse_options_header(content_type)
         boundary = parameters.get(b"boundary")
@@ -85,7 +88,8 @@ class Upload:
         except Exception:
             self.discard()
             raise SettingsError("the file did not come whole. Try again.") from None
-        except BaseException:  # the server is being stopped: no part of a private table stays behind
+        # the server is being stopped: no part of a private table stays behind
+        except BaseException:
             self.discard()
             raise
         if self._file is not None:
@@ -135,7 +139,9 @@ class Upload:
         self.path = self.target(file_name.decode("utf-8", "replace"))
         # under a name that is no table's until the file is whole
         self._part = self.path.with_name(f".{self.path.name}.part")
-        descriptor = os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        descriptor = os.open(
+            self._part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600
+        )
         self._file = os.fdopen(descriptor, "wb")
 
     def _data(self, data: bytes, start: int, end: int) -> None:
@@ -149,7 +155,10 @@ class Upload:
         before = self.written
         self.written += end - start
         if self.written > self.largest:
-            raise SettingsError(f"the file is larger than {self.largest >> 20:,} MiB. Put it into the folder by hand.")
+            raise SettingsError(
+                f"the file is larger than {self.largest >> 20:,} MiB. Put it into the folder by"
+                " hand."
+            )
         if before >> 26 != self.written >> 26 or before == 0:  # now and then
             self._require_space()
         try:

@@ -57,12 +57,14 @@ def bins_picture(widths: Iterable[float], title: str) -> Markup:
     for number, width in enumerate(widths):
         length = 600 * width
         shapes.append(
-            f'<rect class="bin{number % 2}" x="{at:.2f}" y="0" width="{max(length - 0.8, 0.4):.2f}" height="14" rx="1"/>'
+            f'<rect class="bin{number % 2}" x="{at:.2f}" y="0" width="{max(length - 0.8, 0.4):.2f}"'
+            ' height="14" rx="1"/>'
         )
         at += length
     drawing = "".join(shapes)
     return Markup(  # noqa: S704 - numbers of ours, and an escaped title
-        f'<svg class="bins" viewBox="0 0 600 14" preserveAspectRatio="none" role="img" aria-label="{escape(title)}">{drawing}</svg>'
+        '<svg class="bins" viewBox="0 0 600 14" preserveAspectRatio="none" role="img"'
+        f' aria-label="{escape(title)}">{drawing}</svg>'
     )
 
 
@@ -74,14 +76,16 @@ def bar_picture(share: float, low: float | None = None, high: float | None = Non
         start, end = (100 * min(max(each, 0.0), 1.0) for each in (low, high))
         whisker = f'<line class="whisker" x1="{start:.2f}" x2="{end:.2f}" y1="5" y2="5"/>'
     return Markup(  # noqa: S704 - numbers of ours
-        f'<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
+        '<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
         f'<rect x="0" y="1" width="{length:.2f}" height="8" rx="1"/>{whisker}</svg>'
     )
 
 
 def marked(error: str | None, field: str, help_: object) -> Markup:
     """What tells a screen reader where the help and the error of a field are."""
-    described = " ".join(f"{field}-{part}" for part, there in (("help", help_), ("error", error)) if there)
+    described = " ".join(
+        f"{field}-{part}" for part, there in (("help", help_), ("error", error)) if there
+    )
     invalid = ' aria-invalid="true"' if error else ""
     return Markup(invalid + f' aria-describedby="{escape(described)}"' if described else "")  # noqa: S704 - escaped
 

@@ -1,4 +1,6 @@
-"""One request for a page: what was asked, by which form, about which table; and how pages answer."""
+"""One request for a page: what was asked, by which form, about which table; and how pages
+answer.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +86,9 @@ def endpoint(page: Page) -> Callable[[Request], Awaitable[Response]]:
         try:
             return await run_in_threadpool(page, visit)
         except DprapError as error:
-            return visit.show("problem.html", 422, message=str(error), title=texts()["problem"]["refused"])
+            return visit.show(
+                "problem.html", 422, message=str(error), title=texts()["problem"]["refused"]
+            )
 
     return call
 
@@ -105,7 +109,12 @@ async def _form(request: Request) -> dict[str, str] | None:
     except TimeoutError:
         return None
     try:
-        fields = parse_qs(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="replace")
+        fields = parse_qs(
+            body.decode("ascii"),
+            keep_blank_values=True,
+            max_num_fields=_MOST_FIELDS,
+            errors="replace",
+        )
     except ValueError:
         return None
     return {key: "\n".join(values) for key, values in fields.items()}

@@ -1,11 +1,13 @@
 """The tables, schemas, runs and releases in one folder, and nothing outside of it.
 
-Pages name things by keys: short keyed hashes of paths relative to the folder. A key is looked up among what is really
-there, so no path ever comes from a request. Links (symbolic ones) are not followed: what they point at may be outside.
+Pages name things by keys: short keyed hashes of paths relative to the folder. A key is looked up
+among what is really there, so no path ever comes from a request. Links (symbolic ones) are not
+followed: what they point at may be outside.
 
-The files are those of the command line. For a table `people.csv` they are `people.schema.yaml` (or `schema.yaml`),
-`people.workload.yaml`, `people.csv.dprap/ledger.jsonl`, and for each run `people-release/` and `people-release.private/`.
-The studio's own memory is in `.dprap-studio/`, which nobody but the steward can read.
+The files are those of the command line. For a table `people.csv` they are `people.schema.yaml` (or
+`schema.yaml`), `people.workload.yaml`, `people.csv.dprap/ledger.jsonl`, and for each run
+`people-release/` and `people-release.private/`. The studio's own memory is in `.dprap-studio/`,
+which nobody but the steward can read.
 """
 
 from __future__ import annotations
@@ -62,7 +64,11 @@ class Table:
     def schema(self) -> Path:
         """The schema: the table's own, or the folder's `schema.yaml` where the table has none."""
         shared = self.folder / "schema.yaml"
-        return shared if not os.path.lexists(self.own_schema) and _is_plain_file(shared) else self.own_schema
+        return (
+            shared
+            if not os.path.lexists(self.own_schema) and _is_plain_file(shared)
+            else self.own_schema
+        )
 
     @property
     def has_schema(self) -> bool:
@@ -95,12 +101,16 @@ class Workspace:
         self.own = self.root / OWN_FOLDER
         try:
             if self.own.is_symlink():
-                raise SettingsError(f"{self.own} is a link. Remove it: the studio keeps its memory there.")
+                raise SettingsError(
+                    f"{self.own} is a link. Remove it: the studio keeps its memory there."
+                )
             self.own.mkdir(mode=0o700, exist_ok=True)
             self.own.chmod(0o700)
             self._key = self._read_key()
         except OSError as error:
-            raise SettingsError(f"cannot write to {folder}: {error.strerror}. Choose another folder.") from None
+            raise SettingsError(
+                f"cannot write to {folder}: {error.strerror}. Choose another folder."
+            ) from None
 
     def _read_key(self) -> bytes:
         file = self.own / "key"
@@ -136,7 +146,10 @@ class Workspace:
         found = []
         for entry in _entries(table.folder):
             out = table.folder / entry.name.removesuffix(".private")
-            if not (entry.name.endswith(".private") and entry.is_dir(follow_symlinks=False)) or out.is_symlink():
+            if (
+                not (entry.name.endswith(".private") and entry.is_dir(follow_symlinks=False))
+                or out.is_symlink()
+            ):
                 continue
             job = _job(out)
             if job is not None and self._is_of(job, table):
@@ -195,7 +208,12 @@ class Workspace:
         for entry in _entries(folder):
             is_data = not entry.name.startswith((".", "_")) and "=" not in entry.name
             is_ours = not entry.name.endswith((".private", ".dprap", ".part"))
-            if is_data and is_ours and entry.is_dir(follow_symlinks=False) and not is_release(folder / entry.name):
+            if (
+                is_data
+                and is_ours
+                and entry.is_dir(follow_symlinks=False)
+                and not is_release(folder / entry.name)
+            ):
                 yield folder / entry.name
 
 

@@ -13,15 +13,24 @@ from dprap.workload.workload import MAX_CELLS, Workload
 
 
 def eligible(domain: Domain, k: int, *, max_cells: int) -> list[Marginal]:
-    """All k-way marginals with at most `max_cells` cells, in `itertools.combinations` order of the columns."""
+    """All k-way marginals with at most `max_cells` cells, in `itertools.combinations` order of the
+    columns.
+    """
     if not isinstance(k, int):
         raise WorkloadError(f"k must be a whole number, not {type(k).__name__}.")
     if not 1 <= k <= len(domain):
-        raise WorkloadError(f"k must be between 1 and the number of columns, {len(domain)}; it is {k}.")
-    found = [Marginal(columns) for columns in combinations(domain.names, k) if domain.size_of(columns) <= max_cells]
+        raise WorkloadError(
+            f"k must be between 1 and the number of columns, {len(domain)}; it is {k}."
+        )
+    found = [
+        Marginal(columns)
+        for columns in combinations(domain.names, k)
+        if domain.size_of(columns) <= max_cells
+    ]
     if not found:
         raise WorkloadError(
-            f"no {k}-way marginal has at most {max_cells:,} cells. Choose a smaller k, raise --max-cells or bin columns."
+            f"no {k}-way marginal has at most {max_cells:,} cells. Choose a smaller k, raise"
+            " --max-cells or bin columns."
         )
     return found
 
@@ -36,15 +45,17 @@ def all_kway(domain: Domain, k: int, *, max_cells: int = MAX_CELLS) -> Workload:
 
 
 def random_kway(domain: Domain, k: int, marginals: int, *, rows: int, seed: int = 0) -> Workload:
-    """The paper's workload: `marginals` of the k-way marginals with at most `rows` cells, drawn without replacement.
+    """The paper's workload: `marginals` of the k-way marginals with at most `rows` cells, drawn
+    without replacement.
 
-    The legacy generator is deliberate: it makes the queries the same as in the literature's experiments.
+    The legacy generator is deliberate: it makes the queries the same as in the literature's
+    experiments.
     """
     candidates = eligible(domain, k, max_cells=rows)
     if not 1 <= marginals <= len(candidates):
         raise WorkloadError(
-            f"{marginals} marginals asked for, but {len(candidates)} {k}-way marginals have at most {rows:,} cells. "
-            f"Ask for 1 to {len(candidates)}."
+            f"{marginals} marginals asked for, but {len(candidates)} {k}-way marginals have at most"
+            f" {rows:,} cells. Ask for 1 to {len(candidates)}."
         )
     chosen = np.random.RandomState(seed).choice(len(candidates), marginals, replace=False)
     return Workload(domain, tuple(candidates[index] for index in chosen), max_cells=max(rows, 1))

@@ -20,7 +20,9 @@ _MOST_COLUMNS = 12
 
 @dataclass(frozen=True)
 class Workload:
-    """Query families over one domain, each with a weight. Marginals have no groups: methods choose these.
+    """Query families over one domain, each with a weight.
+
+    Marginals have no groups: methods choose these.
 
     >>> workload = Workload(Domain.of({"sex": 2, "region": 3}), (Marginal(("sex", "region")),))
     >>> len(workload), workload.queries
@@ -35,29 +37,38 @@ class Workload:
     def __post_init__(self) -> None:
         if not isinstance(self.domain, Domain):
             raise WorkloadError(
-                f"a workload takes a domain, not {type(self.domain).__name__}. Of a schema it is `schema.domain`."
+                f"a workload takes a domain, not {type(self.domain).__name__}. Of a schema it is"
+                " `schema.domain`."
             )
         object.__setattr__(self, "families", tuple(as_family(each) for each in self.families))
         object.__setattr__(self, "weights", tuple(self.weights) or (1.0,) * len(self.families))
         if not self.families:
             raise WorkloadError("the workload is empty: name at least one marginal.")
         if len(self.weights) != len(self.families):
-            raise WorkloadError(f"the workload has {len(self.families)} families but {len(self.weights)} weights.")
+            raise WorkloadError(
+                f"the workload has {len(self.families)} families but {len(self.weights)} weights."
+            )
         for family, weight in zip(self.families, self.weights, strict=True):
             if not 0 < weight < float("inf"):
                 raise WorkloadError(f"the weight of {family} must be a positive number.")
             if isinstance(family, Marginal) and family.groups is not None:
-                raise WorkloadError(f"a workload has marginals of single codes; {family} has groups. Bin its columns.")
+                raise WorkloadError(
+                    f"a workload has marginals of single codes; {family} has groups. Bin its"
+                    " columns."
+                )
             cells = self.domain.size_of(family.columns)
             if isinstance(family, Range | Halfspace):
                 cells = max(cells, family.size(self.domain))
             if not isinstance(family, Custom | Halfspace) and cells > self.max_cells:
                 raise WorkloadError(
-                    f"{type(family).__name__.lower()} {family} has {cells:,} cells; the limit is {self.max_cells:,}. "
-                    "Leave it out, bin its columns more coarsely, or raise --max-cells."
+                    f"{type(family).__name__.lower()} {family} has {cells:,} cells; the limit is"
+                    f" {self.max_cells:,}. Leave it out, bin its columns more coarsely, or raise"
+                    " --max-cells."
                 )
         if len(set(self.families)) != len(self.families):
-            raise WorkloadError("the workload names a query family twice; give it a larger weight instead.")
+            raise WorkloadError(
+                "the workload names a query family twice; give it a larger weight instead."
+            )
 
     def __len__(self) -> int:
         return len(self.families)
@@ -80,11 +91,13 @@ class Workload:
         """The families, which must all be marginals."""
         others = [family for family in self.families if not isinstance(family, Marginal)]
         if others:
-            raise WorkloadError(f"this method answers marginals only; {others[0]} is not one. Use the method rap.")
+            raise WorkloadError(
+                f"this method answers marginals only; {others[0]} is not one. Use the method rap."
+            )
         return tuple(family for family in self.families if isinstance(family, Marginal))
 
     def closure(self, *, smallest: int = 1) -> tuple[Marginal, ...]:
-        """Every marginal over a subset of some family's columns, once, in the domain's column order.
+        """Every marginal over a subset of some family's columns, once, in the domain's order.
 
         Of a family over more than 12 columns, a custom function's, and of halfspaces, those over at
         most three columns: all subsets would be 2^k.
@@ -96,16 +109,25 @@ class Workload:
             The marginals, those of fewer columns first.
 
         >>> domain = Domain.of({"a": 2, "b": 2, "c": 2})
-        >>> [str(m) for m in Workload(domain, (Marginal(("a", "b")), Marginal(("c", "b")))).closure()]
+        >>> [
+        ...     str(m)
+        ...     for m in Workload(domain, (Marginal(("a", "b")), Marginal(("c", "b")))).closure()
+        ... ]
         ['a', 'b', 'c', 'a×b', 'b×c']
-
         """
         found = {
             Marginal(tuple(sorted(subset.columns, key=self.domain.position)))
             for family in self.families
-            for subset in Marginal(family.columns).subsets(smallest=smallest, largest=_most_columns(family))
+            for subset in Marginal(family.columns).subsets(
+                smallest=smallest, largest=_most_columns(family)
+            )
         }
-        return tuple(sorted(found, key=lambda m: (len(m.columns), [self.domain.position(name) for name in m.columns])))
+        return tuple(
+            sorted(
+                found,
+                key=lambda m: (len(m.columns), [self.domain.position(name) for name in m.columns]),
+            )
+        )
 
 
 def _most_columns(family: Family) -> int:
@@ -114,8 +136,13 @@ def _most_columns(family: Family) -> int:
     return min(3, len(family.columns)) if wide else len(family.columns)
 
 
-def weighted(domain: Domain, entries: Sequence[tuple[Family, float]], *, max_cells: int = MAX_CELLS) -> Workload:
+def weighted(
+    domain: Domain, entries: Sequence[tuple[Family, float]], *, max_cells: int = MAX_CELLS
+) -> Workload:
     """Make a workload from (family, weight) pairs."""
     return Workload(
-        domain, tuple(family for family, _ in entries), tuple(weight for _, weight in entries), max_cells=max_cells
+        domain,
+        tuple(family for family, _ in entries),
+        tuple(weight for _, weight in entries),
+        max_cells=max_cells,
     )

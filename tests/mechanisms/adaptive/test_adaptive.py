@@ -50,7 +50,9 @@ def rounds_of(steps) -> list[Choose]:
 
 def curator(neighbors: Neighbors, *, seed: int = 1, epsilon: float = 1.0) -> Curator:
     budget = Budget.of(epsilon=epsilon, delta=1e-7)
-    return Curator(source(), budget=budget, neighbors=neighbors, ledger=None, insecure_noise_seed=seed)
+    return Curator(
+        source(), budget=budget, neighbors=neighbors, ledger=None, insecure_noise_seed=seed
+    )
 
 
 @pytest.mark.parametrize("neighbors", RELATIONS, ids=str)
@@ -66,7 +68,9 @@ def test_spends_the_whole_budget_to_the_last_digit(neighbors):
 def test_learns_what_independent_columns_cannot(neighbors):
     workload = all_kway(DOMAIN, 3)
     fitted = evaluate(source(), workload, run(curator(neighbors), workload, FAST, seed=0))
-    product = run_independent(curator(neighbors), workload, IndependentSettings(), seed=0, progress=silent)
+    product = run_independent(
+        curator(neighbors), workload, IndependentSettings(), seed=0, progress=silent
+    )
     unrelated = evaluate(source(), workload, product)
     assert fitted.tv < unrelated.tv / 3
     assert fitted.max < unrelated.max / 3
@@ -87,7 +91,9 @@ def test_thresholds_are_answered_through_their_marginals():
 
 
 def test_same_seeds_same_rows():
-    first, second = (run(curator(RELATIONS[0]), all_kway(DOMAIN, 2), FAST, seed=3) for _ in range(2))
+    first, second = (
+        run(curator(RELATIONS[0]), all_kway(DOMAIN, 2), FAST, seed=3) for _ in range(2)
+    )
     assert first.relaxed is not None
     assert second.relaxed is not None
     np.testing.assert_array_equal(first.relaxed.probabilities, second.relaxed.probabilities)
@@ -98,12 +104,18 @@ def test_same_seeds_same_rows():
 def test_schedule_adds_up_and_grows_with_the_budget(rho, objective):
     settings = AdaptiveSettings(objective=objective)
     neighbors = Neighbors()
-    columns = rho_of_columns(all_kway(DOMAIN, 3), settings, rho=rho, records=1e5, neighbors=neighbors)
+    columns = rho_of_columns(
+        all_kway(DOMAIN, 3), settings, rho=rho, records=1e5, neighbors=neighbors
+    )
     assert 0 < columns <= rho / 3
-    steps = after_columns(all_kway(DOMAIN, 3), settings, rho=rho, left=rho - columns, records=1e5, neighbors=neighbors)
+    steps = after_columns(
+        all_kway(DOMAIN, 3), settings, rho=rho, left=rho - columns, records=1e5, neighbors=neighbors
+    )
     assert sum(step.rho for step in steps) == rho - columns
     assert all(step.marginals and step.rho for step in steps if isinstance(step, MeasureWorkload))
-    assert {m for m in rounds_of(steps)[0].pool.candidates if len(m.columns) == 2} == set(all_kway(DOMAIN, 2))
+    assert {m for m in rounds_of(steps)[0].pool.candidates if len(m.columns) == 2} == set(
+        all_kway(DOMAIN, 2)
+    )
     assert sum(each.picks for each in rounds_of(steps)) >= len(DOMAIN) // 2
 
 
@@ -120,7 +132,9 @@ def test_rounds_stay_as_few_as_asked_for_where_candidates_are_few():
 def test_choosing_gets_its_share_of_every_pick(usual):
     rho = Fraction(1, 1000)
     settings = AdaptiveSettings(selection_share=usual, sweep_share=0.0)
-    steps = after_columns(all_kway(DOMAIN, 3), settings, rho=rho, left=rho, records=1e5, neighbors=Neighbors())
+    steps = after_columns(
+        all_kway(DOMAIN, 3), settings, rho=rho, left=rho, records=1e5, neighbors=Neighbors()
+    )
     assert rounds_of(steps)
     for each in rounds_of(steps):
         assert each.rho_each / (each.rho_each + each.measure_rho_each) == Fraction(usual)
@@ -189,7 +203,9 @@ def test_evidence_trusts_clear_departures_and_doubts_noise():
     assert weights[7] > 0.9 * full
     assert np.delete(weights, 7).mean() < 0.1 * full
     (flat,) = first_evidence([measured(quiet, 30.0)], [quiet])
-    assert flat.target(1000.0).weights.max() < 0.1 * full, "no departure at all: the model before stands"
+    assert flat.target(1000.0).weights.max() < 0.1 * full, (
+        "no departure at all: the model before stands"
+    )
     np.testing.assert_allclose(item.target(1000.0, shrink=False).weights, full, rtol=1e-6)
 
 
@@ -205,7 +221,13 @@ def test_dispersion_is_learned_from_the_marginal_and_from_those_measured_with_it
     expected = generator.gamma(0.3, 2000.0, 4000) + 0.1
     _, noisy = departing(generator, expected, 20.0)
     (alone,) = first_evidence([noisy], [expected])
-    known = Evidence(alone.marginal, alone.counts, 80.0, expected, np.tile(np.arange(20) == 7.0, (10, 1)).astype(float))
+    known = Evidence(
+        alone.marginal,
+        alone.counts,
+        80.0,
+        expected,
+        np.tile(np.arange(20) == 7.0, (10, 1)).astype(float),
+    )
     assert known.dispersion == pytest.approx(16.2, rel=0.01)
     weights, ideal = alone.target(1000.0).weights, known.target(1000.0).weights
     assert np.corrcoef(weights, ideal)[0, 1] > 0.9
@@ -216,7 +238,9 @@ def test_dispersion_is_learned_from_the_marginal_and_from_those_measured_with_it
 
 
 def test_weights_shrink_as_the_best_linear_estimate_would():
-    """Shrunk by the learned weights, residuals come nearer to the truth than raw or ignored ones do, tails included."""
+    """Shrunk by the learned weights, residuals come nearer to the truth than raw or ignored ones
+    do, tails included.
+    """
     generator = np.random.default_rng(1)
     expected = generator.gamma(0.3, 2000.0, 4000) + 0.1
     dispersions = np.where(generator.random(4000) < 0.02, 3000.0, 1.0)
@@ -234,13 +258,22 @@ def test_weights_shrink_as_the_best_linear_estimate_would():
 
 
 def test_a_fit_afresh_starts_where_the_first_one_did():
-    """With one fit there is nothing to forget; with two the second goes on from the first, or does not."""
+    """With one fit there is nothing to forget; with two the second goes on from the first, or does
+    not.
+    """
     workload = all_kway(DOMAIN, 2)
     always = {"afresh_from_codes": 0}
 
     def rows(rounds: int, rules: dict[str, int]) -> np.ndarray:
         settings = AdaptiveSettings(
-            synthetic_rows=10, steps=5, final_steps=5, rounds=rounds, picks=4, sweep_share=0.0, jitter=0.5, rules=rules
+            synthetic_rows=10,
+            steps=5,
+            final_steps=5,
+            rounds=rounds,
+            picks=4,
+            sweep_share=0.0,
+            jitter=0.5,
+            rules=rules,
         )
         return run(curator(RELATIONS[0]), workload, settings, seed=0).relaxed.probabilities
 
@@ -265,7 +298,8 @@ def test_a_result_says_its_records_and_steps(neighbors):
     if neighbors.rows_are_public:
         assert result.records == 4000
     else:
-        # Five sums of noisy counts agree on n to a few standard deviations: false alarm below 1e-6 at 5 sigma.
+        # Five sums of noisy counts agree on n to a few standard deviations: false alarm below 1e-6
+        # at 5 sigma.
         one_way = [m for m in result.measurements if len(m.marginal.columns) <= 1]
         stddev = sum(1 / (len(m.counts) * m.stddev_counts**2) for m in one_way) ** -0.5
         assert result.records == estimate_records(one_way)
@@ -280,7 +314,9 @@ def test_smoothing_takes_noise_out_of_ordered_codes_and_leaves_the_rest():
     noise = np.random.default_rng(2).normal(0, 300, (20, 100))
 
     def error(truth) -> float:
-        return float(np.mean([np.abs(smooth(truth + each, 300.0**2) - truth).sum() for each in noise]))
+        return float(
+            np.mean([np.abs(smooth(truth + each, 300.0**2) - truth).sum() for each in noise])
+        )
 
     as_measured = float(np.abs(noise).sum(axis=1).mean())
     assert error(slow) < 0.5 * as_measured
@@ -292,12 +328,18 @@ def test_sweep_comes_with_the_resolution_and_not_for_too_many_marginals():
     neighbors = Neighbors()
 
     def swept(rho: Fraction, workload: Workload) -> Fraction:
-        steps = after_columns(workload, AdaptiveSettings(), rho=rho, left=rho, records=1e5, neighbors=neighbors)
-        return sum((step.rho for step in steps if isinstance(step, MeasureWorkload)), Fraction(0)) / rho
+        steps = after_columns(
+            workload, AdaptiveSettings(), rho=rho, left=rho, records=1e5, neighbors=neighbors
+        )
+        return (
+            sum((step.rho for step in steps if isinstance(step, MeasureWorkload)), Fraction(0))
+            / rho
+        )
 
     few, many = all_kway(DOMAIN, 3), all_kway(DOMAIN, 2)
     shares = [swept(Fraction(rho), few) for rho in ("1e-7", "1e-5", "1e-3")]
-    # None, then 95% since there is nothing to choose among so few, then what the resolution says: a little less.
+    # None, then 95% since there is nothing to choose among so few, then what the resolution says: a
+    # little less.
     assert shares[0] == 0
     assert min(shares[1:]) > Fraction(4, 5)
     assert swept(Fraction("3e-6"), many) < swept(Fraction("3e-6"), few)
@@ -313,7 +355,12 @@ def test_everything_large_is_kept_out_of_schedule():
         records=1e7,
         neighbors=Neighbors(),
     )
-    swept = [marginal for step in steps if isinstance(step, MeasureWorkload) for marginal in step.marginals]
+    swept = [
+        marginal
+        for step in steps
+        if isinstance(step, MeasureWorkload)
+        for marginal in step.marginals
+    ]
     candidates = rounds_of(steps)[0].pool.candidates
     assert Marginal(("zip", "code")) not in (*candidates, *swept)
     assert Marginal(("zip", "sex")) in candidates
@@ -364,7 +411,9 @@ class ManyTimes:
         return f"{self.times} times {self.once.fingerprint()}"
 
     def count(self, marginals: Sequence[Marginal]) -> list[CellCounts]:
-        return [replace(found, counts=found.counts * self.times) for found in self.once.count(marginals)]
+        return [
+            replace(found, counts=found.counts * self.times) for found in self.once.count(marginals)
+        ]
 
 
 @pytest.mark.parametrize("neighbors", RELATIONS, ids=str)
@@ -385,7 +434,9 @@ def test_ten_billion_records_are_chosen_measured_and_certified(neighbors):
     assert result.relaxed is not None
     shares = list(answers(result.relaxed, workload.families))
     keeper.set_aside(0)
-    certificate = keeper.certify(workload.families, [each * 1e10 for each in shares], rho=keeper.remaining)
+    certificate = keeper.certify(
+        workload.families, [each * 1e10 for each in shares], rho=keeper.remaining
+    )
     worst = max(
         np.abs(1e10 * each - exact.dense()).max()
         for each, exact in zip(shares, many.count(workload.families), strict=True)

@@ -13,12 +13,16 @@ DOMAIN = Domain.of({"age": 100, "sex": 2, "income": 50})
 
 
 def test_only_columns_with_prefixes_have_blocks():
-    workload = Workload(DOMAIN, (Range.prefixes(("sex", "age"), ("age",)), Marginal(("sex", "income"))))
+    workload = Workload(
+        DOMAIN, (Range.prefixes(("sex", "age"), ("age",)), Marginal(("sex", "income")))
+    )
     found = ColumnMarginals.of(workload, (0.5, 0.2, 0.3), Rules())
     assert [str(block) for block in found.blocks] == ["age (10 groups)"]
     assert found.shares[0] == found.shares[3] > 0.25
     assert found.shares[1:3] == (0.2, 0.3)
-    plain = ColumnMarginals.of(Workload(DOMAIN, (Marginal(("sex", "income")),)), (0.5, 0.2, 0.3), Rules())
+    plain = ColumnMarginals.of(
+        Workload(DOMAIN, (Marginal(("sex", "income")),)), (0.5, 0.2, 0.3), Rules()
+    )
     assert plain.blocks == ()
     assert plain.shares == (0.5, 0.2, 0.3)
 

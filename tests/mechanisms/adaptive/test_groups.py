@@ -1,4 +1,6 @@
-"""Groups of codes: how they are made, which candidates they give, and that they show what single codes cannot."""
+"""Groups of codes: how they are made, which candidates they give, and that they show what single
+codes cannot.
+"""
 
 from fractions import Fraction
 
@@ -34,15 +36,23 @@ DOMAIN = Domain.of({"x": 64, "y": 64, "sex": 2})
         ([0.5, 0.5], 1.1, (0,)),
     ],
 )
-def test_codes_are_merged_until_a_group_is_large_enough_and_large_codes_stay_alone(shares, least, starts):
+def test_codes_are_merged_until_a_group_is_large_enough_and_large_codes_stay_alone(
+    shares, least, starts
+):
     assert group_starts(np.array(shares), least) == starts
 
 
-def candidates(domain: Domain, shares: list[np.ndarray], pick_resolution: float) -> tuple[Marginal, ...]:
-    """Of a workload with one marginal over all columns; only pairs are candidates over single codes."""
+def candidates(
+    domain: Domain, shares: list[np.ndarray], pick_resolution: float
+) -> tuple[Marginal, ...]:
+    """Of a workload with one marginal over all columns; only pairs are candidates over single
+    codes.
+    """
     workload = all_kway(domain, len(domain))
     plain = tuple(all_kway(domain, 2))
-    return with_groups(Pool(plain, workload.closure(smallest=2), pick_resolution, {}), workload, RULES, shares)
+    return with_groups(
+        Pool(plain, workload.closure(smallest=2), pick_resolution, {}), workload, RULES, shares
+    )
 
 
 def test_candidates_are_the_plain_ones_and_those_that_groups_make_coarse_enough():
@@ -73,7 +83,9 @@ def test_the_workloads_own_marginals_of_four_columns_take_part_in_few_groups_a_c
     # Twice 40.5 is 81, the fourth power of 3: groups have a third of the records, or what is left.
     (broad,) = [found for found in candidates(domain, shares, 40.5) if is_broad(found, RULES)]
     assert broad == Marginal(("a", "b", "c", "d"), ((0, 3, 6), (0, 1), (0, 2), None))
-    assert not any(is_broad(found, RULES) for found in candidates(domain, shares, 6.0)), "16 cells are more than 12"
+    assert not any(is_broad(found, RULES) for found in candidates(domain, shares, 6.0)), (
+        "16 cells are more than 12"
+    )
     three = Domain.of({"a": 8, "b": 8, "c": 3})
     assert not any(is_broad(found, RULES) for found in candidates(three, shares[:3], 40.5)), (
         "pairs of columns show three as well"
@@ -116,12 +128,16 @@ def test_a_broad_relation_below_the_noise_of_single_cells_is_learned():
     generator = np.random.default_rng(0)
     x = generator.integers(0, 64, 20_000)
     y = np.clip(x + generator.integers(-16, 17, 20_000), 0, 63)
-    source = MemorySource(Codes.of(DOMAIN, {"x": x, "y": y, "sex": generator.integers(0, 2, 20_000)}))
+    source = MemorySource(
+        Codes.of(DOMAIN, {"x": x, "y": y, "sex": generator.integers(0, 2, 20_000)})
+    )
     workload = all_kway(DOMAIN, 2)
 
     def tv(rules: Rules) -> float:
         budget = Budget.of(epsilon=0.2, delta=1e-9)
-        keeper = Curator(source, budget=budget, neighbors=Neighbors(), ledger=None, insecure_noise_seed=1)
+        keeper = Curator(
+            source, budget=budget, neighbors=Neighbors(), ledger=None, insecure_noise_seed=1
+        )
         settings = AdaptiveSettings(synthetic_rows=60, steps=60, final_steps=100, rules=rules)
         return evaluate(source, workload, run(keeper, workload, settings, seed=0)).tv
 

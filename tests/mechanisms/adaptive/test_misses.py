@@ -18,7 +18,8 @@ def target(shares, weights) -> Target:
 
 
 def test_only_missed_cells_count_more_by_how_far_they_are_missed():
-    # Rows say a quarter each. Weights are of a standard deviation of .01, but for a cell that is hardly believed.
+    # Rows say a quarter each. Weights are of a standard deviation of .01, but for a cell that is
+    # hardly believed.
     measured = target([0.33, 0.22, 0.25, 0.20], [1e4, 1e4, 1e4, 1e2])
     found = misses_of(EVEN, [measured], [measured], limit=4.0)
     assert found.largest == pytest.approx(8)
@@ -33,4 +34,6 @@ def test_emphasis_adds_up_while_misses_are_measured_by_the_noise_alone():
     first = misses_of(EVEN, [measured], [measured], limit=4.0)
     second = misses_of(EVEN, [measured], first.emphasised, limit=4.0)
     assert (second.misfit, second.largest) == (first.misfit, first.largest)
-    np.testing.assert_allclose(second.emphasised[0].weights / measured.weights, [16, 1, 1, 1], rtol=1e-4)
+    np.testing.assert_allclose(
+        second.emphasised[0].weights / measured.weights, [16, 1, 1, 1], rtol=1e-4
+    )

@@ -1,4 +1,6 @@
-"""A public table as a start: it helps where it is right, does little harm where it misleads, and costs no privacy."""
+"""A public table as a start: it helps where it is right, does little harm where it misleads, and
+costs no privacy.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,11 @@ def chain(seed: int, rows: int = ROWS) -> Codes:
     generator = np.random.default_rng(seed)
     columns = [generator.binomial(5, 0.4, rows)]
     for size in DOMAIN.sizes[1:]:
-        columns.append(np.where(generator.random(rows) < 0.7, columns[-1] % size, generator.integers(0, size, rows)))
+        columns.append(
+            np.where(
+                generator.random(rows) < 0.7, columns[-1] % size, generator.integers(0, size, rows)
+            )
+        )
     return Codes.of(DOMAIN, dict(zip(DOMAIN.names, columns, strict=True)))
 
 
@@ -45,7 +51,9 @@ def reversed_columns() -> Codes:
 
 
 def sorted_columns() -> Codes:
-    """The right shares of every column, and relations as strong as can be: measured columns do not give it away."""
+    """The right shares of every column, and relations as strong as can be: measured columns do not
+    give it away.
+    """
     return Codes(DOMAIN, tuple(np.sort(column) for column in chain(1).columns))
 
 
@@ -66,7 +74,11 @@ def curator(epsilon: float, seed: int, relation: Relation = Relation.REPLACE) ->
 def tv(epsilon: float, table: PublicTable | None) -> float:
     """Mean over two draws of noise."""
     errors = [
-        evaluate(MemorySource(chain(0)), WORKLOAD, run(curator(epsilon, seed), WORKLOAD, FAST, seed=seed, public=table))
+        evaluate(
+            MemorySource(chain(0)),
+            WORKLOAD,
+            run(curator(epsilon, seed), WORKLOAD, FAST, seed=seed, public=table),
+        )
         for seed in range(2)
     ]
     return float(np.mean([error.tv for error in errors]))
@@ -100,14 +112,18 @@ def test_a_workload_of_single_columns_starts_from_it_too():
 
 
 def test_rows_are_fitted_to_every_public_marginal_and_can_leave_them():
-    prior = np.log(np.concatenate([np.full((size, 1), 1 / size, np.float32) for size in DOMAIN.sizes]))
+    prior = np.log(
+        np.concatenate([np.full((size, 1), 1 / size, np.float32) for size in DOMAIN.sizes])
+    )
     start = RelaxedDataset.from_logits(
         DOMAIN, prior + 0.3 * np.random.default_rng(0).gumbel(size=(DOMAIN.onehot_size, 80))
     )
     table = public(chain(1))
     result = fit_to_public(start, prior, table, AdaptiveSettings(final_steps=200))
     blocks = Blocks(DOMAIN, result.rows.probabilities)
-    distances = [abs(blocks.shares(marginal) - shares).sum() / 2 for marginal, shares in table.shares.items()]
+    distances = [
+        abs(blocks.shares(marginal) - shares).sum() / 2 for marginal, shares in table.shares.items()
+    ]
     assert np.mean(distances) < 0.05
     assert result.steps == 200
     assert result.rows.logits.shape == start.logits.shape
@@ -116,8 +132,18 @@ def test_rows_are_fitted_to_every_public_marginal_and_can_leave_them():
 
 def test_the_pull_stands_for_no_more_records_than_the_table_has_and_fewer_where_it_is_off():
     def departing(place: int) -> list[Evidence]:
-        return [Evidence(("a",), np.ones(6), 1.0, np.ones(6), np.tile(np.arange(20) == place, (10, 1)).astype(float))]
+        return [
+            Evidence(
+                ("a",),
+                np.ones(6),
+                1.0,
+                np.ones(6),
+                np.tile(np.arange(20) == place, (10, 1)).astype(float),
+            )
+        ]
 
     table = public(chain(1, rows=100))
     assert records_stood_for(table, departing(0), 1e6) == pytest.approx(100, rel=1e-3)
-    assert records_stood_for(public(chain(1)), departing(19), 1e6) == pytest.approx(10), "the largest dispersion is 1e5"
+    assert records_stood_for(public(chain(1)), departing(19), 1e6) == pytest.approx(10), (
+        "the largest dispersion is 1e5"
+    )

@@ -1,4 +1,6 @@
-"""What the mechanism buys in extreme regimes: one marginal, nothing but columns, weights and targets."""
+"""What the mechanism buys in extreme regimes: one marginal, nothing but columns, weights and
+targets.
+"""
 
 from fractions import Fraction
 
@@ -15,7 +17,12 @@ from dprap.mechanisms.adaptive.column_estimate import estimate_column
 from dprap.mechanisms.adaptive.evidence import first_evidence
 from dprap.mechanisms.adaptive.one_marginal import rows_of_cells
 from dprap.mechanisms.adaptive.spending import shares_of_columns, spending, walk
-from dprap.mechanisms.adaptive.spending_steps import Choose, MeasureColumns, MeasureOne, MeasureWorkload
+from dprap.mechanisms.adaptive.spending_steps import (
+    Choose,
+    MeasureColumns,
+    MeasureOne,
+    MeasureWorkload,
+)
 from dprap.privacy import Curator
 from dprap.queries import Marginal
 from dprap.sources import MemorySource
@@ -41,16 +48,23 @@ def test_one_marginal_that_answers_the_workload_gets_nearly_everything(neighbors
     assert keeper.spent == keeper.budget.rho
     assert len(result.measurements[-1].marginal.columns) == 2
     assert result.measurements[-1].rho > 0.9 * float(keeper.budget.rho)
-    # The noise of a cell, 13 or 9 counts of 4,000: without shrinking or fitting, a maximum of about three times that.
-    assert evaluate(source(), workload, result).max < 5 * result.measurements[-1].stddev_counts / 4000
+    # The noise of a cell, 13 or 9 counts of 4,000: without shrinking or fitting, a maximum of about
+    # three times that.
+    assert (
+        evaluate(source(), workload, result).max < 5 * result.measurements[-1].stddev_counts / 4000
+    )
     assert result.relaxed.weights.sum() == pytest.approx(1, abs=1e-5)
 
 
 def test_a_public_table_or_a_second_marginal_needs_rows_that_are_fitted():
     pair = Workload(DOMAIN, (Marginal(("a", "b")),))
     assert any(isinstance(step, MeasureOne) for step in steps_of(pair, records=4000))
-    assert not any(isinstance(step, MeasureOne) for step in steps_of(pair, records=4000, public=True))
-    assert not any(isinstance(step, MeasureOne) for step in steps_of(all_kway(DOMAIN, 2), records=4000))
+    assert not any(
+        isinstance(step, MeasureOne) for step in steps_of(pair, records=4000, public=True)
+    )
+    assert not any(
+        isinstance(step, MeasureOne) for step in steps_of(all_kway(DOMAIN, 2), records=4000)
+    )
 
 
 def test_where_noise_hides_pairs_the_columns_get_everything_and_rows_are_their_product():
@@ -67,7 +81,11 @@ def test_the_workload_is_measured_whole_where_as_many_marginals_would_be_chosen_
     pairs = all_kway(Domain.of(dict.fromkeys("abcdef", 4)), 2)
     # ρ = 1/100 is noise of 10 counts: the 15 pairs have a resolution of r = records / 39.
     swept = {
-        records: sum(float(step.rho) for step in steps_of(pairs, records=records) if isinstance(step, MeasureWorkload))
+        records: sum(
+            float(step.rho)
+            for step in steps_of(pairs, records=records)
+            if isinstance(step, MeasureWorkload)
+        )
         for records in (2_000, 5_000, 20_000)
     }
     assert swept[2_000] == 0
@@ -100,10 +118,11 @@ def test_cells_below_the_noise_stay_with_the_columns_and_cells_above_it_are_beli
 
 
 def test_few_cells_are_believed_by_the_noise_that_their_interaction_has():
-    """Two related columns of two codes, with noise of .08 of the records: noisy cells made a distribution are off by .08 at the worst.
+    """Two related columns of two codes, with noise of .08 of the records: noisy cells made a
+    distribution are off by .08 at the worst.
 
-    The four cells have one interaction between them, with half the noise of a cell. By the noise of a cell it would be
-    taken for chance: .125 at the worst.
+    The four cells have one interaction between them, with half the noise of a cell. By the noise of
+    a cell it would be taken for chance: .125 at the worst.
     """
     domain, truth = Domain.of({"a": 2, "b": 2}), np.array([0.45, 0.05, 0.05, 0.45])
     rng = np.random.default_rng(0)
@@ -120,9 +139,14 @@ def test_few_cells_are_believed_by_the_noise_that_their_interaction_has():
 def test_cells_far_above_the_noise_are_taken_as_measured():
     domain = Domain.of({"a": 2, "b": 2})
     counts = np.array([45_000, 5_000, 5_000, 45_000]) + np.array([9.0, -7.0, 8.0, -10.0])
-    rows = rows_of_cells(domain, Measurement(Marginal(("a", "b")), counts, 10.0, 0.1), (), 100_000.0, Rules())
-    cells = 100_000 * np.einsum("ar,br,r->ab", rows.block("a"), rows.block("b"), rows.weights).ravel()
-    # Half a standard deviation; believing .99 of departures of thousands of standard deviations would be off by two.
+    rows = rows_of_cells(
+        domain, Measurement(Marginal(("a", "b")), counts, 10.0, 0.1), (), 100_000.0, Rules()
+    )
+    cells = (
+        100_000 * np.einsum("ar,br,r->ab", rows.block("a"), rows.block("b"), rows.weights).ravel()
+    )
+    # Half a standard deviation; believing .99 of departures of thousands of standard deviations
+    # would be off by two.
     assert np.abs(cells - counts).max() < 5
 
 
@@ -146,7 +170,10 @@ def test_a_column_that_no_query_asks_about_gets_less_than_any_other_of_its_size(
 
 def test_weights_of_the_workload_count_in_choosing_and_in_the_sweep():
     domain = Domain.of(dict.fromkeys("abcd", 3))
-    workload = weighted(domain, [(Marginal(("a", "b")), 8.0), (Marginal(("b", "c")), 1.0), (Marginal(("c", "d")), 1.0)])
+    workload = weighted(
+        domain,
+        [(Marginal(("a", "b")), 8.0), (Marginal(("b", "c")), 1.0), (Marginal(("c", "d")), 1.0)],
+    )
     steps = steps_of(workload, records=1_000_000)
     (pool,) = {id(step.pool): step.pool for step in steps if isinstance(step, Choose)}.values()
     assert pool.importance_of["a", "b"] == 1
@@ -170,7 +197,10 @@ def test_relations_of_a_target_are_candidates_and_count_more():
 @pytest.mark.parametrize("neighbors", RELATIONS, ids=str)
 def test_a_marginal_of_all_columns_says_them_too_and_gets_everything(neighbors):
     domain = Domain.of({"a": 4, "b": 3})
-    codes = Codes(domain, tuple(np.random.default_rng(3).integers(0, size, 4000, np.uint8) for size in domain.sizes))
+    codes = Codes(
+        domain,
+        tuple(np.random.default_rng(3).integers(0, size, 4000, np.uint8) for size in domain.sizes),
+    )
     keeper = Curator(
         MemorySource(codes),
         budget=Budget.of(epsilon=1.0, delta=1e-6),
@@ -180,10 +210,14 @@ def test_a_marginal_of_all_columns_says_them_too_and_gets_everything(neighbors):
     )
     result = run(keeper, Workload(domain, (Marginal(("a", "b")),)), FAST, seed=0)
     assert keeper.spent == keeper.budget.rho
-    assert [len(item.marginal.columns) for item in result.measurements if item.marginal.columns] == [2]
+    assert [
+        len(item.marginal.columns) for item in result.measurements if item.marginal.columns
+    ] == [2]
     # Twelve cells are hopeless beside seven codes only if noise hides both.
     hopeless = Workload(Domain.of({"a": 90, "b": 90}), (Marginal(("a", "b")),))
-    (columns,) = (step for step in steps_of(hopeless, records=1000) if isinstance(step, MeasureColumns))
+    (columns,) = (
+        step for step in steps_of(hopeless, records=1000) if isinstance(step, MeasureColumns)
+    )
     assert columns.rho > Fraction(1, 200)
 
 
@@ -208,7 +242,10 @@ def test_the_truth_misfits_by_its_noise_alone():
     expected = rng.gamma(0.5, 200.0, 20_000)
     # Most cells depart from what is expected as samples do, some wildly.
     truth = np.maximum(
-        expected + rng.normal(size=20_000) * np.sqrt(expected * rng.choice([0.5, 300.0], 20_000, p=[0.8, 0.2])), 0
+        expected
+        + rng.normal(size=20_000)
+        * np.sqrt(expected * rng.choice([0.5, 300.0], 20_000, p=[0.8, 0.2])),
+        0,
     )
     noisy = np.rint(truth + rng.normal(0, 20, 20_000)).astype(np.int64)
     (evidence,) = first_evidence([Measurement(Marginal(("a",)), noisy, 20.0, 1.0)], [expected])
@@ -216,5 +253,6 @@ def test_the_truth_misfits_by_its_noise_alone():
     target = evidence.target(records)
     found = float((target.weights * (target.shares - truth / records) ** 2).sum())
     assert found < 10_000
-    # Cells that count are a few thousand, so the chi-square has a standard deviation of about 2%; bins are coarse.
+    # Cells that count are a few thousand, so the chi-square has a standard deviation of about 2%;
+    # bins are coarse.
     assert evidence.misfit_of_truth == pytest.approx(found, rel=0.1)

@@ -7,7 +7,12 @@ import numpy as np
 
 from dprap.accounting import Measurement, Neighbors
 from dprap.errors import SettingsError
-from dprap.mechanisms.outline import PlannedStep, measured_marginals, rho_of_records, total_of_records
+from dprap.mechanisms.outline import (
+    PlannedStep,
+    measured_marginals,
+    rho_of_records,
+    total_of_records,
+)
 from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
@@ -31,17 +36,28 @@ def pairs_of(workload: Workload) -> list[Marginal]:
     """The pairs, or a refusal before anything is spent."""
     pairs = [marginal for marginal in workload.closure(smallest=2) if len(marginal.columns) == 2]
     if not pairs:
-        raise SettingsError("method pairs needs a workload with at least two columns in a marginal.")
+        raise SettingsError(
+            "method pairs needs a workload with at least two columns in a marginal."
+        )
     return pairs
 
 
 def outline(
-    workload: Workload, settings: PairsSettings, *, budget_rho: Fraction, neighbors: Neighbors, rows: int | None
+    workload: Workload,
+    settings: PairsSettings,
+    *,
+    budget_rho: Fraction,
+    neighbors: Neighbors,
+    rows: int | None,
 ) -> list[PlannedStep]:
     """What `dprap plan` shows before any data are touched."""
     total = rho_of_records(budget_rho, RECORDS_SHARE, neighbors)
     pairs = measured_marginals(
-        "pairs of columns", pairs_of(workload), workload.domain, rho=budget_rho - total, neighbors=neighbors
+        "pairs of columns",
+        pairs_of(workload),
+        workload.domain,
+        rho=budget_rho - total,
+        neighbors=neighbors,
     )
     return [*total_of_records(total, neighbors), pairs]
 
@@ -49,11 +65,18 @@ def outline(
 def target_of(measured: Measurement, records: float) -> Target:
     """Noisy shares, each weighted by its inverse variance."""
     shares = (measured.counts / records).astype("float32")
-    return Target(measured.marginal, shares, np.full_like(shares, (records / measured.stddev_counts) ** 2))
+    return Target(
+        measured.marginal, shares, np.full_like(shares, (records / measured.stddev_counts) ** 2)
+    )
 
 
 def run(
-    curator: Curator, workload: Workload, settings: PairsSettings, *, seed: int, progress: ProgressCallback = silent
+    curator: Curator,
+    workload: Workload,
+    settings: PairsSettings,
+    *,
+    seed: int,
+    progress: ProgressCallback = silent,
 ) -> MechanismResult:
     """Measure all 2-way marginals below the workload and project on them."""
     pairs = pairs_of(workload)
@@ -62,11 +85,19 @@ def run(
     progress(Progress("measure", len(pairs), len(pairs)))
     targets = [target_of(m, records.count) for m in measured]
     # Logits of random rows: what the pairs leave open stays near them.
-    start = np.random.default_rng(seed).normal(size=(workload.domain.onehot_size, settings.synthetic_rows))
-    how = FitSettings(prior=start.astype("float32"), kl_weight=1.0, steps=300, learning_rate=0.2, cool_down=0.5)
+    start = np.random.default_rng(seed).normal(
+        size=(workload.domain.onehot_size, settings.synthetic_rows)
+    )
+    how = FitSettings(
+        prior=start.astype("float32"), kl_weight=1.0, steps=300, learning_rate=0.2, cool_down=0.5
+    )
     fitted = fit(RelaxedDataset.from_logits(workload.domain, start), targets, how)
     return MechanismResult(
-        fitted.rows, None, (*records.measurements, *measured), records=records.count, steps=fitted.steps
+        fitted.rows,
+        None,
+        (*records.measurements, *measured),
+        records=records.count,
+        steps=fitted.steps,
     )
 
 

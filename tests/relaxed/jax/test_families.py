@@ -16,7 +16,8 @@ def test_a_fit_that_overflows_starts_again_with_smaller_steps() -> None:
     # Two whole steps overflow float32 and give NaN; at a tenth of the step five of them do not.
     pushed = jnp.zeros((DOMAIN.onehot_size, 1)).at[0].set(3e38)
     push = optax.GradientTransformation(
-        lambda _: optax.EmptyState(), lambda updates, state, _=None: (jnp.zeros_like(updates) + pushed, state)
+        lambda _: optax.EmptyState(),
+        lambda updates, state, _=None: (jnp.zeros_like(updates) + pushed, state),
     )
     settings = ProjectionSettings(optimizer=push, max_steps=5, window=5, normalisation="softmax")
     family = Marginal(DOMAIN.names[:2])

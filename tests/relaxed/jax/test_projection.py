@@ -12,7 +12,12 @@ from dprap.queries import Custom, Query, Threshold
 from dprap.relaxed import RelaxedDataset, answers, uniform_weights
 from dprap.relaxed.jax import projection as projection_module
 from dprap.relaxed.jax.families import FamilyTarget, FamilyTargets, fit_families
-from dprap.relaxed.jax.projection import DivergedError, ProjectionSettings, QueryTargets, fit_queries
+from dprap.relaxed.jax.projection import (
+    DivergedError,
+    ProjectionSettings,
+    QueryTargets,
+    fit_queries,
+)
 from dprap.relaxed.jax.start import initialise
 
 FAST = ProjectionSettings(max_steps=400, window=20)
@@ -29,11 +34,18 @@ def fit(
     floor: float = 0.0,
     start: RelaxedDataset | None = None,
 ) -> tuple[float, int, RelaxedDataset]:
-    """Fit random rows to the answers of other rows; returns the loss, the steps and the fitted rows."""
+    """Fit random rows to the answers of other rows; returns the loss, the steps and the fitted
+    rows.
+    """
     by_family = dict(zip(FAMILIES, answers(truth, FAMILIES), strict=True))
-    wanted = [by_family[query.family][query.index] if query.family in by_family else 0.5 for query in queries]
+    wanted = [
+        by_family[query.family][query.index] if query.family in by_family else 0.5
+        for query in queries
+    ]
     start = start or initialise(truth.domain, rows, 1)
-    result = fit_queries(start, QueryTargets.of(truth.domain, queries, wanted, floor=floor), settings)
+    result = fit_queries(
+        start, QueryTargets.of(truth.domain, queries, wanted, floor=floor), settings
+    )
     return result.misfit, result.steps, result.rows
 
 
@@ -89,13 +101,22 @@ def test_a_projection_that_diverges_says_so() -> None:
 
     hopeless = optax.GradientTransformation(lambda _: optax.EmptyState(), explode)
     with pytest.raises(DivergedError, match=r"Lower the learning rate"):
-        fit(PRODUCTS, relaxed_rows(3), ProjectionSettings(optimizer=hopeless, max_steps=10, window=5))
+        fit(
+            PRODUCTS,
+            relaxed_rows(3),
+            ProjectionSettings(optimizer=hopeless, max_steps=10, window=5),
+        )
 
 
-def test_a_gradient_that_is_not_finite_is_met_with_smaller_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dprap.queries.custom.MAX_TABLE_CELLS", 1)  # the function itself, not its table
+def test_a_gradient_that_is_not_finite_is_met_with_smaller_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # the function itself, not its table
+    monkeypatch.setattr("dprap.queries.custom.MAX_TABLE_CELLS", 1)
     # Steps of full length leave the range where the function is finite; a tenth of them does not.
-    fragile = Custom("fragile", ("a",), lambda row: jnp.where(row["a"][0] > 0.9, jnp.nan, row["a"][0]))
+    fragile = Custom(
+        "fragile", ("a",), lambda row: jnp.where(row["a"][0] > 0.9, jnp.nan, row["a"][0])
+    )
     probabilities = relaxed_rows(4).probabilities.copy()
     probabilities[:2] = 0.5
     start = RelaxedDataset(DOMAIN, probabilities, uniform_weights(4))
@@ -108,20 +129,38 @@ def test_a_gradient_that_is_not_finite_is_met_with_smaller_steps(monkeypatch: py
 @pytest.mark.slow
 @pytest.mark.parametrize("normalisation", ["sparsemax", "softmax"])
 def test_projection_on_whole_families(normalisation: str) -> None:
-    families = [*FAMILIES[2:6], FAMILIES[8], Custom("c low", ("c",), lambda row: row["c"][0] + row["c"][1])]
+    families = [
+        *FAMILIES[2:6],
+        FAMILIES[8],
+        Custom("c low", ("c",), lambda row: row["c"][0] + row["c"][1]),
+    ]
     truth = relaxed_rows(3)
-    targets = [FamilyTarget(f, a.astype(np.float32)) for f, a in zip(families, answers(truth, families), strict=True)]
-    settings = ProjectionSettings(learning_rate=0.05, max_steps=150, window=20, normalisation=normalisation)  # type: ignore[arg-type]
+    targets = [
+        FamilyTarget(f, a.astype(np.float32))
+        for f, a in zip(families, answers(truth, families), strict=True)
+    ]
+    settings = ProjectionSettings(
+        learning_rate=0.05, max_steps=150, window=20, normalisation=normalisation
+    )  # type: ignore[arg-type]
     start = initialise(DOMAIN, 20, 0)
     result = fit_families(start, FamilyTargets(targets), settings)
     fitted = answers(result.rows, families)
-    loss = sum(float(np.square(a - t.fractions).sum()) for a, t in zip(fitted, targets, strict=True))
+    loss = sum(
+        float(np.square(a - t.fractions).sum()) for a, t in zip(fitted, targets, strict=True)
+    )
     assert loss == pytest.approx(result.misfit, abs=1e-5)
     assert loss < 1e-2
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"max_steps": 0}, {"learning_rate": 0.0}, {"tolerance": 1.0}, {"normalisation": "max"}, {"window": 0}]
+    "wrong",
+    [
+        {"max_steps": 0},
+        {"learning_rate": 0.0},
+        {"tolerance": 1.0},
+        {"normalisation": "max"},
+        {"window": 0},
+    ],
 )
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(SettingsError):

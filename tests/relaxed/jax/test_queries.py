@@ -13,7 +13,13 @@ from tests.relaxed.cases import DOMAIN, all_queries, onehot_rows, relaxed_rows
 from dprap.errors import WorkloadError
 from dprap.queries import Custom, Marginal, Query
 from dprap.relaxed import RelaxedDataset
-from dprap.relaxed.jax.queries import QueryBatch, compile_queries, padded_size, product_means, threshold_means
+from dprap.relaxed.jax.queries import (
+    QueryBatch,
+    compile_queries,
+    padded_size,
+    product_means,
+    threshold_means,
+)
 
 INDEX_ROWS = [[0, 1, 2], [3, 3, 4], [5, 0, 5], [2, 4, 1]]
 THRESHOLDS = (1, 2, 3, 2)
@@ -23,7 +29,9 @@ AT_LEAST = jnp.array(THRESHOLDS)
 
 @jax.jit
 def answer_on(batch: QueryBatch, probabilities: jax.Array, weights: jax.Array) -> jax.Array:
-    return batch.answers(probabilities.at[batch.coordinates].get(mode="fill", fill_value=0), weights)
+    return batch.answers(
+        probabilities.at[batch.coordinates].get(mode="fill", fill_value=0), weights
+    )
 
 
 def answer(batch: QueryBatch, relaxed: RelaxedDataset) -> np.ndarray:
@@ -35,7 +43,9 @@ def test_every_query_is_its_expectation() -> None:
     relaxed = relaxed_rows()
     batch, places = compile_queries(DOMAIN, queries)
     expected = [
-        reference.relaxed_answer(q, DOMAIN, np.asarray(relaxed.probabilities), np.asarray(relaxed.weights))
+        reference.relaxed_answer(
+            q, DOMAIN, np.asarray(relaxed.probabilities), np.asarray(relaxed.weights)
+        )
         for q in queries
     ]
     answered = answer(batch, relaxed)
@@ -48,7 +58,9 @@ def test_every_query_agrees_with_its_definition_on_every_record() -> None:
     batch, places = compile_queries(DOMAIN, queries)
     for record in itertools.product(*(range(size) for size in DOMAIN.sizes)):
         answered = answer(batch, onehot_rows(DOMAIN, [record]))[places]
-        assert answered.tolist() == [float(reference.holds(query, DOMAIN, record)) for query in queries]
+        assert answered.tolist() == [
+            float(reference.holds(query, DOMAIN, record)) for query in queries
+        ]
 
 
 @pytest.mark.parametrize("kind", ["product", "threshold"])
@@ -75,7 +87,9 @@ def test_gradients_three_ways(kind: str) -> None:
                             literals[i] if hit else 1 - literals[i]
                             for i, hit in zip(INDEX_ROWS[query], outcome, strict=True)
                         ]
-                        total += cotangent[query] * jnp.sum(weights * chosen[0] * chosen[1] * chosen[2])
+                        total += cotangent[query] * jnp.sum(
+                            weights * chosen[0] * chosen[1] * chosen[2]
+                        )
             return total
 
         by_hand, by_autodiff = jax.grad(fast)(literals), jax.grad(plain)(literals)
@@ -89,7 +103,9 @@ def test_gradients_three_ways(kind: str) -> None:
 
 
 def test_custom_queries_go_along() -> None:
-    family = Custom("both", ("a", "b"), lambda row: jnp.stack([row["a"][0] * row["b"][1], row["b"][2]]))
+    family = Custom(
+        "both", ("a", "b"), lambda row: jnp.stack([row["a"][0] * row["b"][1], row["b"][2]])
+    )
     relaxed = relaxed_rows()
     queries = [Query(family, 1), all_queries()[5], Query(family, 0)]
     batch, places = compile_queries(DOMAIN, queries)
@@ -110,7 +126,9 @@ def test_few_padded_sizes() -> None:
 
 
 def test_a_class_that_nobody_has_named_is_not_taken_for_a_marginal() -> None:
-    """A family that shares the columns of a marginal and answers otherwise would be fitted to the wrong numbers."""
+    """A family that shares the columns of a marginal and answers otherwise would be fitted to the
+    wrong numbers.
+    """
 
     @dataclass(frozen=True)
     class Outside:

@@ -24,7 +24,9 @@ def test_sparsemax_is_the_projection_onto_the_simplex(spread: float) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(st.sampled_from([-2.0, -1.0, 0.0, 0.25, 0.5, 1.0, 1.5, 7.0]), min_size=8, max_size=8))
+@given(
+    st.lists(st.sampled_from([-2.0, -1.0, 0.0, 0.25, 0.5, 1.0, 1.5, 7.0]), min_size=8, max_size=8)
+)
 def test_sparsemax_with_ties(values: list[float]) -> None:
     domain = Domain.of({"a": 5, "b": 3})
     column = np.array(values, dtype=np.float32)[:, None]
@@ -75,12 +77,19 @@ def test_softmax_of_every_block() -> None:
         jax.nn.softmax(values[offset : offset + size], axis=0)
         for offset, size in zip(DOMAIN.offsets, DOMAIN.sizes, strict=True)
     ]
-    np.testing.assert_allclose(jax.jit(softmax, static_argnums=1)(values, DOMAIN), np.concatenate(expected), atol=1e-6)
+    np.testing.assert_allclose(
+        jax.jit(softmax, static_argnums=1)(values, DOMAIN), np.concatenate(expected), atol=1e-6
+    )
 
 
 def test_layout_puts_columns_of_similar_size_together() -> None:
     layout = layout_of(DOMAIN)
-    assert [(bucket.codes, bucket.columns) for bucket in layout.buckets] == [(40, 2), (5, 2), (2, 1), (1, 1)]
+    assert [(bucket.codes, bucket.columns) for bucket in layout.buckets] == [
+        (40, 2),
+        (5, 2),
+        (2, 1),
+        (1, 1),
+    ]
     assert len(set(layout.slots.tolist())) == DOMAIN.onehot_size
     rows = jnp.arange(DOMAIN.onehot_size, dtype=jnp.float32)[:, None]
     np.testing.assert_array_equal(layout.unpack(layout.pack(rows)), rows)

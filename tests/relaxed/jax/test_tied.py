@@ -54,8 +54,12 @@ def test_rows_without_ties_stay_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("rounds", [1, 3])
-def test_a_projection_moves_tied_codes_as_it_would_move_each(monkeypatch: pytest.MonkeyPatch, rounds: int) -> None:
-    """Answers that ask for less of a code raise the others of its column, those that were zero too."""
+def test_a_projection_moves_tied_codes_as_it_would_move_each(
+    monkeypatch: pytest.MonkeyPatch, rounds: int
+) -> None:
+    """Answers that ask for less of a code raise the others of its column, those that were zero
+    too.
+    """
     settings = ProjectionSettings(max_steps=12, window=4)
 
     def fitted() -> RelaxedDataset:
@@ -68,7 +72,9 @@ def test_a_projection_moves_tied_codes_as_it_would_move_each(monkeypatch: pytest
     with_ties = fitted()
     whole = TiedRows.of
     monkeypatch.setattr(
-        projection.TiedRows, "of", lambda rows, domain, read, **_: whole(rows, domain, read, shrinks=False)
+        projection.TiedRows,
+        "of",
+        lambda rows, domain, read, **_: whole(rows, domain, read, shrinks=False),
     )
     np.testing.assert_allclose(with_ties.probabilities, fitted().probabilities, atol=2e-6)
     # The tied codes did move.

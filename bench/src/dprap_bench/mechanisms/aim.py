@@ -1,9 +1,10 @@
 """AIM (McKenna, Mullins, Sheldon and Miklau 2022): adaptive and iterative, with a graphical model.
 
-Columns are measured first. Each round then picks from the workload's downward closure the marginal that promises most,
-weight × (L1 error − expected noise), among those the model can still hold, measures it and fits again. When a measurement teaches less than its
-noise, budget and sharpness of the following rounds are doubled twice. Constants are the authors': 16 rounds a column planned, nine tenths of the
-budget for measuring.
+Columns are measured first. Each round then picks from the workload's downward closure the marginal
+that promises most, weight × (L1 error − expected noise), among those the model can still hold,
+measures it and fits again. When a measurement teaches less than its noise, budget and sharpness of
+the following rounds are doubled twice. Constants are the authors': 16 rounds a column planned, nine
+tenths of the budget for measuring.
 """
 
 from __future__ import annotations
@@ -18,7 +19,12 @@ from dprap.accounting import Measurement, Neighbors
 from dprap.accounting.stddev import stddev_for
 from dprap.errors import SettingsError
 from dprap.mechanisms.cell_answers import cell_families
-from dprap.mechanisms.outline import PlannedStep, measured_marginals, rho_of_records, total_of_records
+from dprap.mechanisms.outline import (
+    PlannedStep,
+    measured_marginals,
+    rho_of_records,
+    total_of_records,
+)
 from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
@@ -37,8 +43,8 @@ class AimSettings:
     """Settings of AIM.
 
     `max_model_megabytes` bounds the junction tree; `iterations` of mirror descent in a round,
-    `last_iterations` at the end. `synthetic_rows` records are drawn from the model, none by default, because
-    the answers do not need them.
+    `last_iterations` at the end. `synthetic_rows` records are drawn from the model, none by
+    default, because the answers do not need them.
     """
 
     max_model_megabytes: float = 80.0
@@ -58,12 +64,12 @@ def outline(
     *,
     budget_rho: Fraction,
     neighbors: Neighbors,
-    rows: int | None,  # noqa: ARG001 - every method has the same signature; this one does not depend on it
+    rows: (int | None),  # noqa: ARG001 - every method has the same signature; this one does not depend on it
 ) -> list[PlannedStep]:
     """Columns one by one, then rounds of choosing and measuring one marginal.
 
-    How many rounds there are depends on what the noisy measurements teach; this is for the most there can
-    be, which have the most noise, on candidates of mean size.
+    How many rounds there are depends on what the noisy measurements teach; this is for the most
+    there can be, which have the most noise, on candidates of mean size.
     """
     candidates = _candidates(workload)
     records_rho = rho_of_records(budget_rho, settings.records_share, neighbors)
@@ -73,13 +79,18 @@ def outline(
     columns_rho = per_round * _MEASURING * len(columns)
     left = budget_rho - records_rho - columns_rho
     rounds = int(left / per_round)
-    cells = rounds * sum(marginal.size(workload.domain) for marginal in candidates) // len(candidates)
-    # Each step of mirror descent passes a few times over the tables of the model, which grow by one a round.
+    cells = (
+        rounds * sum(marginal.size(workload.domain) for marginal in candidates) // len(candidates)
+    )
+    # Each step of mirror descent passes a few times over the tables of the model, which grow by one
+    # a round.
     fit = 10.0 * settings.iterations * cells * rounds / 2
     return [
         *total_of_records(records_rho, neighbors),
         measured_marginals(label, columns, workload.domain, rho=columns_rho, neighbors=neighbors),
-        PlannedStep(f"choose up to {rounds:,} marginals", left * (1 - _MEASURING), None, 0, float(cells)),
+        PlannedStep(
+            f"choose up to {rounds:,} marginals", left * (1 - _MEASURING), None, 0, float(cells)
+        ),
         PlannedStep(
             "measure them",
             left * _MEASURING,
@@ -112,7 +123,9 @@ def run(
     budget = curator.remaining
     per_round = budget / (_ROUNDS_PER_COLUMN * len(domain))
     columns = [marginal for marginal in candidates if len(marginal.columns) == 1]
-    measured: list[Measurement] = list(curator.measure(columns, per_round * _MEASURING * len(columns)))
+    measured: list[Measurement] = list(
+        curator.measure(columns, per_round * _MEASURING * len(columns))
+    )
     model = fit_model(domain, measured, records.count, iterations=settings.iterations)
     while curator.remaining > 0:
         if curator.remaining < 2 * per_round:
@@ -123,21 +136,31 @@ def run(
             place
             for place, marginal in enumerate(candidates)
             if any(set(marginal.columns) <= set(other.columns) for other in held)
-            or model_megabytes(domain, [*held, marginal]) <= settings.max_model_megabytes * max(spent, 1e-9)
+            or model_megabytes(domain, [*held, marginal])
+            <= settings.max_model_megabytes * max(spent, 1e-9)
         ]
         stddev = curator.neighbors.marginal_l2 / math.sqrt(2 * float(per_round * _MEASURING))
-        expected_noise = [math.sqrt(2 / math.pi) * stddev * candidates[place].size(domain) for place in open_]
+        expected_noise = [
+            math.sqrt(2 / math.pi) * stddev * candidates[place].size(domain) for place in open_
+        ]
         (picked,) = curator.select(
             [candidates[place] for place in open_],
             [model.fractions(candidates[place]) * records.count for place in open_],
             k=1,
             rho=per_round * (1 - _MEASURING),
-            score=Score(cell=0.0, l1=1.0, weights=[weights[place] for place in open_], penalties_counts=expected_noise),
+            score=Score(
+                cell=0.0,
+                l1=1.0,
+                weights=[weights[place] for place in open_],
+                penalties_counts=expected_noise,
+            ),
         )
         marginal = candidates[open_[picked]]
         before = model.fractions(marginal)
         last = per_round == curator.remaining + per_round * (1 - _MEASURING)
-        measured += curator.measure([marginal], curator.remaining if last else per_round * _MEASURING)
+        measured += curator.measure(
+            [marginal], curator.remaining if last else per_round * _MEASURING
+        )
         iterations = settings.last_iterations if curator.remaining == 0 else settings.iterations
         model = fit_model(domain, measured, records.count, iterations=iterations, start=model)
         learned = float(np.abs(model.fractions(marginal) - before).sum()) * records.count
@@ -146,12 +169,19 @@ def run(
         done = round(1000 * float(1 - curator.remaining / budget))
         progress(Progress("budget spent, per mille", done, 1000, str(marginal)))
     return modelled_result(
-        model, workload, settings.synthetic_rows, seed, (*records.measurements, *measured), records.count
+        model,
+        workload,
+        settings.synthetic_rows,
+        seed,
+        (*records.measurements, *measured),
+        records.count,
     )
 
 
 def candidate_weights(workload: Workload, candidates: list[Marginal]) -> list[float]:
-    """How much of the workload a candidate touches: the columns it shares with each family, times the family's weight."""
+    """How much of the workload a candidate touches: the columns it shares with each family, times
+    the family's weight.
+    """
     return [
         sum(
             weight * len(set(candidate.columns) & set(family.columns))

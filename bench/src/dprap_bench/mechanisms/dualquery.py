@@ -1,11 +1,13 @@
-"""DualQuery (Gaboardi, Gallego Arias, Hsu, Roth and Wu 2014): multiplicative weights over queries, kept implicit.
+"""DualQuery (Gaboardi, Gallego Arias, Hsu, Roth and Wu 2014): multiplicative weights over queries,
+kept implicit.
 
-The query player's weights after t rounds are exp(η · Σ signed errors of the records so far): sampling from them is the exponential
-mechanism on t times the error of the mean so far, so nothing of size queries × rounds is ever held. Each round samples
-`samples` queries and the oracle answers with the record that fulfils most of them; the records are the synthetic data.
+The query player's weights after t rounds are exp(η · Σ signed errors of the records so far):
+sampling from them is the exponential mechanism on t times the error of the mean so far, so nothing
+of size queries × rounds is ever held. Each round samples `samples` queries and the oracle answers
+with the record that fulfils most of them; the records are the synthetic data.
 
-The first sample is uniform and free. Round t's samples cost in proportion to t², the square of their scores' sensitivity;
-η follows from the budget.
+The first sample is uniform and free. Round t's samples cost in proportion to t², the square of
+their scores' sensitivity; η follows from the budget.
 """
 
 from __future__ import annotations
@@ -30,7 +32,10 @@ from dprap_bench.mechanisms.signed_selection import SignedQuery, as_relaxed, sel
 
 @dataclass(frozen=True)
 class DualQuerySettings:
-    """`rounds` (T) records in all, each for `samples` (s) sampled queries. `oracle_seconds` limits one call of the solver."""
+    """`rounds` (T) records in all, each for `samples` (s) sampled queries.
+
+    `oracle_seconds` limits one call of the solver.
+    """
 
     rounds: int = 100
     samples: int = 20
@@ -48,10 +53,13 @@ def outline(
     *,
     budget_rho: Fraction,
     neighbors: Neighbors,
-    rows: int | None,  # noqa: ARG001 - every method has the same signature; this one does not depend on it
+    rows: (int | None),  # noqa: ARG001 - every method has the same signature; this one does not depend on it
 ) -> list[PlannedStep]:
     """Every round but the first chooses queries; nothing is measured."""
-    choices = f"choose {(settings.rounds - 1) * settings.samples:,} signed queries in {settings.rounds - 1:,} rounds"
+    choices = (
+        f"choose {(settings.rounds - 1) * settings.samples:,} signed queries in"
+        f" {settings.rounds - 1:,} rounds"
+    )
     return outline_of_game(choices, workload, settings, budget_rho=budget_rho, neighbors=neighbors)
 
 
@@ -86,7 +94,9 @@ def run(
         # A bonus far below one reward breaks ties between equally good records at random.
         played.append(oracle.best(rng.random(workload.domain.onehot_size) * 1e-3))
         progress(Progress("round", done + 1, settings.rounds))
-    return MechanismResult(as_relaxed(workload.domain, np.array(played)), None, records.measurements, records.count)
+    return MechanismResult(
+        as_relaxed(workload.domain, np.array(played)), None, records.measurements, records.count
+    )
 
 
 def _uniform(
@@ -102,4 +112,6 @@ def _uniform(
     ]
 
 
-MECHANISM = Mechanism(run, outline, DualQuerySettings, "multiplicative weights over queries, by integer programmes")
+MECHANISM = Mechanism(
+    run, outline, DualQuerySettings, "multiplicative weights over queries, by integer programmes"
+)

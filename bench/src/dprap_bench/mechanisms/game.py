@@ -1,4 +1,6 @@
-"""What the games of FEM and DualQuery share: how they are planned, and the oracle for the queries that were met."""
+"""What the games of FEM and DualQuery share: how they are planned, and the oracle for the queries
+that were met.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +35,16 @@ class GameSettings(Protocol):
 
 
 def outline_of_game(
-    choices: str, workload: Workload, settings: GameSettings, *, budget_rho: Fraction, neighbors: Neighbors
+    choices: str,
+    workload: Workload,
+    settings: GameSettings,
+    *,
+    budget_rho: Fraction,
+    neighbors: Neighbors,
 ) -> list[PlannedStep]:
-    """Pay for the number of records where it is private, and with the rest for choices; nothing is measured."""
+    """Pay for the number of records where it is private, and with the rest for choices; nothing is
+    measured.
+    """
     records_rho = rho_of_records(budget_rho, settings.records_share, neighbors)
     evaluate = float(settings.rounds * workload.queries)
     return [

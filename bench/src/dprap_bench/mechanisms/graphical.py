@@ -1,12 +1,15 @@
-r"""Graphical models of noisy marginals (McKenna, Sheldon and Miklau 2019): what HDMM+PGM, AIM and MST infer with.
+r"""Graphical models of noisy marginals (McKenna, Sheldon and Miklau 2019): what HDMM+PGM, AIM and
+MST infer with.
 
-Among the distributions \(p \propto \exp(\sum_S \theta_S)\), with one table of parameters for every measured marginal S, find the one that
-minimises \(\tfrac12 \sum_S \lVert (n\,p_S - y_S)/\sigma_S \rVert^2\) by mirror descent: a step along the gradient by the marginals is a
-step of the parameters. Marginals come from a junction tree; those that no clique holds, from the product of one clique's table with
-conditionals of the others, summed out by `einsum`.
+Among the distributions \(p \propto \exp(\sum_S \theta_S)\), with one table of parameters for every
+measured marginal S, find the one that minimises \(\tfrac12 \sum_S \lVert (n\,p_S - y_S)/\sigma_S
+\rVert^2\) by mirror descent: a step along the gradient by the marginals is a step of the
+parameters. Marginals come from a junction tree; those that no clique holds, from the product of one
+clique's table with conditionals of the others, summed out by `einsum`.
 
-This is the estimator of the package `mbi`, and tested against it. `mbi` 2.0 compiles its programmes anew for every set of marginals, which
-took most of the time of an adaptive run; plain NumPy has nothing to compile.
+This is the estimator of the package `mbi`, and tested against it. `mbi` 2.0 compiles its programmes
+anew for every set of marginals, which took most of the time of an adaptive run; plain NumPy has
+nothing to compile.
 """
 
 from __future__ import annotations
@@ -41,14 +44,17 @@ def check_model_size(domain: Domain, marginals: Iterable[Marginal], max_megabyte
     size = model_megabytes(domain, marginals)
     if size > max_megabytes:
         raise SettingsError(
-            f"a graphical model of these marginals takes {size:,.0f} MB; the limit is {max_megabytes:,.0f}. "
-            "Use least squares, fewer marginals, or raise max_model_megabytes."
+            f"a graphical model of these marginals takes {size:,.0f} MB; the limit is"
+            f" {max_megabytes:,.0f}. Use least squares, fewer marginals, or raise"
+            " max_model_megabytes."
         )
 
 
 @dataclass(frozen=True)
 class NoisyTable:
-    """Counts of a marginal with a noise of their own in every cell; what `Measurement` is with one for all."""
+    """Counts of a marginal with a noise of their own in every cell; what `Measurement` is with one
+    for all.
+    """
 
     marginal: Marginal
     counts: Float[np.ndarray, " cells"]
@@ -57,7 +63,9 @@ class NoisyTable:
 
 @dataclass(frozen=True)
 class GraphicalModel:
-    """A fitted distribution: probabilities of a junction tree's cliques, and the parameters they come from."""
+    """A fitted distribution: probabilities of a junction tree's cliques, and the parameters they
+    come from.
+    """
 
     tree: JunctionTree
     tables: tuple[Table, ...]
@@ -84,7 +92,9 @@ class GraphicalModel:
         return result
 
     def _needed(self, wanted: frozenset[str]) -> set[int]:
-        """Cliques that a marginal depends on: leaves that add no wanted column to their neighbour are cut, repeatedly."""
+        """Cliques that a marginal depends on: leaves that add no wanted column to their neighbour
+        are cut, repeatedly.
+        """
         kept = set(range(len(self.tree.cliques)))
         cut = True
         while cut:
@@ -105,17 +115,26 @@ class GraphicalModel:
         return ((children | {parent}) if parent is not None else children) & kept
 
     def sample(self, rows: int, rng: np.random.Generator) -> Int[np.ndarray, "records columns"]:
-        """Independent records, clique by clique: each given the columns it shares with its parent."""
+        """Independent records, clique by clique: each given the columns it shares with its
+        parent.
+        """
         records = np.full((rows, len(self.tree.domain)), -1, dtype=np.int64)
         for place, columns in enumerate(self.tree.cliques):
             parent = self.tree.parents[place]
-            shared = [name for name in columns if parent is not None and name in self.tree.cliques[parent]]
+            shared = [
+                name for name in columns if parent is not None and name in self.tree.cliques[parent]
+            ]
             fresh = [name for name in columns if name not in shared]
-            table = self.tables[place].transpose([columns.index(name) for name in (*shared, *fresh)])
+            table = self.tables[place].transpose(
+                [columns.index(name) for name in (*shared, *fresh)]
+            )
             table = table.reshape(self.tree.domain.size_of(shared), self.tree.domain.size_of(fresh))
             given = np.zeros(rows, dtype=np.int64)
             for name in shared:
-                given = given * self.tree.domain.size(name) + records[:, self.tree.domain.position(name)]
+                given = (
+                    given * self.tree.domain.size(name)
+                    + records[:, self.tree.domain.position(name)]
+                )
             drawn = _draw(table, given, rng)
             codes = np.unravel_index(drawn, self.tree.domain.shape_of(fresh)) if fresh else ()
             for name, code in zip(fresh, codes, strict=True):
@@ -124,14 +143,18 @@ class GraphicalModel:
 
 
 def _draw(
-    table: Float[np.ndarray, "given cells"], given: Int[np.ndarray, " records"], rng: np.random.Generator
+    table: Float[np.ndarray, "given cells"],
+    given: Int[np.ndarray, " records"],
+    rng: np.random.Generator,
 ) -> Int[np.ndarray, " records"]:
     """One cell a record, from the row of the table that its given values name."""
     drawn = np.zeros(len(given), dtype=np.int64)
     for row in np.unique(given):
         members = np.flatnonzero(given == row)
         cumulative = np.cumsum(table[row])
-        places = np.searchsorted(cumulative, rng.random(len(members)) * cumulative[-1], side="right")
+        places = np.searchsorted(
+            cumulative, rng.random(len(members)) * cumulative[-1], side="right"
+        )
         drawn[members] = np.minimum(places, table.shape[1] - 1)
     return drawn
 
@@ -144,21 +167,33 @@ def fit_model(
     iterations: int,
     start: GraphicalModel | None = None,
 ) -> GraphicalModel:
-    """Fit a model to the measured marginals in at most `iterations` steps, from `start`'s parameters where it has them."""
+    """Fit a model to the measured marginals in at most `iterations` steps, from `start`'s
+    parameters where it has them.
+    """
     observed = _merged(domain, measured)
     tree = JunctionTree.of(domain, observed)
     known: Mapping[Columns, Table] = {} if start is None else start.parameters
-    parameters = {columns: known.get(columns, np.zeros_like(counts)) for columns, (counts, _) in observed.items()}
+    parameters = {
+        columns: known.get(columns, np.zeros_like(counts))
+        for columns, (counts, _) in observed.items()
+    }
     point = _Point.at(tree, parameters, observed, records)
     # The inverse of the largest curvature of the loss is where a step certainly helps.
     sharpest = [float(np.min(stddev)) for _, stddev in observed.values()]
     step = 1 / (records**2 * sum(stddev**-2 for stddev in sharpest)) if observed else 0.0
     looked_at, spare = point.loss, None
     for done in range(iterations if observed else 0):
-        moved = {columns: table - step * point.gradient[columns] for columns, table in point.parameters.items()}
+        moved = {
+            columns: table - step * point.gradient[columns]
+            for columns, table in point.parameters.items()
+        }
         tried = _Point.at(tree, moved, observed, records, into=spare)
         promised = sum(
-            float(np.vdot(point.gradient[columns], point.marginals[columns] - tried.marginals[columns]))
+            float(
+                np.vdot(
+                    point.gradient[columns], point.marginals[columns] - tried.marginals[columns]
+                )
+            )
             for columns in observed
         )
         if point.loss - tried.loss >= 0.5 * promised:
@@ -176,7 +211,9 @@ def fit_model(
 
 @dataclass(frozen=True)
 class _Point:
-    """A place on the way: parameters, what follows from them, the loss and its gradient by the marginals."""
+    """A place on the way: parameters, what follows from them, the loss and its gradient by the
+    marginals.
+    """
 
     parameters: Mapping[Columns, Table]
     tables: tuple[Table, ...]
@@ -205,15 +242,23 @@ class _Point:
         return cls(parameters, tables, marginals, loss, gradient)
 
 
-def _merged(domain: Domain, measured: Sequence[Measurement | NoisyTable]) -> dict[Columns, tuple[Table, Table | float]]:
-    """Tables in the tree's column order with their noise; what was measured more than once is averaged by precision."""
+def _merged(
+    domain: Domain, measured: Sequence[Measurement | NoisyTable]
+) -> dict[Columns, tuple[Table, Table | float]]:
+    """Tables in the tree's column order with their noise; what was measured more than once is
+    averaged by precision.
+    """
     sums: dict[Columns, tuple[Table, Table | float]] = {}
     for measurement in measured:
         given = measurement.marginal.columns
         if given:
             columns = largest_last(domain, given)
             order = [given.index(name) for name in columns]
-            table = measurement.counts.astype(np.float64).reshape(domain.shape_of(given)).transpose(order)
+            table = (
+                measurement.counts.astype(np.float64)
+                .reshape(domain.shape_of(given))
+                .transpose(order)
+            )
             information: Table | float = measurement.stddev_counts**-2.0
             if isinstance(information, np.ndarray):
                 information = information.reshape(domain.shape_of(given)).transpose(order)

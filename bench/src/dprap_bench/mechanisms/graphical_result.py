@@ -1,4 +1,6 @@
-"""What a method with a graphical model publishes: exact answers of the model, and records drawn from it on request."""
+"""What a method with a graphical model publishes: exact answers of the model, and records drawn
+from it on request.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class MergedModel:
-    """A model of a table with merged codes, on the domain before merging: merged codes share their records evenly."""
+    """A model of a table with merged codes, on the domain before merging: merged codes share their
+    records evenly.
+    """
 
     model: GraphicalModel
     domain: Domain
@@ -44,11 +48,15 @@ class MergedModel:
 
     def fractions(self, marginal: Marginal) -> Answers:
         """Fractions of the cells of any marginal."""
-        table = self.model.fractions(marginal).reshape(self.model.tree.domain.shape_of(marginal.columns))
+        table = self.model.fractions(marginal).reshape(
+            self.model.tree.domain.shape_of(marginal.columns)
+        )
         for axis, name in enumerate(marginal.columns):
             codes = self.maps[name]
             shares = 1 / np.bincount(codes)[codes]
-            table = table.take(codes, axis=axis) * shares.reshape([-1 if at == axis else 1 for at in range(table.ndim)])
+            table = table.take(codes, axis=axis) * shares.reshape(
+                [-1 if at == axis else 1 for at in range(table.ndim)]
+            )
         return table.ravel()
 
     def sample(self, rows: int, rng: np.random.Generator) -> Int[np.ndarray, "records columns"]:
@@ -60,7 +68,9 @@ class MergedModel:
             together = np.bincount(codes)
             first = np.cumsum(together) - together
             new = records[:, position]
-            records[:, position] = np.argsort(codes, kind="stable")[first[new] + rng.integers(together[new])]
+            records[:, position] = np.argsort(codes, kind="stable")[
+                first[new] + rng.integers(together[new])
+            ]
         return records
 
 
@@ -75,7 +85,11 @@ def modelled_result(
     """Answers of the model to the workload, and synthetic records as relaxed rows if asked for."""
     answers = [
         np.asarray(
-            family.answers(model.fractions(Marginal(family.columns)).reshape(workload.domain.shape_of(family.columns)))
+            family.answers(
+                model.fractions(Marginal(family.columns)).reshape(
+                    workload.domain.shape_of(family.columns)
+                )
+            )
         ).ravel()
         for family in cell_families(workload, "with a graphical model")
     ]

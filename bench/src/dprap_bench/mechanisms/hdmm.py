@@ -1,9 +1,11 @@
-"""HDMM for marginals (McKenna et al. 2018, 2019): the best weighted marginals, measured once, and one inference over all.
+"""HDMM for marginals (McKenna et al. 2018, 2019): the best weighted marginals, measured once, and
+one inference over all.
 
-The strategy is optimised over weighted marginals (`dprap_bench.mechanisms.strategy`). Inference is by least squares, made
-non-negative marginal by marginal (HDMM+LLS), or by a graphical model (HDMM+PGM; for marginals whose junction tree
-is small). Range and threshold families are answered from the marginal over their columns; HDMM proper would measure ranges too, where
-here the strategy is the best of weighted marginals.
+The strategy is optimised over weighted marginals (`dprap_bench.mechanisms.strategy`). Inference is
+by least squares, made non-negative marginal by marginal (HDMM+LLS), or by a graphical model
+(HDMM+PGM; for marginals whose junction tree is small). Range and threshold families are answered
+from the marginal over their columns; HDMM proper would measure ranges too, where here the strategy
+is the best of weighted marginals.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ class HdmmSettings:
 
     def __post_init__(self) -> None:
         if self.inference not in ("least_squares", "graphical"):
-            raise SettingsError(f"inference must be 'least_squares' or 'graphical', not {self.inference!r}.")
+            raise SettingsError(
+                f"inference must be 'least_squares' or 'graphical', not {self.inference!r}."
+            )
 
 
 def outline(
@@ -53,13 +57,15 @@ def outline(
     *,
     budget_rho: Fraction,
     neighbors: Neighbors,
-    rows: int | None,  # noqa: ARG001 - every method has the same signature; this one does not depend on it
+    rows: (int | None),  # noqa: ARG001 - every method has the same signature; this one does not depend on it
 ) -> list[PlannedStep]:
     """The marginals of the best strategy, once."""
     strategy = _strategy(workload, settings, neighbors)
     records_rho = rho_of_records(budget_rho, settings.records_share, neighbors)
     rho = budget_rho - records_rho
-    smallest = rho * Fraction(min(strategy.shares)) / sum(Fraction(share) for share in strategy.shares)
+    smallest = (
+        rho * Fraction(min(strategy.shares)) / sum(Fraction(share) for share in strategy.shares)
+    )
     stddev = stddev_for(neighbors.marginal_l2_squared, smallest)
     cells = sum(marginal.size(workload.domain) for marginal in strategy.marginals)
     fit = 10.0 * cells * (settings.iterations if settings.inference == "graphical" else 1)
@@ -83,22 +89,32 @@ def run(
     wanted = list(dict.fromkeys(Marginal(family.columns) for family in families))
     progress(Progress("measure", 0, 1, f"{len(strategy.marginals)} marginals"))
     records = count_records(curator, settings.records_share)
-    measured = curator.measure(strategy.marginals, curator.remaining, [Fraction(share) for share in strategy.shares])
+    measured = curator.measure(
+        strategy.marginals, curator.remaining, [Fraction(share) for share in strategy.shares]
+    )
     progress(Progress("measure", 1, 1))
     if settings.inference == "graphical":
         model = fit_model(workload.domain, measured, records.count, iterations=settings.iterations)
         fractions = {marginal: model.fractions(marginal) for marginal in wanted}
     else:
-        residuals = best_residuals(workload.domain, [*records.measurements, *measured], records.count)
+        residuals = best_residuals(
+            workload.domain, [*records.measurements, *measured], records.count
+        )
         fractions = {
-            marginal: least_squares(workload.domain, residuals, marginal).ravel() / records.count for marginal in wanted
+            marginal: least_squares(workload.domain, residuals, marginal).ravel() / records.count
+            for marginal in wanted
         }
-    answers = [family_answers(workload.domain, family, fractions[Marginal(family.columns)]) for family in families]
+    answers = [
+        family_answers(workload.domain, family, fractions[Marginal(family.columns)])
+        for family in families
+    ]
     return MechanismResult(None, answers, (*records.measurements, *measured), records.count)
 
 
 def _strategy(workload: Workload, settings: HdmmSettings, neighbors: Neighbors) -> Strategy:
-    """The best strategy; refuses one whose graphical model would not fit, where one is asked for."""
+    """The best strategy; refuses one whose graphical model would not fit, where one is asked
+    for.
+    """
     cell_families(workload, "hdmm")
     strategy = best_strategy(workload, total_is_known=neighbors.rows_are_public)
     if settings.inference == "graphical":
@@ -111,8 +127,8 @@ def best_residuals(
 ) -> dict[frozenset[str], tuple[tuple[str, ...], Table]]:
     """Estimate, for every set of columns, the part of the counts that lives on exactly these.
 
-    It is the minimum-variance mean of what each marginal says about it: summing a marginal's cells down to the set multiplies
-    their variance by the number of cells summed.
+    It is the minimum-variance mean of what each marginal says about it: summing a marginal's cells
+    down to the set multiplies their variance by the number of cells summed.
     """
     sums: dict[frozenset[str], tuple[tuple[str, ...], Table, float]] = {}
     for measurement in measured:
@@ -141,17 +157,25 @@ def _residual(table: Table, columns: tuple[str, ...], kept: tuple[str, ...]) -> 
 
 
 def least_squares(
-    domain: Domain, residuals: dict[frozenset[str], tuple[tuple[str, ...], Table]], marginal: Marginal
+    domain: Domain,
+    residuals: dict[frozenset[str], tuple[tuple[str, ...], Table]],
+    marginal: Marginal,
 ) -> Table:
-    """The least-squares estimate of a marginal's counts: the sum of its residuals, each spread evenly."""
+    """The least-squares estimate of a marginal's counts: the sum of its residuals, each spread
+    evenly.
+    """
     estimate = np.zeros(domain.shape_of(marginal.columns))
     for size in range(len(marginal.columns) + 1):
         for kept in combinations(marginal.columns, size):
             columns, residual = residuals[frozenset(kept)]
             aligned = residual.transpose([columns.index(name) for name in kept])
             shape = [domain.size(name) if name in kept else 1 for name in marginal.columns]
-            estimate += aligned.reshape(shape) * (domain.size_of(kept) / domain.size_of(marginal.columns))
+            estimate += aligned.reshape(shape) * (
+                domain.size_of(kept) / domain.size_of(marginal.columns)
+            )
     return estimate
 
 
-MECHANISM = Mechanism(run, outline, HdmmSettings, "the best weighted marginals, measured once; answers only")
+MECHANISM = Mechanism(
+    run, outline, HdmmSettings, "the best weighted marginals, measured once; answers only"
+)

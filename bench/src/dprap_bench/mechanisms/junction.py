@@ -16,7 +16,9 @@ Table = Float[np.ndarray, "..."]
 
 @dataclass(frozen=True)
 class JunctionTree:
-    """Cliques of a forest, each parent before its children, columns of a clique in the order of `largest_last`."""
+    """Cliques of a forest, each parent before its children, columns of a clique in the order of
+    `largest_last`.
+    """
 
     domain: Domain
     cliques: tuple[tuple[str, ...], ...]
@@ -27,8 +29,9 @@ class JunctionTree:
     def of(cls, domain: Domain, factors: Iterable[Sequence[str]]) -> JunctionTree:
         """A tree whose cliques cover all factors and all columns.
 
-        Columns are eliminated greedily, smallest new clique first; the maximal cliques, joined by a maximum spanning tree on the
-        number of columns they share, then have the running intersection property.
+        Columns are eliminated greedily, smallest new clique first; the maximal cliques, joined by a
+        maximum spanning tree on the number of columns they share, then have the running
+        intersection property.
         """
         return cls(domain, *_spanning_tree(domain, _maximal_cliques(domain, factors)))
 
@@ -41,30 +44,43 @@ class JunctionTree:
         """The smallest clique that holds all the columns."""
         key = tuple(columns)
         if key not in self._homes:  # asked for at every step of a fit
-            holding = [place for place, clique in enumerate(self.cliques) if set(key) <= set(clique)]
-            self._homes[key] = min(holding, key=lambda place: self.domain.size_of(self.cliques[place]))
+            holding = [
+                place for place, clique in enumerate(self.cliques) if set(key) <= set(clique)
+            ]
+            self._homes[key] = min(
+                holding, key=lambda place: self.domain.size_of(self.cliques[place])
+            )
         return self._homes[key]
 
     def spread(self, table: Table, columns: Sequence[str], clique: Sequence[str]) -> Table:
         """A table over some of a clique's columns, shaped to be broadcast over the clique."""
         kept = [name for name in clique if name in columns]
         aligned = table.transpose([list(columns).index(name) for name in kept])
-        return aligned.reshape([self.domain.size(name) if name in columns else 1 for name in clique])
+        return aligned.reshape(
+            [self.domain.size(name) if name in columns else 1 for name in clique]
+        )
 
     def calibrate(
         self, factors: Mapping[tuple[str, ...], Table], into: Sequence[Table] | None = None
     ) -> tuple[Table, ...]:
-        """Probabilities of every clique under the distribution proportional to exp(sum of the factors).
+        """Probabilities of every clique under the distribution proportional to exp(sum of the
+        factors).
 
-        They are written over the tables of an earlier call where these are given: fresh memory costs as much as the sums.
+        They are written over the tables of an earlier call where these are given: fresh memory
+        costs as much as the sums.
         """
-        beliefs = list(into) if into is not None else [np.empty(self.domain.shape_of(c)) for c in self.cliques]
+        beliefs = (
+            list(into)
+            if into is not None
+            else [np.empty(self.domain.shape_of(c)) for c in self.cliques]
+        )
         for belief in beliefs:
             belief.fill(0.0)
         for columns, table in factors.items():
             place = self.home(columns)
             beliefs[place] += self.spread(table, columns, self.cliques[place])
-        # Up: each clique is exponentiated once, given its shared columns. Down: multiplied by what its parent says of them.
+        # Up: each clique is exponentiated once, given its shared columns. Down: multiplied by what
+        # its parent says of them.
         given: list[Table] = [np.empty(0)] * len(self.cliques)
         for place in reversed(range(len(self.cliques))):
             parent = self.parents[place]
@@ -74,7 +90,9 @@ class JunctionTree:
         for place, parent in enumerate(self.parents):
             if parent is not None:
                 own = self._own_axes(parent, place)
-                given[place] *= self._moved(given[parent].sum(axis=own, keepdims=True), parent, place)
+                given[place] *= self._moved(
+                    given[parent].sum(axis=own, keepdims=True), parent, place
+                )
         return tuple(given)
 
     def _own_axes(self, place: int, other: int | None = None) -> tuple[int, ...]:
@@ -84,18 +102,26 @@ class JunctionTree:
         return tuple(axis for axis, name in enumerate(self.cliques[place]) if name not in theirs)
 
     def _moved(self, table: Table, source: int, target: int) -> Table:
-        """A table over the columns two cliques share, in the shape of one, to be broadcast over the other."""
+        """A table over the columns two cliques share, in the shape of one, to be broadcast over the
+        other.
+        """
         shared = [name for name in self.cliques[target] if name in self.cliques[source]]
-        return self.spread(table.reshape(self.domain.shape_of(shared)), shared, self.cliques[target])
+        return self.spread(
+            table.reshape(self.domain.shape_of(shared)), shared, self.cliques[target]
+        )
 
 
 def largest_last(domain: Domain, columns: Iterable[str]) -> tuple[str, ...]:
-    """Columns by their number of codes: sums along a long last axis are several times faster than along a short one."""
+    """Columns by their number of codes: sums along a long last axis are several times faster than
+    along a short one.
+    """
     return tuple(sorted(columns, key=lambda name: (domain.size(name), domain.position(name))))
 
 
 def _exponentiated(belief: Table, summed: tuple[int, ...]) -> tuple[Table, Table]:
-    """Probabilities along the summed axes for every value of the others, and the logarithms of the sums."""
+    """Probabilities along the summed axes for every value of the others, and the logarithms of the
+    sums.
+    """
     highest = belief.max(axis=summed, keepdims=True)
     probabilities: Table = np.subtract(belief, highest, out=belief)
     np.exp(probabilities, out=probabilities)
@@ -118,13 +144,17 @@ def _maximal_cliques(domain: Domain, factors: Iterable[Sequence[str]]) -> list[f
         for other in around:
             neighbours[other] |= around
             neighbours[other] -= {name, other}
-    return [clique for clique in dict.fromkeys(cliques) if not any(clique < other for other in cliques)]
+    return [
+        clique for clique in dict.fromkeys(cliques) if not any(clique < other for other in cliques)
+    ]
 
 
 def _spanning_tree(
     domain: Domain, cliques: list[frozenset[str]]
 ) -> tuple[tuple[tuple[str, ...], ...], tuple[int | None, ...]]:
-    """Prim's algorithm; a clique that shares nothing with the tree so far starts a tree of its own."""
+    """Prim's algorithm; a clique that shares nothing with the tree so far starts a tree of its
+    own.
+    """
     waiting = dict.fromkeys(cliques)
     order: list[frozenset[str]] = []
     parents: list[int | None] = []

@@ -1,8 +1,9 @@
 """MST (McKenna, Miklau and Sheldon 2021): all columns, and a maximum spanning tree of pairs.
 
-A third of the budget measures the columns one by one, a third selects the pairs of a spanning tree, each by how far the model so
-far is from the pair's true marginal, and a third measures them. The model is a tree, so inference is quick. Codes whose noisy count is
-below three standard deviations are merged into one before the pairs are looked at, and share its records evenly in the end.
+A third of the budget measures the columns one by one, a third selects the pairs of a spanning tree,
+each by how far the model so far is from the pair's true marginal, and a third measures them. The
+model is a tree, so inference is quick. Codes whose noisy count is below three standard deviations
+are merged into one before the pairs are looked at, and share its records evenly in the end.
 """
 
 from __future__ import annotations
@@ -19,7 +20,12 @@ from dprap.accounting.stddev import stddev_for
 from dprap.domain import Domain
 from dprap.errors import SettingsError
 from dprap.mechanisms.cell_answers import cell_families
-from dprap.mechanisms.outline import PlannedStep, measured_marginals, rho_of_records, total_of_records
+from dprap.mechanisms.outline import (
+    PlannedStep,
+    measured_marginals,
+    rho_of_records,
+    total_of_records,
+)
 from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.records import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
@@ -37,8 +43,8 @@ RARE = 3.0
 class MstSettings:
     """Settings of MST.
 
-    `iterations` of mirror descent for each of the two fits. `synthetic_rows` records are drawn from the model,
-    none by default, because the answers do not need them.
+    `iterations` of mirror descent for each of the two fits. `synthetic_rows` records are drawn from
+    the model, none by default, because the answers do not need them.
     """
 
     iterations: int = 1000
@@ -56,9 +62,11 @@ def outline(
     *,
     budget_rho: Fraction,
     neighbors: Neighbors,
-    rows: int | None,  # noqa: ARG001 - every method has the same signature; this one does not depend on it
+    rows: (int | None),  # noqa: ARG001 - every method has the same signature; this one does not depend on it
 ) -> list[PlannedStep]:
-    """A third each: columns one by one, choosing the pairs of a tree, measuring them (of mean size here)."""
+    """A third each: columns one by one, choosing the pairs of a tree, measuring them (of mean size
+    here).
+    """
     cell_families(workload, "mst")
     domain = workload.domain
     records_rho = rho_of_records(budget_rho, settings.records_share, neighbors)
@@ -66,7 +74,13 @@ def outline(
     columns_rho = _columns_rho(budget_rho - records_rho, len(domain))
     steps = [
         *total_of_records(records_rho, neighbors),
-        measured_marginals(f"{len(columns)} columns one by one", columns, domain, rho=columns_rho, neighbors=neighbors),
+        measured_marginals(
+            f"{len(columns)} columns one by one",
+            columns,
+            domain,
+            rho=columns_rho,
+            neighbors=neighbors,
+        ),
     ]
     if len(domain) == 1:
         return steps
@@ -128,10 +142,14 @@ def run(
     if chosen:
         of_pairs = curator.measure([_coarse(pair, groups) for pair in chosen], curator.remaining)
         measurements += of_pairs
-        measured += [replace(item, marginal=pair) for item, pair in zip(of_pairs, chosen, strict=True)]
+        measured += [
+            replace(item, marginal=pair) for item, pair in zip(of_pairs, chosen, strict=True)
+        ]
         model = fit_model(merged, measured, records.count, iterations=settings.iterations)
     published = MergedModel(model, domain, maps)
-    return modelled_result(published, workload, settings.synthetic_rows, seed, tuple(measurements), records.count)
+    return modelled_result(
+        published, workload, settings.synthetic_rows, seed, tuple(measurements), records.count
+    )
 
 
 def _merging(column: Measurement) -> CodeMap:
@@ -143,10 +161,14 @@ def _merging(column: Measurement) -> CodeMap:
 
 
 def _groups(codes: CodeMap) -> Groups:
-    """The codes of each group, or None where every code stays where it is (a single rare code moves to the end)."""
+    """The codes of each group, or None where every code stays where it is (a single rare code moves
+    to the end).
+    """
     if np.array_equal(codes, np.arange(len(codes))):
         return None
-    return tuple(tuple(np.flatnonzero(codes == group).tolist()) for group in range(int(codes.max()) + 1))
+    return tuple(
+        tuple(np.flatnonzero(codes == group).tolist()) for group in range(int(codes.max()) + 1)
+    )
 
 
 def _coarse(pair: Marginal, groups: Mapping[str, Groups]) -> Marginal:
@@ -158,9 +180,14 @@ def _merged_column(column: Measurement, codes: CodeMap) -> NoisyTable:
     """A column's noisy counts after merging: the noise of merged codes adds up."""
     together = np.bincount(codes)
     counts = np.bincount(codes, weights=column.counts)
-    return NoisyTable(Marginal(column.marginal.columns), counts, column.stddev_counts * np.sqrt(together))
+    return NoisyTable(
+        Marginal(column.marginal.columns), counts, column.stddev_counts * np.sqrt(together)
+    )
 
 
 MECHANISM = Mechanism(
-    run, outline, MstSettings, "columns and a spanning tree of pairs; answers, and records if synthetic_rows is set"
+    run,
+    outline,
+    MstSettings,
+    "columns and a spanning tree of pairs; answers, and records if synthetic_rows is set",
 )

@@ -1,9 +1,11 @@
-"""MWEM (Hardt, Ligett and McSherry 2012): multiplicative weights on the histogram over the whole domain.
+"""MWEM (Hardt, Ligett and McSherry 2012): multiplicative weights on the histogram over the whole
+domain.
 
-Each round picks the worst-answered query by the exponential mechanism, measures it, and multiplies the weight of every cell by
-exp(q(x) · (measured − estimated) / 2n), for this and (`passes` times) all earlier measurements. The published distribution is the average over
-the rounds. The histogram has one entry for every combination of values of the columns the workload names, so this is for small
-domains only.
+Each round picks the worst-answered query by the exponential mechanism, measures it, and multiplies
+the weight of every cell by exp(q(x) · (measured − estimated) / 2n), for this and (`passes` times)
+all earlier measurements. The published distribution is the average over the rounds. The histogram
+has one entry for every combination of values of the columns the workload names, so this is for
+small domains only.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ Histogram = Float[np.ndarray, "..."]
 
 @dataclass(frozen=True)
 class MwemSettings:
-    """`rounds` of one selection and one measurement; each round revisits all measurements `passes` times."""
+    """`rounds` of one selection and one measurement; each round revisits all measurements `passes`
+    times.
+    """
 
     rounds: int = 20
     passes: int = 20
@@ -51,7 +55,7 @@ def outline(
     *,
     budget_rho: Fraction,
     neighbors: Neighbors,
-    rows: int | None,  # noqa: ARG001 - every method has the same signature; this one does not depend on it
+    rows: (int | None),  # noqa: ARG001 - every method has the same signature; this one does not depend on it
 ) -> list[PlannedStep]:
     """Rounds of choosing and measuring one query, half of the budget each."""
     cells = workload.domain.size_of(_used_columns(workload, settings))
@@ -103,15 +107,19 @@ def run(
 
 
 def _used_columns(workload: Workload, settings: MwemSettings) -> tuple[str, ...]:
-    """The columns that the workload names; refuses more combinations of their values than fit into memory."""
+    """The columns that the workload names; refuses more combinations of their values than fit into
+    memory.
+    """
     used = tuple(
-        name for name in workload.domain.names if any(name in marginal.columns for marginal in workload.marginals)
+        name
+        for name in workload.domain.names
+        if any(name in marginal.columns for marginal in workload.marginals)
     )
     cells = workload.domain.size_of(used)
     if cells > settings.max_domain:
         raise SettingsError(
-            f"mwem keeps one number for each of {cells:,} combinations of values; its limit is {settings.max_domain:,}. "
-            "Use another method, or raise max_domain."
+            f"mwem keeps one number for each of {cells:,} combinations of values; its limit is"
+            f" {settings.max_domain:,}. Use another method, or raise max_domain."
         )
     return used
 
@@ -124,16 +132,23 @@ class _Histogram:
     def marginal(self, weights: Histogram, family: Family) -> Histogram:
         summed = tuple(axis for axis, name in enumerate(self.columns) if name not in family.columns)
         kept = [name for name in self.columns if name in family.columns]
-        table: Histogram = weights.sum(axis=summed).transpose([kept.index(name) for name in family.columns])
+        table: Histogram = weights.sum(axis=summed).transpose(
+            [kept.index(name) for name in family.columns]
+        )
         return table
 
-    def counts(self, weights: Histogram, marginals: tuple[Marginal, ...], records: float) -> Iterator[Answers]:
+    def counts(
+        self, weights: Histogram, marginals: tuple[Marginal, ...], records: float
+    ) -> Iterator[Answers]:
         for marginal in marginals:
             yield self.marginal(weights, marginal).ravel() * records
 
-    def updated(self, weights: Histogram, measured: list[QueryMeasurement], records: float, passes: int) -> Histogram:
+    def updated(
+        self, weights: Histogram, measured: list[QueryMeasurement], records: float, passes: int
+    ) -> Histogram:
         weights = weights.copy()
-        # The newest first: it moves most, and the revisits of the others then start near where they end.
+        # The newest first: it moves most, and the revisits of the others then start near where they
+        # end.
         for _ in range(passes):
             for measurement in reversed(measured):
                 cell = self._cell(measurement)
@@ -147,9 +162,14 @@ class _Histogram:
         family = measurement.query.family
         codes = np.unravel_index(measurement.query.index, self.domain.shape_of(family.columns))
         code_of = dict(zip(family.columns, codes, strict=True))
-        return tuple(int(code_of[name]) if name in code_of else slice(None) for name in self.columns)
+        return tuple(
+            int(code_of[name]) if name in code_of else slice(None) for name in self.columns
+        )
 
 
 MECHANISM = Mechanism(
-    run, outline, MwemSettings, "multiplicative weights on the whole histogram; small domains, answers only"
+    run,
+    outline,
+    MwemSettings,
+    "multiplicative weights on the whole histogram; small domains, answers only",
 )

@@ -1,11 +1,14 @@
-r"""The oracle of FEM and DualQuery: the record that collects the largest reward, by mixed integer programming.
+r"""The oracle of FEM and DualQuery: the record that collects the largest reward, by mixed integer
+programming.
 
-Given conjunctions \(q_t\) with rewards \(w_t\) (of either sign) and a bonus \(c\) for every one-hot coordinate, find
+Given conjunctions \(q_t\) with rewards \(w_t\) (of either sign) and a bonus \(c\) for every one-hot
+coordinate, find
 
 \[ \max_{x \in \mathcal X} \; c \cdot h(x) + \sum_t w_t q_t(x). \]
 
-A binary variable stands for each code that occurs in a conjunction; in every column one more stands for the best of all other
-codes, which differ by their bonus alone. The authors solve the same programme with Gurobi; here it is HiGHS, through SciPy.
+A binary variable stands for each code that occurs in a conjunction; in every column one more stands
+for the best of all other codes, which differ by their bonus alone. The authors solve the same
+programme with Gurobi; here it is HiGHS, through SciPy.
 """
 
 from __future__ import annotations
@@ -43,13 +46,19 @@ class Oracle:
     seconds: float = 20.0
 
     @classmethod
-    def of(cls, domain: Domain, queries: Sequence[tuple[Query, float]], *, seconds: float = 20.0) -> Oracle:
-        """An oracle for cells of marginals with their rewards; rewards of equal cells are added up."""
+    def of(
+        cls, domain: Domain, queries: Sequence[tuple[Query, float]], *, seconds: float = 20.0
+    ) -> Oracle:
+        """An oracle for cells of marginals with their rewards; rewards of equal cells are added
+        up.
+        """
         total: dict[tuple[int, ...], float] = {}
         for query, weight in queries:
             coordinates = tuple(sorted(_coordinates(domain, query)))
             total[coordinates] = total.get(coordinates, 0.0) + weight
-        rewards = tuple(Reward(coordinates, weight) for coordinates, weight in total.items() if weight != 0)
+        rewards = tuple(
+            Reward(coordinates, weight) for coordinates, weight in total.items() if weight != 0
+        )
         return cls(domain, rewards, seconds)
 
     @cached_property
@@ -77,13 +86,18 @@ class Oracle:
     def value(self, record: Record, bonus: Float[np.ndarray, " onehot"]) -> float:
         """The reward of a record."""
         chosen = set((np.asarray(self.domain.offsets) + record).tolist())
-        gained = sum(reward.weight for reward in self.rewards if chosen.issuperset(reward.coordinates))
+        gained = sum(
+            reward.weight for reward in self.rewards if chosen.issuperset(reward.coordinates)
+        )
         return float(bonus[sorted(chosen)].sum()) + gained
 
 
 def _coordinates(domain: Domain, query: Query) -> tuple[int, ...]:
     codes = np.unravel_index(query.index, domain.shape_of(query.family.columns))
-    return tuple(domain.offset(name) + int(code) for name, code in zip(query.family.columns, codes, strict=True))
+    return tuple(
+        domain.offset(name) + int(code)
+        for name, code in zip(query.family.columns, codes, strict=True)
+    )
 
 
 def _argmax_by_column(domain: Domain, bonus: Float[np.ndarray, " onehot"]) -> Record:
@@ -109,13 +123,19 @@ class _Programme:
             from scipy.optimize import LinearConstraint
             from scipy.sparse import csr_array
         except ImportError:
-            raise SettingsError("methods fem and dualquery need SciPy. Install dprap-bench.") from None
-        codes = np.array(sorted({coordinate for reward in rewards for coordinate in reward.coordinates}))
+            raise SettingsError(
+                "methods fem and dualquery need SciPy. Install dprap-bench."
+            ) from None
+        codes = np.array(
+            sorted({coordinate for reward in rewards for coordinate in reward.coordinates})
+        )
         column_of = np.searchsorted(domain.offsets, codes, side="right") - 1
         place_of = {int(coordinate): place for place, coordinate in enumerate(codes)}
         used = sorted(set(column_of.tolist()))
         untouched = {
-            column: np.setdiff1d(np.arange(domain.sizes[column]), codes[column_of == column] - domain.offsets[column])
+            column: np.setdiff1d(
+                np.arange(domain.sizes[column]), codes[column_of == column] - domain.offsets[column]
+            )
             for column in used
         }
         other_columns = tuple(column for column in used if len(untouched[column]))
@@ -132,7 +152,9 @@ class _Programme:
             if reward.weight > 0:  # fulfilled only if every value is chosen
                 rows += [({variable: 1.0, place: -1.0}, -np.inf, 0.0) for place in places]
             else:  # fulfilled as soon as every value is chosen
-                rows.append((dict.fromkeys(places, 1.0) | {variable: -1.0}, -np.inf, len(places) - 1.0))
+                rows.append(
+                    (dict.fromkeys(places, 1.0) | {variable: -1.0}, -np.inf, len(places) - 1.0)
+                )
         row_index = np.repeat(np.arange(len(rows)), [len(entries) for entries, _, _ in rows])
         column_index = np.array([variable for entries, _, _ in rows for variable in entries])
         values = np.array([value for entries, _, _ in rows for value in entries.values()])
@@ -148,15 +170,21 @@ class _Programme:
             (np.arange(variables) < first_reward).astype(np.int64),
         )
 
-    def best_others(self, bonus: Float[np.ndarray, " onehot"]) -> tuple[list[int], Float[np.ndarray, " columns"]]:
+    def best_others(
+        self, bonus: Float[np.ndarray, " onehot"]
+    ) -> tuple[list[int], Float[np.ndarray, " columns"]]:
         """In every column, the best code that no conjunction names, and its bonus."""
         best = [
             int(codes[np.argmax(bonus[offset + codes])])
             for codes, offset in zip(self.other_codes, self.offsets, strict=True)
         ]
-        return best, np.array([bonus[offset + code] for code, offset in zip(best, self.offsets, strict=True)])
+        return best, np.array(
+            [bonus[offset + code] for code, offset in zip(best, self.offsets, strict=True)]
+        )
 
-    def maximise(self, costs: Float[np.ndarray, " variables"], seconds: float) -> Float[np.ndarray, " variables"]:
+    def maximise(
+        self, costs: Float[np.ndarray, " variables"], seconds: float
+    ) -> Float[np.ndarray, " variables"]:
         from scipy.optimize import Bounds, milp
 
         found = milp(
@@ -167,6 +195,8 @@ class _Programme:
             options={"time_limit": seconds},
         )
         if found.x is None:
-            raise SettingsError(f"the integer programme found no record within {seconds:g} seconds. Allow more.")
+            raise SettingsError(
+                f"the integer programme found no record within {seconds:g} seconds. Allow more."
+            )
         solution: Float[np.ndarray, " variables"] = found.x
         return solution

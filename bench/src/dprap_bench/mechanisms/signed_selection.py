@@ -1,10 +1,15 @@
 """Signed selection through the curator, and records as answers: what FEM and DualQuery share.
 
-Both pick a query *and the sign of its error* by the exponential mechanism. The curator scores candidates by
-|count − estimate|. Shifting a public estimate by at least the number of records makes that distance linear:
-|count − (estimate − shift)| = shift + (count − estimate), and |count − (estimate + shift)| = shift − (count − estimate).
-So one selection over two copies of every family, one shifted down and one up, is the signed exponential mechanism, with
-the same sensitivity and nothing else to prove. The second copy of a marginal is the prefix family without cumulative columns.
+Both pick a query *and the sign of its error* by the exponential mechanism. The curator scores
+candidates by |count − estimate|. Shifting a public estimate by at least the number of records makes
+that distance linear:
+
+    |count − (estimate − shift)| = shift + (count − estimate)
+    |count − (estimate + shift)| = shift − (count − estimate)
+
+So one selection over two copies of every family, one shifted down and one up, is the signed
+exponential mechanism, with the same sensitivity and nothing else to prove. The second copy of a
+marginal is the prefix family without cumulative columns.
 """
 
 from __future__ import annotations
@@ -42,8 +47,13 @@ def select_signed(
     k: int,
     rho: Fraction,
 ) -> list[SignedQuery]:
-    """The k cells with the largest signed errors of the estimates' fractions; `rho` is the total."""
-    families: list[Family] = [*marginals, *(Range.prefixes(marginal.columns, ()) for marginal in marginals)]
+    """The k cells with the largest signed errors of the estimates' fractions; `rho` is the
+    total.
+    """
+    families: list[Family] = [
+        *marginals,
+        *(Range.prefixes(marginal.columns, ()) for marginal in marginals),
+    ]
 
     def shifted() -> Iterator[Answers]:
         for shift in (-2 * records, 2 * records):
@@ -52,7 +62,10 @@ def select_signed(
 
     picked = curator.select_queries(families, shifted(), k=k, rho=rho)
     return [
-        SignedQuery(Query(Marginal(query.family.columns), query.index), 1 if isinstance(query.family, Marginal) else -1)
+        SignedQuery(
+            Query(Marginal(query.family.columns), query.index),
+            1 if isinstance(query.family, Marginal) else -1,
+        )
         for query in picked
     ]
 

@@ -41,7 +41,9 @@ def run(
     progress: ProgressCallback = silent,  # noqa: ARG001
 ) -> MechanismResult:
     """Answer zero."""
-    return MechanismResult(relaxed=None, answers=[np.zeros(size) for size in workload.sizes], measurements=())
+    return MechanismResult(
+        relaxed=None, answers=[np.zeros(size) for size in workload.sizes], measurements=()
+    )
 
 
 MECHANISM = Mechanism(run, outline, ZeroSettings, "answers every query with zero; a yardstick")

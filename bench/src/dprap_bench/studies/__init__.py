@@ -1,7 +1,8 @@
-"""Studies beside the paper's experiments: one module each, measured by the same runner into the same records.
+"""Studies beside the paper's experiments: one module each, measured by the same runner into the
+same records.
 
-A study is a module with `cells(seeds)`, what to measure, and `measure(facts, data_dir)`, which measures one cell in
-a process of its own. NOT PRIVATE: noise is seeded and errors are exact.
+A study is a module with `cells(seeds)`, what to measure, and `measure(facts, data_dir)`, which
+measures one cell in a process of its own. NOT PRIVATE: noise is seeded and errors are exact.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""Error, CPU seconds and memory of the adaptive mechanism with its default settings, over ε, workloads and tables.
+"""Error, CPU seconds and memory of the adaptive mechanism with its default settings, over ε,
+workloads and tables.
 
-Exact accounting unless a case says tight, δ = 1/n², and 2% of ρ set aside for the certificate, as `dprap synth` does
-it. Errors are of the relaxed rows and, as `rounded`, of the n records that are published. A cell names the code of the
-mechanism that it ran, so a changed mechanism is measured again. Gaussian noise and AIM stand beside it at large ε.
+Exact accounting unless a case says tight, δ = 1/n², and 2% of ρ set aside for the certificate, as
+`dprap synth` does it. Errors are of the relaxed rows and, as `rounded`, of the n records that are
+published. A cell names the code of the mechanism that it ran, so a changed mechanism is measured
+again. Gaussian noise and AIM stand beside it at large ε.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ CERTIFICATE = Fraction(2, 100)
 
 @dataclass(frozen=True)
 class Case:
-    """A table, workload, ε, neighbour relation and accounting, and how many noise seeds it is run with."""
+    """A table, workload, ε, neighbour relation and accounting, and how many noise seeds it is run
+    with.
+    """
 
     data: str
     workload: str
@@ -53,9 +57,20 @@ CASES = (
     *(Case("adult", "3way:64", epsilon, seeds=10, method="gaussian") for epsilon in (10.0, 3.0)),
     *(Case("adult", "3way:64", epsilon, seeds=3, method="aim") for epsilon in (10.0, 3.0)),
     *(Case("adult", "5way:64", epsilon, seeds=10) for epsilon in (0.1, 1.0)),
-    *(Case("adult", f"{k}way:64", e, seeds=10, relation="add-remove") for k in (3, 5) for e in (0.1, 1.0)),
-    *(Case("adult", "3way:64", epsilon, seeds=10, relation="add-remove") for epsilon in (3.0, 10.0)),
-    *(Case("adult", f"{k}way:64", epsilon, accounting=Accounting.TIGHT) for k in (3, 5) for epsilon in (0.1, 1.0)),
+    *(
+        Case("adult", f"{k}way:64", e, seeds=10, relation="add-remove")
+        for k in (3, 5)
+        for e in (0.1, 1.0)
+    ),
+    *(
+        Case("adult", "3way:64", epsilon, seeds=10, relation="add-remove")
+        for epsilon in (3.0, 10.0)
+    ),
+    *(
+        Case("adult", f"{k}way:64", epsilon, accounting=Accounting.TIGHT)
+        for k in (3, 5)
+        for epsilon in (0.1, 1.0)
+    ),
     *(Case("adult", f"{k}way:64", 0.05, seeds=20) for k in (3, 5)),  # where MST is near
     *(Case("adult", f"{k}way:64", epsilon) for epsilon in (0.25, 0.5) for k in (3, 5)),
     *(Case("nltcs", "3way:64", epsilon) for epsilon in (0.1, 1.0, 3.0, 10.0)),
@@ -63,7 +78,11 @@ CASES = (
     *(Case("loans", f"{k}way:64", epsilon, seeds=2) for k in (3, 5) for epsilon in (0.1, 1.0)),
     *(Case("adult", f"{k}way:all", 0.1) for k in (3, 5)),
     *(Case("adult", f"{k}way:all", 1.0, seeds=1) for k in (3, 5)),
-    *(Case("loans", f"3way:{marginals}", epsilon, seeds=3) for marginals in (256, 1024) for epsilon in (1.0, 0.1)),
+    *(
+        Case("loans", f"3way:{marginals}", epsilon, seeds=3)
+        for marginals in (256, 1024)
+        for epsilon in (1.0, 0.1)
+    ),
 )
 """The most telling first."""
 
@@ -110,7 +129,12 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
     if curator.remaining != 0:
         raise SettingsError("the mechanism did not spend its budget.")
     fitted = evaluate(source, workload, result)
-    figures = {**_errors(fitted), **seconds, "queries": fitted.queries, "marginals_measured": len(result.measurements)}
+    figures = {
+        **_errors(fitted),
+        **seconds,
+        "queries": fitted.queries,
+        "marginals_measured": len(result.measurements),
+    }
     if result.relaxed is not None:
         with timed() as drawing:
             table = published_table(result, workload, rows=codes.rows, seed=seed)
@@ -122,7 +146,11 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
 
 def mechanism_digest() -> str:
     """Which version of the mechanism's code and of the relaxed rows' runs."""
-    folders = [Path(folder) for package in (dprap.mechanisms.adaptive, dprap.relaxed) for folder in package.__path__]
+    folders = [
+        Path(folder)
+        for package in (dprap.mechanisms.adaptive, dprap.relaxed)
+        for folder in package.__path__
+    ]
     files = [file for folder in folders for file in sorted(folder.glob("*.py"))]
     return hashlib.blake2b(b"".join(file.read_bytes() for file in files), digest_size=6).hexdigest()
 

@@ -1,7 +1,7 @@
 """What each lever of the adaptive mechanism does: ADULT, 64 marginals, one lever changed at a time.
 
-Error of the relaxed rows; everything else as in the study `adaptive`. Single queries instead of whole marginals is
-the method `rap`, whose figures the study `rap_accuracy` has.
+Error of the relaxed rows; everything else as in the study `adaptive`. Single queries instead of
+whole marginals is the method `rap`, whose figures the study `rap_accuracy` has.
 """
 
 from __future__ import annotations
@@ -65,7 +65,10 @@ LEVERS = (
 def cells(seeds: int | None) -> list[StudyCell]:
     """Every lever on every case."""
     return [
-        StudyCell("adaptive_ablation", {"lever": lever.name, "workload": name, "epsilon": epsilon, "seed": seed})
+        StudyCell(
+            "adaptive_ablation",
+            {"lever": lever.name, "workload": name, "epsilon": epsilon, "seed": seed},
+        )
         for lever, (name, epsilon) in product(LEVERS, CASES)
         for seed in range(FIRST_SEED, FIRST_SEED + (seeds or DRAWS))
     ]
@@ -77,7 +80,9 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
     codes = load_benchmark("adult", data_dir)
     source = MemorySource(codes)
     workload = named_workload(facts["workload"], codes.domain, rows=codes.rows)
-    curator = seeded_curator(source, epsilon=facts["epsilon"], seed=facts["seed"], accounting=lever.accounting)
+    curator = seeded_curator(
+        source, epsilon=facts["epsilon"], seed=facts["seed"], accounting=lever.accounting
+    )
     curator.set_aside(curator.budget.rho * CERTIFICATE)
     with timed() as seconds:
         result = run(curator, workload, AdaptiveSettings(**lever.settings), seed=facts["seed"])

@@ -1,7 +1,9 @@
-"""What the adaptive mechanism costs after counting, on small and large tables: Parquet folders of the embedded example.
+"""What the adaptive mechanism costs after counting, on small and large tables: Parquet folders of
+the embedded example.
 
-CPU seconds, counting apart. How many marginals are worth measuring follows n√ρ, up to a limit: the first two cells
-have the same n√ρ, the first and the last the same ρ. The tables are made in the data folder where they are missing.
+CPU seconds, counting apart. How many marginals are worth measuring follows n√ρ, up to a limit: the
+first two cells have the same n√ρ, the first and the last the same ρ. The tables are made in the
+data folder where they are missing.
 """
 
 from __future__ import annotations
@@ -50,7 +52,9 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
     source = open_source(write_parquet(data_dir, facts["rows"]), example_schema(), engine="files")
     workload = random_kway(source.domain, 3, 64, rows=SMALL)
     budget = Budget.of_rho(Fraction(facts["rho"]), delta=DELTA)
-    curator = Curator(source, budget=budget, neighbors=Neighbors(), ledger=None, insecure_noise_seed=0)
+    curator = Curator(
+        source, budget=budget, neighbors=Neighbors(), ledger=None, insecure_noise_seed=0
+    )
     counting = 0.0
 
     def timed_count(this: CountSource, families: Sequence[Marginal]) -> list[CellCounts]:

@@ -1,8 +1,11 @@
-"""How often the accuracy certificate's bound holds: whole runs on small tables, each with fresh noise.
+"""How often the accuracy certificate's bound holds: whole runs on small tables, each with fresh
+noise.
 
-For every method, number of records, ε and neighbour relation it makes many releases and counts how often the bound is at least
+For every method, number of records, ε and neighbour relation it makes many releases and counts how
+often the bound is at least
 
-* `larger`: the larger of the fit's and the saved table's true largest error, which is what is certified: nominally 95%;
+* `larger`: the larger of the fit's and the saved table's true largest error, which is what is
+  certified: nominally 95%;
 * `fit`, `table`: each of the two alone, which can only be covered more often.
 """
 
@@ -50,12 +53,14 @@ SETTINGS: dict[str, dict[str, Any]] = {
 RECORDS = (200, 2_000)
 EPSILONS = (0.5, 4.0)
 
-# Releases of a cell, and of one method, size, ε and relation at most: their seeds start this far apart.
+# Releases of a cell, and of one method, size, ε and relation at most: their seeds start this far
+# apart.
 RUNS, MOST_RUNS = 100, 400
 
 
 def cells(seeds: int | None) -> list[StudyCell]:
-    """Releases of every method, size, ε and relation, `MOST_RUNS` unless fewer are asked for, in cells of `RUNS`.
+    """Releases of every method, size, ε and relation, `MOST_RUNS` unless fewer are asked for, in
+    cells of `RUNS`.
 
     No two cells share a seed: with the same noise, scaled, their misses would come together.
     """
@@ -94,11 +99,17 @@ def table(records: int) -> MemorySource:
     b = np.where(rng.random(records) < 0.7, a, 2)
     c = np.where(rng.random(records) < 0.6, b, 3)
     domain = Schema.from_domain(SIZES).domain
-    return MemorySource(Codes.of(domain, {"a": a, "b": b, "c": c, "d": rng.integers(0, 2, records)}))
+    return MemorySource(
+        Codes.of(domain, {"a": a, "b": b, "c": c, "d": rng.integers(0, 2, records)})
+    )
 
 
-def largest_errors_counts(release: Release, source: MemorySource, exact: list[np.ndarray]) -> tuple[float, float]:
-    """True largest errors of the fitted answers and of the release's table, in counts; of the answers twice without rows."""
+def largest_errors_counts(
+    release: Release, source: MemorySource, exact: list[np.ndarray]
+) -> tuple[float, float]:
+    """True largest errors of the fitted answers and of the release's table, in counts; of the
+    answers twice without rows.
+    """
     families = release.workload.families
 
     def largest(published: object) -> float:
@@ -116,8 +127,11 @@ def largest_errors_counts(release: Release, source: MemorySource, exact: list[np
 
 def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:  # noqa: ARG001 - the tables are made up
     """Coverage over the runs of one cell."""
-    # Shares of the budget are fixed above and tables of noise kept here: making one takes longer than the rest of a run.
-    discrete_gaussian._cumulative_table = lru_cache(maxsize=64)(discrete_gaussian._cumulative_table.__wrapped__)  # noqa: SLF001
+    # Shares of the budget are fixed above and tables of noise kept here: making one takes longer
+    # than the rest of a run.
+    discrete_gaussian._cumulative_table = lru_cache(maxsize=64)(  # noqa: SLF001
+        discrete_gaussian._cumulative_table.__wrapped__  # noqa: SLF001
+    )
     schema = Schema.from_domain(SIZES)
     source = table(facts["records"])
     plan = make_plan(

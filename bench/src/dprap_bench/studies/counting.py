@@ -1,15 +1,18 @@
-"""How fast each engine counts: rows x marginals per second, peak memory, and the ratio to a plain NumPy loop.
+"""How fast each engine counts: rows x marginals per second, peak memory, and the ratio to a plain
+NumPy loop.
 
-The plain loop, one `bincount` over whole columns for each marginal, runs in the same process on codes that are
-already in memory, over at most 1,000,000 records, and is scaled by rows: it is an ideal without reading or encoding.
-The counts of a cell are compared with it where the table is that small. `files` reads Parquet, `csv` the same
-engine's CSV. Times of `open` (reading and checking everything once) and `count` are separate. Tables are made in the
-data folder where they are missing.
+The plain loop, one `bincount` over whole columns for each marginal, runs in the same process on
+codes that are already in memory, over at most 1,000,000 records, and is scaled by rows: it is an
+ideal without reading or encoding. The counts of a cell are compared with it where the table is that
+small. `files` reads Parquet, `csv` the same engine's CSV. Times of `open` (reading and checking
+everything once) and `count` are separate. Tables are made in the data folder where they are
+missing.
 
-Processor time and peak memory are those of this process and all that it started, Spark's JVM and workers among them.
-For PostgreSQL, given by the environment variable DPRAP_BENCH_POSTGRES as an address where tables may be made,
-`server_cpu_seconds` is the time of its processes where the server runs on this machine; its memory is not counted.
-Where others use the machine too, compare processor times: `load_average` tells.
+Processor time and peak memory are those of this process and all that it started, Spark's JVM and
+workers among them. For PostgreSQL, given by the environment variable DPRAP_BENCH_POSTGRES as an
+address where tables may be made, `server_cpu_seconds` is the time of its processes where the server
+runs on this machine; its memory is not counted. Where others use the machine too, compare processor
+times: `load_average` tells.
 """
 
 from __future__ import annotations
@@ -53,12 +56,16 @@ def cells(seeds: int | None) -> list[StudyCell]:  # noqa: ARG001 - nothing here 
 
 
 def marginals(number: int) -> list[Marginal]:
-    """Three-way marginals of the example, then four-way where there are not enough; always the same ones."""
+    """Three-way marginals of the example, then four-way where there are not enough; always the same
+    ones.
+    """
     domain = example_schema().domain
     found = [Marginal(c) for c in combinations(domain.names, 3)]
     random.Random(0).shuffle(found)  # noqa: S311 - public choice
     if number > len(found):
-        four = sorted((Marginal(c) for c in combinations(domain.names, 4)), key=lambda m: m.size(domain))
+        four = sorted(
+            (Marginal(c) for c in combinations(domain.names, 4)), key=lambda m: m.size(domain)
+        )
         found += four[: number - len(found)]
     return found[:number]
 
@@ -112,9 +119,16 @@ def plain_loop(codes: Any, wanted: list[Marginal]) -> tuple[float, float, list[n
 
 
 def server_cpu_seconds(source: Any) -> float | None:
-    """Processor seconds of the session's process and of all workers that ended, if the server is on this machine."""
+    """Processor seconds of the session's process and of all workers that ended, if the server is on
+    this machine.
+    """
     try:
-        session = Path(f"/proc/{source.connection.info.backend_pid}/stat").read_text().rpartition(")")[2].split()
+        session = (
+            Path(f"/proc/{source.connection.info.backend_pid}/stat")
+            .read_text()
+            .rpartition(")")[2]
+            .split()
+        )
         server = Path(f"/proc/{session[1]}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return None
@@ -135,7 +149,9 @@ def _open(engine: str, rows: int, place: Any) -> Any:
     schema = example_schema()
     if engine == "memory":
         parts = [encode(path, schema) for path in sorted(place.iterdir())]
-        columns = tuple(np.concatenate(column) for column in zip(*(part.columns for part in parts), strict=True))
+        columns = tuple(
+            np.concatenate(column) for column in zip(*(part.columns for part in parts), strict=True)
+        )
         return MemorySource(Codes(schema.domain, columns))
     if engine == "postgres":
         return open_source(place, schema, database_table=f"example_{rows}")

@@ -1,4 +1,6 @@
-"""The embedded example as large tables: Parquet folders, CSV files and tables of a PostgreSQL database."""
+"""The embedded example as large tables: Parquet folders, CSV files and tables of a PostgreSQL
+database.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def write_parquet(folder: Path, rows: int) -> Path:
         if writer is None or held >= PART_ROWS:
             if writer is not None:
                 writer.close()
-            writer = pq.ParquetWriter(target / f"part-{len(list(target.iterdir())):03d}.parquet", batch.schema)
+            writer = pq.ParquetWriter(
+                target / f"part-{len(list(target.iterdir())):03d}.parquet", batch.schema
+            )
             held = 0
         writer.write_batch(batch)
         held += batch.num_rows
@@ -48,7 +52,13 @@ def write_postgres(url: str, rows: int) -> str:
     """The example as a table of the database, by COPY from CSV."""
     import psycopg
 
-    kinds = {"string": "text", "int32": "integer", "int64": "bigint", "double": "float8", "bool": "boolean"}
+    kinds = {
+        "string": "text",
+        "int32": "integer",
+        "int64": "bigint",
+        "double": "float8",
+        "bool": "boolean",
+    }
     kinds |= {"date32[day]": "date", "timestamp[us, tz=UTC]": "timestamptz"}
     name = f"example_{rows}"
     with psycopg.connect(url) as connection:

@@ -3,10 +3,12 @@
 A cell is several runs on one table at one ε: releases of default settings with their error tables,
 made by `dprap.runs.execute`. Nominal 95% intervals are compared with exact answers for
 
-* `cell1` … `cell3`: cells of marginals over so many columns, up to 200,000 cells of each class and run;
+* `cell1` … `cell3`: cells of marginals over so many columns, up to 200,000 cells of each class and
+  run;
 * `range1` … `range3`: boxes of neighbouring codes, and unions of two;
 * `mean2`, `mean3`: means of a column within groups of four records or more;
-* `share`, `quantile`, `difference`, `ratio`: what is made of such answers (`derived_answers`), over the same columns.
+* `share`, `quantile`, `difference`, `ratio`: what is made of such answers (`derived_answers`), over
+  the same columns.
 
 `inside` are the workload's own marginals and those inside them, `outside` are the others. Sizes are
 estimated counts. For each class there are `n`, the number of answers, `none`, of which there is no
@@ -47,14 +49,20 @@ from dprap_bench.studies.derived_answers import DERIVED, derived_answers
 from dprap_bench.workloads import named_workload
 
 EPSILONS = (0.1, 1.0, 10.0)
-TABLES = (("nltcs", "3way:64", 20), ("example", "3way:64", 20), ("adult", "3way:64", 20), ("loans", "3way:64", 10))
+TABLES = (
+    ("nltcs", "3way:64", 20),
+    ("example", "3way:64", 20),
+    ("adult", "3way:64", 20),
+    ("loans", "3way:64", 10),
+)
 # Smaller seeds were used while the method was made.
 FIRST_SEED = 9_000
 EXAMPLE_RECORDS = 10_000
 LEVEL = 0.95
 
 _RANGES = 120
-# Sets of two and of three columns in each run of which derived answers are looked at, and what rounding adds to exact ones.
+# Sets of two and of three columns in each run of which derived answers are looked at, and what
+# rounding adds to exact ones.
 _DERIVED_SETS = 40
 _ROUNDING = 1e-9
 # Larger marginals are left out, and a class is full when it has as many cells.
@@ -72,7 +80,12 @@ _CLASSES = tuple(
     for size in sizes
     for where in ("inside", "outside")
 )
-_SIZES = (("0-10", 0.0, 10.0), ("10-100", 10.0, 100.0), ("100-1000", 100.0, 1000.0), ("1000-", 1000.0, np.inf))
+_SIZES = (
+    ("0-10", 0.0, 10.0),
+    ("10-100", 10.0, 100.0),
+    ("100-1000", 100.0, 1000.0),
+    ("1000-", 1000.0, np.inf),
+)
 
 Answers = tuple[str, np.ndarray, np.ndarray, np.ndarray]
 """A class, and sizes, errors and half widths of answers in it."""
@@ -100,7 +113,10 @@ def cells(seeds: int | None) -> list[StudyCell]:
 
 def code_digest() -> str:
     """Which version of the mechanism and of the calibration runs."""
-    files = [Path(module.__file__ or "") for module in (calibrate, error_samples, hold_out, error_table, basis)]
+    files = [
+        Path(module.__file__ or "")
+        for module in (calibrate, error_samples, hold_out, error_table, basis)
+    ]
     own = hashlib.blake2b(b"".join(file.read_bytes() for file in files), digest_size=4).hexdigest()
     return f"{mechanism_digest()}-{own}"
 
@@ -143,7 +159,11 @@ def answers(release: Release, truth: Codes, rng: np.random.Generator) -> Iterato
     asked = [frozenset(family.columns) for family in release.workload.families]
     for size in (1, 2, 3):
         looked = 0
-        sets = [columns for columns in combinations(domain.names, size) if domain.size_of(columns) <= _MOST_CELLS]
+        sets = [
+            columns
+            for columns in combinations(domain.names, size)
+            if domain.size_of(columns) <= _MOST_CELLS
+        ]
         room = {"inside": _CELLS_OF_CLASS, "outside": _CELLS_OF_CLASS}
         for place in rng.permutation(len(sets)):
             columns = sets[place]
@@ -154,11 +174,19 @@ def answers(release: Release, truth: Codes, rng: np.random.Generator) -> Iterato
             true = counted(truth, columns)
             estimated = release.rows * cell_table(release.relaxed, columns).astype(np.float64)  # type: ignore[arg-type]
             errors = np.abs(estimated - true)
-            yield _with_widths(release, columns, f"cell{size} {where}", Kind.CELL, (estimated.ravel(), errors.ravel()))
+            yield _with_widths(
+                release,
+                columns,
+                f"cell{size} {where}",
+                Kind.CELL,
+                (estimated.ravel(), errors.ravel()),
+            )
             sums = ranges(estimated, true, rng, _RANGES)[:2]
             yield _with_widths(release, columns, f"range{size} {where}", Kind.RANGE, sums)
             if size > 1:
-                yield _with_widths(release, columns, f"mean{size} {where}", Kind.MEAN, means(estimated, true))
+                yield _with_widths(
+                    release, columns, f"mean{size} {where}", Kind.MEAN, means(estimated, true)
+                )
                 looked += 1
                 if looked <= _DERIVED_SETS:
                     yield from _derived(release, columns, where, (estimated, true), rng)
@@ -171,24 +199,39 @@ def _derived(
     tables: tuple[np.ndarray, np.ndarray],
     rng: np.random.Generator,
 ) -> Iterator[Answers]:
-    """Derived answers by class. A quantile's interval is not symmetric, so that its error is in halves of its width."""
+    """Derived answers by class.
+
+    A quantile's interval is not symmetric, so that its error is in halves of its width.
+    """
     found: dict[str, list[tuple[float, float, float]]] = {}
     for name, size, exact, interval in derived_answers(release, columns, *tables, rng):
-        low, high = (np.nan, np.nan) if interval.low is None or interval.high is None else (interval.low, interval.high)
+        low, high = (
+            (np.nan, np.nan)
+            if interval.low is None or interval.high is None
+            else (interval.low, interval.high)
+        )
         half = (high - low) / 2
-        error = abs(exact - (low + high) / 2) if np.isfinite(half) else abs(exact - interval.estimate)
+        error = (
+            abs(exact - (low + high) / 2) if np.isfinite(half) else abs(exact - interval.estimate)
+        )
         found.setdefault(name, []).append((size, error, half + _ROUNDING * abs(exact)))
     for name, each in found.items():
         yield f"{name} {where}", *np.array(each).T
 
 
 def _with_widths(
-    release: Release, columns: tuple[str, ...], name: str, kind: Kind, found: tuple[np.ndarray, np.ndarray]
+    release: Release,
+    columns: tuple[str, ...],
+    name: str,
+    kind: Kind,
+    found: tuple[np.ndarray, np.ndarray],
 ) -> Answers:
     """Half widths as `dprap.release.intervals.interval` makes them, before they are cut."""
     sizes, errors = found
     rests_on, table = release.grounds.basis_of(columns), release.errors
-    widths = None if table is None else table.half_widths(kind, len(columns), rests_on, sizes, LEVEL)
+    widths = (
+        None if table is None else table.half_widths(kind, len(columns), rests_on, sizes, LEVEL)
+    )
     if widths is None or table is None:
         return name, sizes, errors, np.full(len(sizes), np.nan)
     if kind is not Kind.MEAN:
@@ -225,26 +268,43 @@ def _best(names: np.ndarray, sizes: np.ndarray, errors: np.ndarray) -> np.ndarra
     return best
 
 
-def _figures(name: str, errors: np.ndarray, widths: np.ndarray, best: np.ndarray) -> dict[str, float | None]:
+def _figures(
+    name: str, errors: np.ndarray, widths: np.ndarray, best: np.ndarray
+) -> dict[str, float | None]:
     """Coverage and relative width of answers; of fewer than a hundred, their number alone."""
     known = np.isfinite(widths)
-    figures: dict[str, float | None] = {f"{name} n": float(len(errors)), f"{name} none": float((~known).sum())}
+    figures: dict[str, float | None] = {
+        f"{name} n": float(len(errors)),
+        f"{name} none": float((~known).sum()),
+    }
     if known.sum() < _LEAST_ANSWERS:
         return figures
     figures[f"{name} covered"] = float((errors[known] <= widths[known]).mean())
     usable = known & (best > 0)
-    figures[f"{name} width"] = float(np.median(widths[usable] / best[usable])) if usable.any() else None
+    figures[f"{name} width"] = (
+        float(np.median(widths[usable] / best[usable])) if usable.any() else None
+    )
     return figures
 
 
 def as_table(records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Kept records as lines of a table: coverage and relative width of every class, for each table and ε.
+    """Kept records as lines of a table: coverage and relative width of every class, for each table
+    and ε.
 
     Classes of which fewer than half of the answers have an interval are shown as a dash.
     """
-    shown = sorted(records, key=lambda each: (_order(each["cell"]["data"]), each["cell"]["epsilon"]))
-    names = [name for name in ("all", *_CLASSES) if any(f"{name} covered" in each["figures"] for each in shown)]
-    lines = ["| table, ε, runs | " + " | ".join(names) + " | calibration |", "|---" * (len(names) + 2) + "|"]
+    shown = sorted(
+        records, key=lambda each: (_order(each["cell"]["data"]), each["cell"]["epsilon"])
+    )
+    names = [
+        name
+        for name in ("all", *_CLASSES)
+        if any(f"{name} covered" in each["figures"] for each in shown)
+    ]
+    lines = [
+        "| table, ε, runs | " + " | ".join(names) + " | calibration |",
+        "|---" * (len(names) + 2) + "|",
+    ]
     for each in shown:
         cell, figures = each["cell"], each["figures"]
         texts = [_text(figures, name) for name in names]
@@ -261,6 +321,8 @@ def _order(data: str) -> int:
 
 def _text(figures: Mapping[str, float | None], name: str) -> str:
     covered, width = figures.get(f"{name} covered"), figures.get(f"{name} width")
-    if covered is None or (name != "all" and 2 * (figures[f"{name} none"] or 0) > (figures[f"{name} n"] or 0)):
+    if covered is None or (
+        name != "all" and 2 * (figures[f"{name} none"] or 0) > (figures[f"{name} n"] or 0)
+    ):
         return "–"
     return f"{covered:.3f}" if width is None else f"{covered:.3f}, {width:.2f}"

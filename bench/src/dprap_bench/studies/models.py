@@ -1,8 +1,10 @@
-"""Models trained on records of each method, tested on ADULT's test file: gradient boosting and logistic regression.
+"""Models trained on records of each method, tested on ADULT's test file: gradient boosting and
+logistic regression.
 
-Three targets: income above 50,000, married, and more than 40 hours a week. All methods see the training records alone, at the
-same ε. `adaptive` and AIM answer all pairs; `rap++` all pairs, and halfspaces of the numeric columns by income. `real`
-trains on the training records themselves, without privacy.
+Three targets: income above 50,000, married, and more than 40 hours a week. All methods see the
+training records alone, at the same ε. `adaptive` and AIM answer all pairs; `rap++` all pairs, and
+halfspaces of the numeric columns by income. `real` trains on the training records themselves,
+without privacy.
 """
 
 from __future__ import annotations
@@ -73,13 +75,17 @@ def _synthetic(real: Codes, facts: Mapping[str, Any]) -> Codes:
     curator = seeded_curator(MemorySource(real), epsilon=facts["epsilon"], seed=seed)
     result = method.run(curator, workload, method.settings({}, synthetic_rows=real.rows), seed=seed)
     assert result.relaxed is not None  # noqa: S101 - all of these methods make records
-    return Codes(real.domain, round_rows(result.relaxed, seed, rows=real.rows, method="independent"))
+    return Codes(
+        real.domain, round_rows(result.relaxed, seed, rows=real.rows, method="independent")
+    )
 
 
 def _auc(
     model: str, train: Codes, test: Codes, column: str, positive: Callable[[np.ndarray], np.ndarray]
 ) -> float | None:
-    """Of a model that sees codes: boosting as numbers, logistic regression numbers as numbers and one-hot codes else."""
+    """Of a model that sees codes: boosting as numbers, logistic regression numbers as numbers and
+    one-hot codes else.
+    """
     from sklearn.compose import ColumnTransformer
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.linear_model import LogisticRegression
@@ -100,7 +106,11 @@ def _auc(
         numeric = [place for place, name in enumerate(names) if name in NUMERIC]
         others = [place for place, name in enumerate(names) if name not in NUMERIC]
         onehot = OneHotEncoder(handle_unknown="ignore")
-        prepared = ColumnTransformer([("numbers", StandardScaler(), numeric), ("codes", onehot, others)])
+        prepared = ColumnTransformer(
+            [("numbers", StandardScaler(), numeric), ("codes", onehot, others)]
+        )
         classifier = make_pipeline(prepared, LogisticRegression(max_iter=300))
     classifier.fit(features(train), labels)
-    return float(roc_auc_score(positive(test.column(column)), classifier.predict_proba(features(test))[:, 1]))
+    return float(
+        roc_auc_score(positive(test.column(column)), classifier.predict_proba(features(test))[:, 1])
+    )

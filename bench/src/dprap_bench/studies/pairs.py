@@ -1,9 +1,11 @@
-"""What all pairs of 60 columns cost before any noise: reading, encoding, checking and counting, by part, in processor seconds.
+"""What all pairs of 60 columns cost before any noise: reading, encoding, checking and counting, by
+part, in processor seconds.
 
-Half of the columns are texts, half whole numbers, of 2 to 100 codes. Every part is linear in the number of records, so that a
-table of 55 million follows from one of a million; `summing_cpu_seconds` and `planning_cpu_seconds` do not grow.
-`once_cpu_seconds` is the whole way of a run to its counts, in one pass over the files, and `twice_cpu_seconds` the way
-of a run that does not say what it will ask for: one pass to check, one to count.
+Half of the columns are texts, half whole numbers, of 2 to 100 codes. Every part is linear in the
+number of records, so that a table of 55 million follows from one of a million;
+`summing_cpu_seconds` and `planning_cpu_seconds` do not grow. `once_cpu_seconds` is the whole way of
+a run to its counts, in one pass over the files, and `twice_cpu_seconds` the way of a run that does
+not say what it will ask for: one pass to check, one to count.
 """
 
 from __future__ import annotations
@@ -40,8 +42,15 @@ _ROW_GROUP = 1 << 17
 
 
 def cells(seeds: int | None) -> list[StudyCell]:  # noqa: ARG001 - nothing here is noisy
-    """Files and Spark at every size. Name what you want with `--only`: the largest takes an hour to make."""
-    return [StudyCell("pairs", {"engine": engine, "rows": rows}) for rows in ROWS for engine in ("files", "spark")]
+    """Files and Spark at every size.
+
+    Name what you want with `--only`: the largest takes an hour to make.
+    """
+    return [
+        StudyCell("pairs", {"engine": engine, "rows": rows})
+        for rows in ROWS
+        for engine in ("files", "spark")
+    ]
 
 
 def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
@@ -51,9 +60,15 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
     pairs = [Marginal(columns) for columns in combinations(schema.domain.names, 2)]
     open_source(path, schema, engine="files")  # what is loaded and compiled once is not counted
     if facts["engine"] == "spark":
-        return {"once_cpu_seconds": _cpu(lambda: open_source(path, schema, engine="spark", expect=lambda _: pairs))}
+        return {
+            "once_cpu_seconds": _cpu(
+                lambda: open_source(path, schema, engine="spark", expect=lambda _: pairs)
+            )
+        }
     seconds = {}
-    seconds["reading_cpu_seconds"] = _cpu(lambda: [None for _ in read_files(find_files(path), schema)])
+    seconds["reading_cpu_seconds"] = _cpu(
+        lambda: [None for _ in read_files(find_files(path), schema)]
+    )
     if rows <= ROWS[1]:
         batches = [columns for columns, _ in read_files(find_files(path), schema)]
         started = time.process_time()
@@ -64,7 +79,9 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
         seconds["counting_cpu_seconds"] = _cpu(lambda: _count(tally, batches))
         seconds["summing_cpu_seconds"] = _cpu(lambda: dict(tally.results()))
         seconds["unions"] = float(len(plan))
-    seconds["once_cpu_seconds"] = _cpu(lambda: FileSource.open(path, schema, expect=lambda _: pairs).count(pairs))
+    seconds["once_cpu_seconds"] = _cpu(
+        lambda: FileSource.open(path, schema, expect=lambda _: pairs).count(pairs)
+    )
     seconds["twice_cpu_seconds"] = _cpu(lambda: FileSource.open(path, schema).count(pairs))
     return seconds | {"peak_memory_mb": peak_mb()}
 
@@ -86,9 +103,11 @@ def pairs_schema() -> Schema:
     choice = random.Random(1)  # noqa: S311 - public choice
     sizes = [choice.choice((2, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 50, 100)) for _ in range(COLUMNS)]
     columns = {
-        f"c{number}": {"type": "categorical", "values": [f"v{code}" for code in range(size)]}
-        if number % 2
-        else {"type": "integer", "min": 0, "max": size - 1}
+        f"c{number}": (
+            {"type": "categorical", "values": [f"v{code}" for code in range(size)]}
+            if number % 2
+            else {"type": "integer", "min": 0, "max": size - 1}
+        )
         for number, size in enumerate(sizes)
     }
     return Schema.of({"columns": columns})

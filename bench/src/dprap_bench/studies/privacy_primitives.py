@@ -1,8 +1,8 @@
 """Counting, noise and selection: what they cost, each beside a peer in the same run.
 
-CPU seconds, the least of a few repetitions: the machine may be busy. Peers: a loop over marginals of NumPy's bincount
-for counting; OpenDP's discrete Gaussian and noisy top-k for noise and selection, up to the size that they reach in
-seconds.
+CPU seconds, the least of a few repetitions: the machine may be busy. Peers: a loop over marginals
+of NumPy's bincount for counting; OpenDP's discrete Gaussian and noisy top-k for noise and
+selection, up to the size that they reach in seconds.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def cells(seeds: int | None) -> list[StudyCell]:  # noqa: ARG001 - times hardly 
     facts: list[dict[str, Any]] = [{"primitive": "counting", "size": rows} for rows in ROWS]
     facts += [{"primitive": "noise", "size": size} for size in SIZES]
     facts += [
-        {"primitive": f"selection, {shape} scores", "size": size} for shape in ("flat", "peaked") for size in SIZES
+        {"primitive": f"selection, {shape} scores", "size": size}
+        for shape in ("flat", "peaked")
+        for size in SIZES
     ]
     return [StudyCell("privacy_primitives", each) for each in facts]
 
@@ -64,7 +66,9 @@ def counting(rows: int) -> Figures:
     """64 three-way marginals of ADULT's domain."""
     bytes_per_second = bandwidth()
     generator = np.random.default_rng(0)
-    columns = tuple((generator.random(rows) ** 3 * size).astype(code_dtype(size)) for size in ADULT.sizes)
+    columns = tuple(
+        (generator.random(rows) ** 3 * size).astype(code_dtype(size)) for size in ADULT.sizes
+    )
     source = MemorySource(Codes(ADULT, columns))
     marginals = random_kway(ADULT, 3, 64, rows=48_842).marginals
 
@@ -72,11 +76,19 @@ def counting(rows: int) -> Figures:
         for marginal in marginals:
             parts = [columns[ADULT.position(name)].astype(np.int64) for name in marginal.columns]
             sizes = ADULT.shape_of(marginal.columns)
-            np.bincount((parts[0] * sizes[1] + parts[1]) * sizes[2] + parts[2], minlength=marginal.size(ADULT))
+            np.bincount(
+                (parts[0] * sizes[1] + parts[1]) * sizes[2] + parts[2],
+                minlength=marginal.size(ADULT),
+            )
 
     repetitions = 3 if rows <= 1_000_000 else 1
-    ours, theirs = (least_cpu_seconds(work, repetitions) for work in (lambda: source.count(marginals), numpy_loop))
-    as_bytes = sum(columns[ADULT.position(name)].nbytes for marginal in marginals for name in marginal.columns)
+    ours, theirs = (
+        least_cpu_seconds(work, repetitions)
+        for work in (lambda: source.count(marginals), numpy_loop)
+    )
+    as_bytes = sum(
+        columns[ADULT.position(name)].nbytes for marginal in marginals for name in marginal.columns
+    )
     return {
         "dprap_s": ours,
         "numpy_bincount_s": theirs,
@@ -108,7 +120,9 @@ def selection(candidates: int, shape: str, k: int = 10) -> Figures:
     if shape == "peaked":
         scores[: candidates // 100] += 30_000 + np.arange(candidates // 100) % 5_000
     repetitions = 3 if candidates <= 1_000_000 else 1
-    ours = least_cpu_seconds(lambda: pick_top(scores, k=k, eta=1 / scale, entropy=OsEntropy()), repetitions)
+    ours = least_cpu_seconds(
+        lambda: pick_top(scores, k=k, eta=1 / scale, entropy=OsEntropy()), repetitions
+    )
     theirs = None
     if candidates <= OPENDP_LIMIT:
         space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")

@@ -13,7 +13,9 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class ProcessFamily:
-    """Peak memory and processor time of this process and, where it starts others, of all that descend from it."""
+    """Peak memory and processor time of this process and, where it starts others, of all that
+    descend from it.
+    """
 
     def __init__(self, *, has_children: bool) -> None:
         self._sampled_mb = 0.0
@@ -54,7 +56,9 @@ def descendants(root: int) -> set[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                parents[int(entry.name)] = int(
+                    (entry / "stat").read_text().rpartition(")")[2].split()[1]
+                )
             except OSError:
                 continue
     found, added = {root}, {root}

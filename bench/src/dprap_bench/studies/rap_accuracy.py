@@ -1,7 +1,7 @@
 """Maximum error, CPU seconds and steps of RAP on the paper's workloads, against reference figures.
 
-The reference is the original algorithm at equal rounds, queries per round and ε, with the paper's accounting and
-replace-one neighbours. CPU seconds include compilation.
+The reference is the original algorithm at equal rounds, queries per round and ε, with the paper's
+accounting and replace-one neighbours. CPU seconds include compilation.
 """
 
 from __future__ import annotations
@@ -79,13 +79,18 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
     settings = rap.RapSettings(rounds=facts["rounds"], queries_per_round=facts["queries_per_round"])
     with timed() as seconds:
         curator = seeded_curator(
-            source, epsilon=facts["epsilon"], seed=facts["seed"], accounting=Accounting(facts["accounting"])
+            source,
+            epsilon=facts["epsilon"],
+            seed=facts["seed"],
+            accounting=Accounting(facts["accounting"]),
         )
         result = rap.run(curator, workload, settings, seed=facts["seed"])
     return {
         "max": evaluate(source, workload, result).max,
         "reference": _reference(facts),
-        "zero_answers_max": max(float(exact.max()) for exact in exact_answers(source, workload.families)),
+        "zero_answers_max": max(
+            float(exact.max()) for exact in exact_answers(source, workload.families)
+        ),
         "queries": workload.queries,
         "initial_spread": settings.spread_for(workload),
         "steps": result.steps,
@@ -95,4 +100,6 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
 
 def _reference(facts: Mapping[str, Any]) -> float | None:
     names = ("data", "workload", "epsilon", "rounds", "queries_per_round")
-    return next((case[-1] for case in CASES if case[:-1] == tuple(facts[name] for name in names)), None)
+    return next(
+        (case[-1] for case in CASES if case[:-1] == tuple(facts[name] for name in names)), None
+    )

@@ -1,8 +1,9 @@
-"""What each departure of `rap` from the paper's literal settings does, on ADULT's 64 random marginals.
+"""What each departure of `rap` from the paper's literal settings does, on ADULT's 64 random
+marginals.
 
 A cell has one departure and all draws, so that a program is compiled once. Its figures are medians
-and extremes of the maximum error over the draws. `paper` has none of the departures, `default` all of
-them, and each other cell all but one.
+and extremes of the maximum error over the draws. `paper` has none of the departures, `default` all
+of them, and each other cell all but one.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ ROWS = 100
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
-    "optimiser: Adam, .001": {"projection": ProjectionSettings(optimizer="adam", learning_rate=1e-3)},
+    "optimiser: Adam, .001": {
+        "projection": ProjectionSettings(optimizer="adam", learning_rate=1e-3)
+    },
     "ends at the first step without gain, last rows": {
         "projection": ProjectionSettings(window=1, halvings=0, keep="last")
     },
@@ -46,18 +49,29 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "accounting: exact": {},
     "paper": {"projection": PAPER, "noise_floor": 0.0, "initial_spread": 1.0},
 }
-"""Cell to settings. `accounting: exact` is the default's accounting; all others have the paper's."""
+"""Cell to settings.
+
+`accounting: exact` is the default's accounting; all others have the paper's.
+"""
 
 ROUNDINGS = ("independent", "systematic", "joint")
 
 
 def cells(seeds: int | None) -> list[StudyCell]:
-    """Each departure on three-way and five-way marginals; each way of rounding where little noise hides it."""
+    """Each departure on three-way and five-way marginals; each way of rounding where little noise
+    hides it.
+    """
     draws = seeds or DRAWS
     return [
         StudyCell(
             "rap_departures",
-            {"departure": departure, "workload": workload, "epsilon": epsilon, "rounds": rounds, "draws": draws},
+            {
+                "departure": departure,
+                "workload": workload,
+                "epsilon": epsilon,
+                "rounds": rounds,
+                "draws": draws,
+            },
         )
         for workload in ("3way:64", "5way:64")
         for epsilon, rounds in ((0.1, 5), (1.0, 10))
@@ -74,7 +88,10 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
     departure = facts["departure"]
     rounding = departure.removeprefix("rounding: ") if departure.startswith("rounding") else None
     settings = rap.RapSettings(
-        rounds=facts["rounds"], queries_per_round=5, synthetic_rows=ROWS, **SETTINGS.get(departure, {})
+        rounds=facts["rounds"],
+        queries_per_round=5,
+        synthetic_rows=ROWS,
+        **SETTINGS.get(departure, {}),
     )
     exact = departure == "accounting: exact"
     errors, steps, seconds = [], [], []
@@ -89,7 +106,9 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
             result = rap.run(curator, workload, settings, seed=seed)
         published: Any = result
         if rounding is not None and result.relaxed is not None:
-            published = Codes(codes.domain, _rounded(result.relaxed, workload, rounding, codes.rows, seed))
+            published = Codes(
+                codes.domain, _rounded(result.relaxed, workload, rounding, codes.rows, seed)
+            )
         errors.append(evaluate(source, workload, published).max)
         steps.append(result.steps)
         seconds.append(cost["cpu_seconds"])
@@ -106,4 +125,6 @@ def _rounded(relaxed: RelaxedDataset, workload: Workload, way: str, rows: int, s
     if way == "joint":
         chunks = draw_jointly(relaxed, [family.columns for family in workload.families], rows, seed)
         return tuple(np.concatenate(parts) for parts in zip(*chunks, strict=True))
-    return round_rows(relaxed, seed, rows=rows, method="independent" if way == "independent" else "systematic")
+    return round_rows(
+        relaxed, seed, rows=rows, method="independent" if way == "independent" else "systematic"
+    )

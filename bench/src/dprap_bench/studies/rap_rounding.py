@@ -1,7 +1,8 @@
-"""What rounding to whole records adds to the maximum error of RAP on ADULT, by method and number of records.
+"""What rounding to whole records adds to the maximum error of RAP on ADULT, by method and number of
+records.
 
-For every number of records: the largest change of any answer by rounding, and the maximum error before and after.
-Medians of three drawings.
+For every number of records: the largest change of any answer by rounding, and the maximum error
+before and after. Medians of three drawings.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ DRAWINGS = 3
 def cells(seeds: int | None) -> list[StudyCell]:  # noqa: ARG001 - one run, rounded three times
     """Both ways of rounding, to few records and to as many as there are."""
     return [
-        StudyCell("rap_rounding", {"epsilon": epsilon, "rounds": rounds, "method": method, "rows": rows})
+        StudyCell(
+            "rap_rounding", {"epsilon": epsilon, "rounds": rounds, "method": method, "rows": rows}
+        )
         for epsilon, rounds in ((1.0, 25), (0.1, 5))
         for method in ("independent", "systematic")
         for rows in (1000, 5000, 48_842)
@@ -54,7 +57,9 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
         drawn = round_rows(relaxed, seed, rows=facts["rows"], method=facts["method"])
         rounded = Codes(codes.domain, drawn)
         of_rounded = exact_answers(MemorySource(rounded), workload.families)
-        changes.append(max(float(np.abs(a - b).max()) for a, b in zip(of_rounded, unrounded, strict=True)))
+        changes.append(
+            max(float(np.abs(a - b).max()) for a, b in zip(of_rounded, unrounded, strict=True))
+        )
         errors.append(evaluate(source, workload, rounded).max)
     return {
         "largest_change": float(np.median(changes)),

@@ -1,7 +1,8 @@
-"""What one optimiser step of RAP costs, by part: 25 and 125 selected queries, 1000 rows, the ADULT domain.
+"""What one optimiser step of RAP costs, by part: 25 and 125 selected queries, 1000 rows, the ADULT
+domain.
 
-Every part runs many times inside one compiled loop, in CPU time; the least of several runs counts. Run it on one core
-(`taskset -c 0`).
+Every part runs many times inside one compiled loop, in CPU time; the least of several runs counts.
+Run it on one core (`taskset -c 0`).
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ def cells(seeds: int | None) -> list[StudyCell]:  # noqa: ARG001 - times do not 
 
 def milliseconds(step: Callable[..., Any], *state: Any) -> float:
     """Least time of one step, which maps a state to the next."""
-    loop = jax.jit(lambda *state: lax.fori_loop(0, REPEATS, lambda _, carried: step(*carried), state))
+    loop = jax.jit(
+        lambda *state: lax.fori_loop(0, REPEATS, lambda _, carried: step(*carried), state)
+    )
 
     def run() -> None:
         jax.block_until_ready(loop(*state))  # type: ignore[no-untyped-call]
@@ -70,7 +73,9 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
     touched = packed.at[slots].get(mode="fill", fill_value=0)
     optimizer = optimizer_of(ProjectionSettings())
 
-    def loss(touched: jax.Array, batch: Any = batch, targets: Any = targets, weights: Any = weights) -> jax.Array:
+    def loss(
+        touched: jax.Array, batch: Any = batch, targets: Any = targets, weights: Any = weights
+    ) -> jax.Array:
         return jnp.sum(weights * (batch.answers(touched, relaxed.weights) - targets) ** 2)
 
     def adam(touched: jax.Array, memory: Any, optimizer: Any = optimizer) -> tuple[jax.Array, Any]:
@@ -83,7 +88,10 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
         return (shrink(moved, layout, thresholds(moved, layout, zero, 1e-4)),)
 
     def whole(
-        settings: ProjectionSettings, batch: Any = batch, targets: Any = targets, weights: Any = weights
+        settings: ProjectionSettings,
+        batch: Any = batch,
+        targets: Any = targets,
+        weights: Any = weights,
     ) -> float:
         times = []
         for _ in range(3):
@@ -95,12 +103,18 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
     return {
         "touched_coordinates_padded": int(batch.coordinates.shape[0]),
         "answers_ms": milliseconds(lambda t, f=loss: (t + 1e-9 * f(t),), touched),
-        "answers_and_gradient_ms": milliseconds(lambda t, f=loss: (t - 1e-9 * jax.grad(f)(t),), touched),
+        "answers_and_gradient_ms": milliseconds(
+            lambda t, f=loss: (t - 1e-9 * jax.grad(f)(t),), touched
+        ),
         "adam_ms": milliseconds(adam, touched, optimizer.init(touched)),
         "sparsemax_ms": milliseconds(sparsemax, packed),
         "softmax_ms": milliseconds(lambda p: (softmax_packed(p, layout),), packed),
-        "whole_step_sparsemax_ms": whole(ProjectionSettings(max_steps=100, window=100, tolerance=0.0)),
+        "whole_step_sparsemax_ms": whole(
+            ProjectionSettings(max_steps=100, window=100, tolerance=0.0)
+        ),
         "whole_step_softmax_ms": whole(
-            ProjectionSettings(max_steps=30, window=30, tolerance=0.0, normalisation="softmax", learning_rate=0.1)
+            ProjectionSettings(
+                max_steps=30, window=30, tolerance=0.0, normalisation="softmax", learning_rate=0.1
+            )
         ),
     }

@@ -1,9 +1,11 @@
-"""The published table in every regime: `adaptive` against `independent` and `gaussian`, from 300 records to a million.
+"""The published table in every regime: `adaptive` against `independent` and `gaussian`, from 300
+records to a million.
 
-The grid was fixed before any result was looked at. A cell is a table, cut or resampled to a number of records and
-columns, a workload and ε. Exact accounting, δ = 1/n², replace neighbours, and 2% of ρ set aside for the certificate, in
-all methods alike. Errors are medians over draws: of n synthetic records where a method has rows, of its answers where it
-has none. A record names the code of the mechanism that it ran, so a changed mechanism is measured again.
+The grid was fixed before any result was looked at. A cell is a table, cut or resampled to a number
+of records and columns, a workload and ε. Exact accounting, δ = 1/n², replace neighbours, and 2% of
+ρ set aside for the certificate, in all methods alike. Errors are medians over draws: of n synthetic
+records where a method has rows, of its answers where it has none. A record names the code of the
+mechanism that it ran, so a changed mechanism is measured again.
 """
 
 from __future__ import annotations
@@ -56,7 +58,9 @@ _TEN = (
 
 @dataclass(frozen=True)
 class Regime:
-    """A cell of the grid; `columns` keeps some of a table's columns, `copies` puts unrelated copies side by side."""
+    """A cell of the grid; `columns` keeps some of a table's columns, `copies` puts unrelated copies
+    side by side.
+    """
 
     data: str
     rows: int
@@ -66,7 +70,13 @@ class Regime:
     copies: int = 1
 
     def __str__(self) -> str:
-        kept = f" × {len(self.columns)}" if self.columns else f" × {16 * self.copies}" if self.copies > 1 else ""
+        kept = (
+            f" × {len(self.columns)}"
+            if self.columns
+            else f" × {16 * self.copies}"
+            if self.copies > 1
+            else ""
+        )
         return f"{self.data}{kept}, {self.workload}, n = {self.rows:,}, ε = {self.epsilon:g}"
 
 
@@ -80,45 +90,100 @@ GRID = (
         [(300, 1), (5_000, 0.1), (48_842, 0.01), (48_842, 1), (48_842, 10), (1_000_000, 1)],
         columns=("age", "income>50K"),
     ),
-    *_grid("adult", [(1_000, 0.1), (48_842, 0.1), (48_842, 10)], columns=("education-num", "occupation")),
-    *_grid("adult", [(5_000, 1), (48_842, 0.1), (48_842, 1), (48_842, 10)], columns=("age", "hours-per-week")),
+    *_grid(
+        "adult",
+        [(1_000, 0.1), (48_842, 0.1), (48_842, 10)],
+        columns=("education-num", "occupation"),
+    ),
+    *_grid(
+        "adult",
+        [(5_000, 1), (48_842, 0.1), (48_842, 1), (48_842, 10)],
+        columns=("age", "hours-per-week"),
+    ),
     *_grid("loans", [(300, 10), (42_535, 0.1), (42_535, 3)], columns=("grade", "loan_status")),
     *_grid("example", [(1_000_000, 0.1)], columns=("region", "occupation")),
     *_grid("nltcs", [(300, 0.1), (21_574, 1)], columns=("bathing", "cooking")),
-    *_grid("adult", [(300, 0.1), (300, 1), (5_000, 1), (48_842, 0.1), (48_842, 10), (1_000_000, 0.01)], columns=_FOUR),
+    *_grid(
+        "adult",
+        [(300, 0.1), (300, 1), (5_000, 1), (48_842, 0.1), (48_842, 10), (1_000_000, 0.01)],
+        columns=_FOUR,
+    ),
     *_grid(
         "adult-reduced",
         [
             *[(300, 1), (300, 10), (5_000, 0.01), (5_000, 0.1), (5_000, 1)],
-            *[(48_842, 0.01), (48_842, 0.1), (48_842, 1), (48_842, 10), (1_000_000, 0.1), (1_000_000, 1)],
+            *[
+                (48_842, 0.01),
+                (48_842, 0.1),
+                (48_842, 1),
+                (48_842, 10),
+                (1_000_000, 0.1),
+                (1_000_000, 1),
+            ],
         ],
     ),
     *_grid("adult-reduced", [(3_000, 1), (48_842, 3)], workload="3way:all"),
     *_grid(
         "nltcs",
-        [(300, 0.1), (300, 1), (300, 10), (21_574, 0.01), (21_574, 0.1), (21_574, 1), (21_574, 10), (1_000_000, 1)],
+        [
+            (300, 0.1),
+            (300, 1),
+            (300, 10),
+            (21_574, 0.01),
+            (21_574, 0.1),
+            (21_574, 1),
+            (21_574, 10),
+            (1_000_000, 1),
+        ],
     ),
-    *_grid("nltcs", [(1_000, 0.1), (1_000, 1), (21_574, 0.1), (21_574, 3), (21_574, 10)], workload="3way:64"),
-    *_grid("nltcs", [(1_000, 1), (21_574, 0.1), (21_574, 1), (21_574, 10)], workload="3way:64", copies=6),
+    *_grid(
+        "nltcs",
+        [(1_000, 0.1), (1_000, 1), (21_574, 0.1), (21_574, 3), (21_574, 10)],
+        workload="3way:64",
+    ),
+    *_grid(
+        "nltcs",
+        [(1_000, 1), (21_574, 0.1), (21_574, 1), (21_574, 10)],
+        workload="3way:64",
+        copies=6,
+    ),
     *_grid("nltcs", [(21_574, 1)], copies=6),
     *_grid(
         "adult",
-        [(300, 1), (1_000, 0.1), (5_000, 1), (48_842, 0.01), (48_842, 0.1), (48_842, 1), (48_842, 3), (48_842, 10)],
+        [
+            (300, 1),
+            (1_000, 0.1),
+            (5_000, 1),
+            (48_842, 0.01),
+            (48_842, 0.1),
+            (48_842, 1),
+            (48_842, 3),
+            (48_842, 10),
+        ],
         workload="3way:64",
     ),
     *_grid("adult", [(1_000, 1), (1_000_000, 0.1)]),
     *_grid("loans", [(300, 1), (5_000, 0.1), (5_000, 1), (42_535, 1), (42_535, 10)], columns=_TEN),
     *_grid("loans", [(1_000, 1), (42_535, 0.1), (42_535, 1), (42_535, 10)], workload="3way:64"),
-    *_grid("example", [(300, 1), (10_000, 0.1), (10_000, 1), (10_000, 10), (1_000_000, 1)], workload="3way:64"),
+    *_grid(
+        "example",
+        [(300, 1), (10_000, 0.1), (10_000, 1), (10_000, 10), (1_000_000, 1)],
+        workload="3way:64",
+    ),
 )
 """Where methods are compared: 80 cells."""
 
 
 def cells(seeds: int | None) -> list[StudyCell]:
-    """Every cell of the grid with every method, the cheapest first; baselines do not depend on the mechanism's code."""
+    """Every cell of the grid with every method, the cheapest first; baselines do not depend on the
+    mechanism's code.
+    """
     code = mechanism_digest()
     return [
-        StudyCell("regimes", _facts(regime, method, draws=min(seeds or DRAWS, usual_draws(regime)), code=code))
+        StudyCell(
+            "regimes",
+            _facts(regime, method, draws=min(seeds or DRAWS, usual_draws(regime)), code=code),
+        )
         for regime in sorted(GRID, key=_effort)
         for method in METHODS
     ]
@@ -131,11 +196,17 @@ def usual_draws(regime: Regime) -> int:
 
 def _is_costly(regime: Regime) -> bool:
     several = len(regime.columns) != 2
-    return several and (regime.rows > 100_000 or regime.copies > 1 or (regime.data == "loans" and not regime.columns))
+    return several and (
+        regime.rows > 100_000
+        or regime.copies > 1
+        or (regime.data == "loans" and not regime.columns)
+    )
 
 
 def _effort(regime: Regime) -> tuple[bool, bool, float]:
-    """Sorts cells by about what they cost: costly ones last, two columns first, then by records and ε."""
+    """Sorts cells by about what they cost: costly ones last, two columns first, then by records and
+    ε.
+    """
     return _is_costly(regime), len(regime.columns) != 2, regime.rows * (1 + regime.epsilon)
 
 
@@ -158,7 +229,12 @@ def _facts(regime: Regime, method: str, *, draws: int, code: str) -> dict[str, A
 def regime_of(facts: Mapping[str, Any]) -> Regime:
     """The cell of the grid that a record is of."""
     return Regime(
-        facts["data"], facts["rows"], facts["epsilon"], facts["workload"], tuple(facts["columns"]), facts["copies"]
+        facts["data"],
+        facts["rows"],
+        facts["epsilon"],
+        facts["workload"],
+        tuple(facts["columns"]),
+        facts["copies"],
     )
 
 
@@ -170,14 +246,22 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
     truth = list(exact_answers(source, workload.families))
     seeds = range(facts["first_seed"], facts["first_seed"] + facts["draws"])
     with timed() as seconds:
-        drawn = [_errors(facts["method"], source, workload, truth, facts["epsilon"], seed) for seed in seeds]
+        drawn = [
+            _errors(facts["method"], source, workload, truth, facts["epsilon"], seed)
+            for seed in seeds
+        ]
     figures = {name: median(each[name] for each in drawn) for name in drawn[0]}
     figures |= {f"worst_{name}": max(each[name] for each in drawn) for name in ("max", "tv")}
     return {**figures, "cpu_seconds": seconds["cpu_seconds"] / len(drawn)}
 
 
 def _errors(
-    method: str, source: MemorySource, workload: Workload, truth: list[Answers], epsilon: float, seed: int
+    method: str,
+    source: MemorySource,
+    workload: Workload,
+    truth: list[Answers],
+    epsilon: float,
+    seed: int,
 ) -> dict[str, float]:
     """Errors of what a method publishes, and of what it fitted."""
     curator = seeded_curator(source, epsilon=epsilon, seed=seed, accounting=Accounting.EXACT)
@@ -191,11 +275,18 @@ def _errors(
     if result.relaxed is not None:
         table = published_table(result, workload, rows=source.rows, seed=seed)
         published = compare(workload.families, truth, published_answers(table, workload.families))
-    return {"max": published.max, "tv": published.tv or 0.0, "fit_max": fitted.max, "fit_tv": fitted.tv or 0.0}
+    return {
+        "max": published.max,
+        "tv": published.tv or 0.0,
+        "fit_max": fitted.max,
+        "fit_tv": fitted.tv or 0.0,
+    }
 
 
 def _table(facts: Mapping[str, Any], data_dir: Path) -> Codes:
-    """The table of a cell: some columns, copies side by side, and so many records, drawn with a fixed seed."""
+    """The table of a cell: some columns, copies side by side, and so many records, drawn with a
+    fixed seed.
+    """
     if facts["data"] == "example":
         codes = encode(example(_EXAMPLE_ROWS), example_schema())
     else:

@@ -42,7 +42,8 @@ TABLES = 20
 RUNS = 20
 FIRST_SEED = 9_000
 _Z = 1.959964
-# The first column of each is explained by the others: columns 1 to 16, far apart and without overlap.
+# The first column of each is explained by the others: columns 1 to 16, far apart and without
+# overlap.
 _REGRESSIONS = ((0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15))
 
 
@@ -53,7 +54,14 @@ def cells(seeds: int | None) -> list[StudyCell]:
     return [
         StudyCell(
             "regression_coverage",
-            {"case": case, "epsilon": epsilon, "tables": TABLES, "seed": FIRST_SEED, "runs": runs, "code": code},
+            {
+                "case": case,
+                "epsilon": epsilon,
+                "tables": TABLES,
+                "seed": FIRST_SEED,
+                "runs": runs,
+                "code": code,
+            },
         )
         for case in CASES
         for epsilon in EPSILONS
@@ -67,7 +75,8 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
     asked = [tuple(names[place] for place in places) for places in _REGRESSIONS]
     truth = np.concatenate([regression(population, columns)[0] for columns in asked])
     found = [
-        _one(population, asked, truth, facts, seed) for seed in range(facts["seed"], facts["seed"] + facts["runs"])
+        _one(population, asked, truth, facts, seed)
+        for seed in range(facts["seed"], facts["seed"] + facts["runs"])
     ]
     return {"coefficients": float(len(truth) * len(found))} | {
         name: float(np.mean([each[name] for each in found])) for name in found[0]
@@ -75,15 +84,25 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
 
 
 def _one(
-    population: Codes, asked: Sequence[tuple[str, ...]], truth: np.ndarray, facts: Mapping[str, Any], seed: int
+    population: Codes,
+    asked: Sequence[tuple[str, ...]],
+    truth: np.ndarray,
+    facts: Mapping[str, Any],
+    seed: int,
 ) -> dict[str, float]:
     domain = population.domain
     chosen = np.random.default_rng(seed).integers(0, population.rows, RECORDS)
     sample = Codes.of(domain, {name: population.column(name)[chosen] for name in domain.names})
     schema = Schema.from_domain(dict(zip(domain.names, domain.sizes, strict=True)))
-    sets = [part for columns in asked for part in combinations(columns, 4 if facts["case"] == "measured" else 2)]
+    sets = [
+        part
+        for columns in asked
+        for part in combinations(columns, 4 if facts["case"] == "measured" else 2)
+    ]
     workload = Workload(domain, tuple(Marginal(columns) for columns in sets))
-    plan = make_plan(schema, RunOptions(epsilon=facts["epsilon"], workload=workload, seed=seed), records=RECORDS)
+    plan = make_plan(
+        schema, RunOptions(epsilon=facts["epsilon"], workload=workload, seed=seed), records=RECORDS
+    )
     release = execute(plan, MemorySource(sample), insecure_noise_seed=seed)
     of_sample = np.concatenate([regression(sample, columns)[0] for columns in asked])
     naive, naive_variance = _all(release.codes(), asked)
@@ -97,8 +116,12 @@ def _one(
     return {
         "combined_population": float(np.mean((combined.low <= truth) & (truth <= combined.high))),
         "naive_population": float(np.mean(np.abs(naive - truth) <= _Z * np.sqrt(naive_variance))),
-        "combined_records": float(np.mean((records.low <= of_sample) & (of_sample <= records.high))),
-        "combined_over_naive_width": float(np.median(combined.standard_error / np.sqrt(naive_variance))),
+        "combined_records": float(
+            np.mean((records.low <= of_sample) & (of_sample <= records.high))
+        ),
+        "combined_over_naive_width": float(
+            np.median(combined.standard_error / np.sqrt(naive_variance))
+        ),
         "combined_rmse": float(np.sqrt(np.mean((combined.estimate - truth) ** 2))),
         "naive_rmse": float(np.sqrt(np.mean((naive - truth) ** 2))),
     }
@@ -117,7 +140,9 @@ def regression(codes: Codes, columns: tuple[str, ...]) -> tuple[np.ndarray, np.n
 
 
 def logistic(design: np.ndarray, outcome: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Maximum likelihood by Newton's method: coefficients and the diagonal of the inverse information."""
+    """Maximum likelihood by Newton's method: coefficients and the diagonal of the inverse
+    information.
+    """
     found = np.zeros(design.shape[1])
     for _ in range(30):
         expected = 1 / (1 + np.exp(-np.clip(product(design, found), -30, 30)))

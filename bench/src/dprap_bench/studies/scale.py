@@ -1,8 +1,10 @@
-"""Processor seconds and peak memory on tables and workloads as large as offices have, against stated targets.
+"""Processor seconds and peak memory on tables and workloads as large as offices have, against
+stated targets.
 
-Every case is a function that does the work and returns what it found beside time and memory; `CASES` names them. A
-case is measured in a process of its own. A cell names the code that it ran, so a changed package is measured again and
-results of several versions stand side by side. Where a case is a run, the plan's forecast is kept with what it took.
+Every case is a function that does the work and returns what it found beside time and memory;
+`CASES` names them. A case is measured in a process of its own. A cell names the code that it ran,
+so a changed package is measured again and results of several versions stand side by side. Where a
+case is a run, the plan's forecast is kept with what it took.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ _RECORDS = 50_000
 
 @dataclass(frozen=True)
 class Case:
-    """What is measured, and the most it should take: processor seconds, or times those of another case.
+    """What is measured, and the most it should take: processor seconds, or times those of another
+    case.
 
     `run` gets the folder with the benchmark tables.
     """
@@ -55,7 +58,9 @@ class Case:
     beside: str | None = None
 
 
-def method_on(data: str, workload: str, method: str, epsilon: float = 1.0) -> Callable[[Path], Found]:
+def method_on(
+    data: str, workload: str, method: str, epsilon: float = 1.0
+) -> Callable[[Path], Found]:
     """A method on a workload of a benchmark table, without a table drawn or certified."""
 
     def run(data_dir: Path) -> Found:
@@ -83,7 +88,9 @@ def whole_run(data: str, workload: str, method: str = "adaptive") -> Callable[[P
 
 
 def all_pairs(columns: int) -> Callable[[Path], Found]:
-    """A whole run on columns of ten codes, each near the one before it, with all pairs as the workload."""
+    """A whole run on columns of ten codes, each near the one before it, with all pairs as the
+    workload.
+    """
 
     def run(data_dir: Path) -> Found:  # noqa: ARG001 - the table is made here
         generator = np.random.default_rng(0)
@@ -97,7 +104,9 @@ def all_pairs(columns: int) -> Callable[[Path], Found]:
 
 
 def large_table(records: int, columns: int) -> Callable[[Path], Found]:
-    """A whole run on a Parquet file with all pairs: read, count, choose, fit, draw, certify, write."""
+    """A whole run on a Parquet file with all pairs: read, count, choose, fit, draw, certify,
+    write.
+    """
 
     def run(data_dir: Path) -> Found:  # noqa: ARG001 - the table is made here
         with tempfile.TemporaryDirectory() as name:
@@ -106,9 +115,18 @@ def large_table(records: int, columns: int) -> Callable[[Path], Found]:
             expected = make_plan(schema, RunOptions(epsilon=1.0, kway=2), records=records).forecast
             with timed() as found:
                 dprap.synthesize(
-                    folder / "table.parquet", schema, epsilon=1.0, kway=2, out=folder / "out", progress=False
+                    folder / "table.parquet",
+                    schema,
+                    epsilon=1.0,
+                    kway=2,
+                    out=folder / "out",
+                    progress=False,
                 )
-        return {**found, "forecast_cpu_seconds": expected.core_seconds, "forecast_mb": expected.memory_mb}
+        return {
+            **found,
+            "forecast_cpu_seconds": expected.core_seconds,
+            "forecast_mb": expected.memory_mb,
+        }
 
     return run
 
@@ -128,14 +146,23 @@ def published(rows: int) -> Callable[[Path], Found]:
 CASES: Sequence[Case] = (
     Case("ADULT, 64 3-way, AIM", method_on("adult", "3way:64", "aim")),
     Case("ADULT, 64 3-way, MST", method_on("adult", "3way:64", "mst")),
-    Case("ADULT, 64 3-way", method_on("adult", "3way:64", "adaptive"), beside="ADULT, 64 3-way, AIM"),
+    Case(
+        "ADULT, 64 3-way", method_on("adult", "3way:64", "adaptive"), beside="ADULT, 64 3-way, AIM"
+    ),
     Case("LOANS, 1,024 3-way", method_on("loans", "3way:1024", "adaptive"), target_seconds=25),
     Case("100 columns, all pairs", all_pairs(100), target_seconds=20, target_mb=2000),
     Case("300 columns, all pairs", all_pairs(300), target_seconds=80, target_mb=2000),
     Case("1,000 columns, all pairs", all_pairs(1000), target_seconds=600, target_mb=2000),
     Case("10^5 records × 60 columns, Parquet, all pairs", large_table(10**5, 60)),
-    Case("20 million records × 14 columns, Parquet, all pairs", large_table(20 * 10**6, 14), 90, 500),
-    Case("55 million records × 60 columns, Parquet, all pairs", large_table(55 * 10**6, 60), 3600, 4000),
+    Case(
+        "20 million records × 14 columns, Parquet, all pairs", large_table(20 * 10**6, 14), 90, 500
+    ),
+    Case(
+        "55 million records × 60 columns, Parquet, all pairs",
+        large_table(55 * 10**6, 60),
+        3600,
+        4000,
+    ),
     Case("10^7 published rows", published(10**7), target_seconds=20),
     Case("10^8 published rows", published(10**8), target_mb=1000),
     Case("LOANS, 4,096 3-way", whole_run("loans", "3way:4096"), target_mb=4000),
@@ -165,20 +192,35 @@ def package_digest() -> str:
 
 
 def table(records: Sequence[Record]) -> list[str]:
-    """The cases, one line each: what was measured, its target, and the ratios, by version of the code."""
+    """The cases, one line each: what was measured, its target, and the ratios, by version of the
+    code.
+    """
     lines = [
-        "| case | code | CPU s | target | ratio | peak MB | target | forecast CPU | forecast MB | max | TV |",
+        (
+            "| case | code | CPU s | target | ratio | peak MB | target | forecast CPU | forecast MB"
+            " | max | TV |"
+        ),
         "|" + "---|" * 11,
     ]
-    known = {(record.cell["case"], record.cell["code"]): record for record in records if not record.failed}
+    known = {
+        (record.cell["case"], record.cell["code"]): record
+        for record in records
+        if not record.failed
+    }
     for case in CASES:
         for (name, code), record in known.items():
             if name == case.name:
                 lines.append("| " + " | ".join(_entries(case, code, record, known)) + " |")
-    return [*lines, "", *sorted({f"Measured on {record.machine}, {record.date}." for record in known.values()})]
+    return [
+        *lines,
+        "",
+        *sorted({f"Measured on {record.machine}, {record.date}." for record in known.values()}),
+    ]
 
 
-def _entries(case: Case, code: str, record: Record, known: Mapping[tuple[str, str], Record]) -> list[str]:
+def _entries(
+    case: Case, code: str, record: Record, known: Mapping[tuple[str, str], Record]
+) -> list[str]:
     figures = record.figures
     target = case.target_seconds
     shown = "" if target is None else f"{target:g}"
@@ -227,5 +269,7 @@ def _fitted(data_dir: Path) -> Release:
     codes = load_benchmark("adult", data_dir)
     workload = named_workload("3way:64", codes.domain, rows=codes.rows)
     sizes = dict(zip(codes.domain.names, codes.domain.sizes, strict=True))
-    plan = make_plan(Schema.from_domain(sizes), RunOptions(epsilon=1.0, workload=workload), records=codes.rows)
+    plan = make_plan(
+        Schema.from_domain(sizes), RunOptions(epsilon=1.0, workload=workload), records=codes.rows
+    )
     return replace(execute(plan, MemorySource(codes), insecure_noise_seed=0), drawn=None)

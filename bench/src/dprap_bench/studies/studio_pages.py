@@ -1,7 +1,8 @@
 """What a page of the studio costs on the example once warm, and what an upload holds in memory.
 
-CPU seconds, the least of a few repetitions: the machine may be busy. Pages are asked for in this process, without a
-network and a browser. An upload is a form that is made as it is read, so that memory is the studio's alone.
+CPU seconds, the least of a few repetitions: the machine may be busy. Pages are asked for in this
+process, without a network and a browser. An upload is a form that is made as it is read, so that
+memory is the studio's alone.
 """
 
 from __future__ import annotations
@@ -64,7 +65,11 @@ def page(folder: Path, name: str) -> Figures:
     found = workspace.table(workspace.key_of(table.resolve()))
     assert found is not None  # noqa: S101 - it was written above
     run = workspace.runs(found)[0]
-    path = "/" if name == "home" else f"/table/{found.key}/{name}" + (f"/{run.key}" if name == "release" else "")
+    path = (
+        "/"
+        if name == "home"
+        else f"/table/{found.key}/{name}" + (f"/{run.key}" if name == "release" else "")
+    )
 
     def ask() -> None:
         status = asyncio.run(_ask(app, path, cookie))
@@ -110,7 +115,9 @@ def upload(folder: Path, megabytes: int) -> Figures:
             yield _CHUNK
         yield b"\r\n--x--\r\n"
 
-    taken = Upload(lambda name, value: (name, value) == ("csrf", "ok"), lambda _: folder / "big.csv")
+    taken = Upload(
+        lambda name, value: (name, value) == ("csrf", "ok"), lambda _: folder / "big.csv"
+    )
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     asyncio.run(taken.take("multipart/form-data; boundary=x", sent()))
     after = resource.getrusage(resource.RUSAGE_SELF)

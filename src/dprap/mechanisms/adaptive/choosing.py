@@ -1,7 +1,7 @@
 """Which marginals a round measures: those that the rows answer worst, as far as noise lets us see.
 
-Privacy: a round's picks are one call of the curator, which chooses at random by the scores and charges
-for every pick.
+Privacy: a round's picks are one call of the curator, which chooses at random by the scores and
+charges for every pick.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ def choose(
     rules = settings.rules
     stddev_counts = curator.stddev_of_marginal(step.measure_rho_each)
     importance = [step.pool.importance_of.get(candidate.columns, 1.0) for candidate in candidates]
-    broad = frozenset(place for place, candidate in enumerate(candidates) if is_broad(candidate, rules))
+    broad = frozenset(
+        place for place, candidate in enumerate(candidates) if is_broad(candidate, rules)
+    )
     return curator.select(
         candidates,
         estimates_counts,
@@ -75,6 +77,15 @@ def score_of(
             threshold = stddev_counts * rules.error_threshold_of_mean
             return Score(cell=0.0, l1=1.0, weights=importance, threshold_counts=threshold)
         case "largest_errors":
-            summed = [each.size(domain) if is_broad(each, rules) else rules.cells_that_count for each in candidates]
+            summed = [
+                each.size(domain) if is_broad(each, rules) else rules.cells_that_count
+                for each in candidates
+            ]
             threshold = stddev_counts * rules.error_threshold
-            return Score(cell=0.0, l1=1.0, weights=importance, threshold_counts=threshold, summed_cells=summed)
+            return Score(
+                cell=0.0,
+                l1=1.0,
+                weights=importance,
+                threshold_counts=threshold,
+                summed_cells=summed,
+            )

@@ -38,7 +38,9 @@ class ColumnEstimate:
     noise: float
 
 
-def estimate_column(counts: Answers, stddev_counts: float, records: float, rules: Rules) -> ColumnEstimate:
+def estimate_column(
+    counts: Answers, stddev_counts: float, records: float, rules: Rules
+) -> ColumnEstimate:
     """Estimate a column's shares from counts with independent noise."""
     noise = stddev_counts / records
     measured = np.asarray(counts, np.float64) / records
@@ -53,11 +55,13 @@ def estimate_column(counts: Answers, stddev_counts: float, records: float, rules
 def _outstanding(measured: Shares, noise: float, rules: Rules) -> Codes:
     """Codes that are further above a typical one than noise takes any of them.
 
-    Of two codes none stands out: each says what the other does. Nor does any where typical codes can
-    be seen through the noise, for then smoothing sees what stands out as well.
+    Of two codes none stands out: each says what the other does. Nor does any where typical codes
+    can be seen through the noise, for then smoothing sees what stands out as well.
     """
     codes = len(measured)
-    if codes == 2 or (codes >= (rules.smooth_from_codes or 0) and noise * codes < rules.hidden_code):
+    if codes == 2 or (
+        codes >= (rules.smooth_from_codes or 0) and noise * codes < rules.hidden_code
+    ):
         return np.zeros(codes, dtype=bool)
     return np.asarray(measured - np.median(measured) > _least_surprise(codes, rules) * noise)
 
@@ -67,7 +71,9 @@ def _least_surprise(codes: int, rules: Rules) -> float:
     return math.sqrt(2 * math.log(codes)) + rules.outstanding
 
 
-def _smoothed(measured: Shares, noise: float, outstanding: Codes, rules: Rules) -> tuple[Shares, Codes]:
+def _smoothed(
+    measured: Shares, noise: float, outstanding: Codes, rules: Rules
+) -> tuple[Shares, Codes]:
     """Shares smoothed but for codes that stand out, also from what smoothing makes of them."""
     limit = _least_surprise(len(measured), rules) * noise
     outstanding = outstanding | (measured - smooth(measured, noise**2) > limit)

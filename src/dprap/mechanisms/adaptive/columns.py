@@ -50,16 +50,26 @@ class ColumnMarginals:
         """Everything that is measured."""
         return (*self.columns, *self.blocks)
 
-    def split(self, measured: Sequence[Measurement]) -> tuple[list[Measurement], dict[str, Measurement]]:
+    def split(
+        self, measured: Sequence[Measurement]
+    ) -> tuple[list[Measurement], dict[str, Measurement]]:
         """What was measured of the columns, and of blocks by the name of their column."""
         found = list(measured)
-        return found[: len(self.columns)], {item.marginal.columns[0]: item for item in found[len(self.columns) :]}
+        return found[: len(self.columns)], {
+            item.marginal.columns[0]: item for item in found[len(self.columns) :]
+        }
 
 
 def cumulative_columns(workload: Workload, least_codes: int) -> tuple[str, ...]:
-    """The columns of at least so many codes along which ranges of the workload run, in the domain's order."""
+    """The columns of at least so many codes along which ranges of the workload run, in the domain's
+    order.
+    """
     along = {name for family in workload if isinstance(family, Range) for name in family.along}
-    return tuple(name for name in workload.domain if name in along and workload.domain.size(name) >= least_codes)
+    return tuple(
+        name
+        for name in workload.domain
+        if name in along and workload.domain.size(name) >= least_codes
+    )
 
 
 def reconciled(counts: Answers, stddev: float, blocks: Measurement) -> Answers:
@@ -78,7 +88,9 @@ def reconciled(counts: Answers, stddev: float, blocks: Measurement) -> Answers:
 
 
 def _prefix_factor(codes: int) -> float:
-    """How much more ρ a column gets for its prefixes: errors of m·σ add up least for shares ∝ m^(2/3), m = √(2√D)."""
+    """How much more ρ a column gets for its prefixes: errors of m·σ add up least for shares ∝
+    m^(2/3), m = √(2√D).
+    """
     return math.pow(2 * math.sqrt(codes), 1 / 3)
 
 

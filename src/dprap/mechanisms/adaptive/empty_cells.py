@@ -1,9 +1,11 @@
-"""Cells that the schema's constraints leave empty: known without noise, so that a fit need not learn them.
+"""Cells that the schema's constraints leave empty: known without noise, so that a fit need not
+learn them.
 
-A noisy count of an impossible cell is noise and nothing else. In every marginal that holds all columns of a constraint
-such cells are fitted to zero, and count as much as a measurement with a fraction of the noise would. A constraint whose
-columns no measured marginal holds gets a target of its own, in which possible cells do not count. Rows then put next to
-no mass where records are drawn again, and drawing again changes next to nothing.
+A noisy count of an impossible cell is noise and nothing else. In every marginal that holds all
+columns of a constraint such cells are fitted to zero, and count as much as a measurement with a
+fraction of the noise would. A constraint whose columns no measured marginal holds gets a target of
+its own, in which possible cells do not count. Rows then put next to no mass where records are drawn
+again, and drawing again changes next to nothing.
 
 Constraints are public, so this is post-processing.
 """
@@ -35,16 +37,23 @@ class EmptyCells:
 
     """
 
-    def __init__(self, constraints: Sequence[CodeConstraint], domain: Domain, *, part_of_noise: float) -> None:
+    def __init__(
+        self, constraints: Sequence[CodeConstraint], domain: Domain, *, part_of_noise: float
+    ) -> None:
         self._domain, self._part_of_noise = domain, part_of_noise
         small = [each for each in constraints if domain.size_of(each.columns) <= MOST_CELLS]
         self._tables = {each: each.forbidden() for each in small}
 
     def added_to(self, targets: Sequence[Target]) -> list[Target]:
-        """The targets with impossible cells at zero, and targets of constraints that none of them holds."""
+        """The targets with impossible cells at zero, and targets of constraints that none of them
+        holds.
+        """
         if not self._tables:
             return list(targets)
-        weight = max(float(target.weights.max(initial=0.0)) for target in targets) / self._part_of_noise**2
+        weight = (
+            max(float(target.weights.max(initial=0.0)) for target in targets)
+            / self._part_of_noise**2
+        )
         held = {target.marginal.columns for target in targets if target.marginal.groups is None}
         found = [self._emptied(target, weight) for target in targets]
         for columns in dict.fromkeys(tuple(each.columns) for each in self._tables):
@@ -62,7 +71,9 @@ class EmptyCells:
         return Target(target.marginal, shares, np.where(empty, np.float32(weight), target.weights))
 
     def _cells(self, marginal: Marginal) -> Bool[np.ndarray, " cells"] | None:
-        """Which cells of a marginal are impossible; None if it holds no constraint, or merges codes."""
+        """Which cells of a marginal are impossible; None if it holds no constraint, or merges
+        codes.
+        """
         if marginal.groups is not None:
             return None
         sizes = [self._domain.size(name) for name in marginal.columns]

@@ -81,13 +81,17 @@ class Evidence:
         """The same marginal measured once more."""
         old, new = self.stddev_counts**-2, measurement.stddev_counts**-2
         counts = (old * self.counts + new * measurement.counts) / (old + new)
-        return Evidence(self.marginal, counts, (old + new) ** -0.5, self.expected_counts, self.mixtures)
+        return Evidence(
+            self.marginal, counts, (old + new) ** -0.5, self.expected_counts, self.mixtures
+        )
 
     def target(self, records: float, *, shrink: bool = True) -> Target:
         """What the rows should fit, as shares; without `shrink` all cells count alike."""
         full = (records / self.stddev_counts) ** 2
         weights = (self._believed if shrink else np.ones(len(self.counts))) * full
-        return Target(self.marginal, (self.counts / records).astype(np.float32), weights.astype(np.float32))
+        return Target(
+            self.marginal, (self.counts / records).astype(np.float32), weights.astype(np.float32)
+        )
 
     def posterior_counts(self, dependence: float) -> Answers:
         """The posterior mean of every cell, given that all cells add up to what was expected.
@@ -122,12 +126,16 @@ class Evidence:
 
     @cached_property
     def misfit_of_truth(self) -> float:
-        """The chi-square that the truth is expected to have by its noise, with the weights of the target.
+        """The chi-square that the truth is expected to have by its noise, with the weights of the
+        target.
 
         It is the sum of E[r | d] · E[z² | d] over the cells, with r the reliability, d the residual
-        and z the noise, both in units of σ. Given the dispersion, z has mean (1 − r)·d and variance r.
+        and z the noise, both in units of σ. Given the dispersion, z has mean (1 − r)·d and variance
+        r.
         """
-        bins, cells = np.unique(_bin_of(self.counts, self.expected_counts, self.stddev_counts), return_counts=True)
+        bins, cells = np.unique(
+            _bin_of(self.counts, self.expected_counts, self.stddev_counts), return_counts=True
+        )
         belongs, believed = _reliability_of_bins(bins, self.mixtures)
         surprises = (bins % _SURPRISES)[:, None] / _SURPRISES_PER_STDDEV
         noise = (belongs * (believed + ((1 - believed) * surprises) ** 2)).sum(axis=1)
@@ -140,7 +148,9 @@ class Evidence:
 
     def _reliability(self, mixtures: Mixtures) -> Float64[np.ndarray, " cells"]:
         """The posterior mean of c·x/(c·x + σ²) of every cell."""
-        bins, bin_of = np.unique(_bin_of(self.counts, self.expected_counts, self.stddev_counts), return_inverse=True)
+        bins, bin_of = np.unique(
+            _bin_of(self.counts, self.expected_counts, self.stddev_counts), return_inverse=True
+        )
         belongs, believed = _reliability_of_bins(bins, mixtures)
         reliability: Float64[np.ndarray, " bins"] = (belongs * believed).sum(axis=1)
         return reliability[bin_of]
@@ -149,15 +159,22 @@ class Evidence:
     def dispersion(self) -> float:
         """The typical dispersion, over the expected records."""
         cells = _bin_of(self.counts, self.expected_counts, self.stddev_counts)
-        shares = np.bincount(_bands(cells), weights=self.expected_counts, minlength=_BANDS) / self.expected_counts.sum()
+        shares = (
+            np.bincount(_bands(cells), weights=self.expected_counts, minlength=_BANDS)
+            / self.expected_counts.sum()
+        )
         return float(np.exp(product(product(shares, self.mixtures), np.log(_DISPERSIONS))))
 
 
-def first_evidence(measured: Sequence[Measurement], expected_counts: Sequence[Answers]) -> list[Evidence]:
+def first_evidence(
+    measured: Sequence[Measurement], expected_counts: Sequence[Answers]
+) -> list[Evidence]:
     """Marginals measured together for the first time, and what the model said of each before."""
     if not measured:
         return []
-    expected = [np.maximum(np.asarray(counts, np.float64), _LEAST_EXPECTED) for counts in expected_counts]
+    expected = [
+        np.maximum(np.asarray(counts, np.float64), _LEAST_EXPECTED) for counts in expected_counts
+    ]
     own = [
         np.unique(_bin_of(item.counts, counts, item.stddev_counts), return_counts=True)
         for item, counts in zip(measured, expected, strict=True)
@@ -179,7 +196,9 @@ def first_evidence(measured: Sequence[Measurement], expected_counts: Sequence[An
         for number, mixtures in zip(some, _fit_mixtures(likelihoods, weights, bands), strict=True):
             item = measured[number]
             noisy = item.counts.astype(np.float64)
-            evidence.append(Evidence(item.marginal, noisy, item.stddev_counts, expected[number], mixtures))
+            evidence.append(
+                Evidence(item.marginal, noisy, item.stddev_counts, expected[number], mixtures)
+            )
     return evidence
 
 
@@ -193,9 +212,9 @@ def _bin_of(counts: Answers, expected: Answers, stddev: float) -> Int64[np.ndarr
     """The bin of every cell, by expected count in units of σ² and residual in units of σ."""
     levels = np.rint(_LEVELS_PER_OCTAVE * np.log2(expected / stddev**2)).astype(np.int64)
     surprises = np.minimum(np.abs(counts - expected) / stddev, _LARGEST_SURPRISE)
-    bins: Int64[np.ndarray, " cells"] = levels * _SURPRISES + np.rint(_SURPRISES_PER_STDDEV * surprises).astype(
-        np.int64
-    )
+    bins: Int64[np.ndarray, " cells"] = levels * _SURPRISES + np.rint(
+        _SURPRISES_PER_STDDEV * surprises
+    ).astype(np.int64)
     return bins
 
 
@@ -226,7 +245,11 @@ def _fit_mixtures(
 
     def mixtures(part: slice) -> Float64[np.ndarray, "marginals dispersions"]:
         return fit_mixtures(
-            likelihoods[part], cells[:, part], evenly, imagined=evenly, rounds=_EXPECTATION_MAXIMISATIONS
+            likelihoods[part],
+            cells[:, part],
+            evenly,
+            imagined=evenly,
+            rounds=_EXPECTATION_MAXIMISATIONS,
         )
 
     if bands is None:

@@ -39,11 +39,15 @@ def with_groups(
     pool: Pool, workload: Workload, rules: Rules, one_way_shares: Sequence[np.ndarray]
 ) -> tuple[Marginal, ...]:
     """The candidates of a pool, and what groups make coarse enough to be one."""
-    coarse = _coarsened(pool, workload, rules, dict(zip(workload.domain, one_way_shares, strict=True)))
+    coarse = _coarsened(
+        pool, workload, rules, dict(zip(workload.domain, one_way_shares, strict=True))
+    )
     return tuple(dict.fromkeys((*pool.candidates, *coarse)))
 
 
-def _coarsened(pool: Pool, workload: Workload, rules: Rules, shares_of: dict[str, np.ndarray]) -> Iterator[Marginal]:
+def _coarsened(
+    pool: Pool, workload: Workload, rules: Rules, shares_of: dict[str, np.ndarray]
+) -> Iterator[Marginal]:
     """Candidates of both kinds that have few enough cells, the long ones first."""
     domain, resolution = workload.domain, pool.pick_resolution
     if rules.group_from_codes is not None:
@@ -55,7 +59,9 @@ def _coarsened(pool: Pool, workload: Workload, rules: Rules, shares_of: dict[str
         }
         for columns in (marginal.columns for marginal in pool.closure):
             coarse = Marginal(columns, tuple(starts.get(name) for name in columns))
-            most = rules.most_cells if len(columns) == 2 else rules.cells_per_resolution * resolution
+            most = (
+                rules.most_cells if len(columns) == 2 else rules.cells_per_resolution * resolution
+            )
             if _is_worth_it(coarse, domain, rules, most):
                 yield coarse
     if rules.broad_from_columns is not None:
@@ -63,7 +69,9 @@ def _coarsened(pool: Pool, workload: Workload, rules: Rules, shares_of: dict[str
         for columns in (marginal.columns for marginal in own_marginals(workload, rules)):
             if len(columns) >= rules.broad_from_columns:
                 least = math.pow(most, -1 / len(columns))
-                coarse = Marginal(columns, tuple(group_starts(shares_of[name], least) for name in columns))
+                coarse = Marginal(
+                    columns, tuple(group_starts(shares_of[name], least) for name in columns)
+                )
                 if _is_worth_it(coarse, domain, rules, most):
                     yield coarse
 
@@ -71,7 +79,9 @@ def _coarsened(pool: Pool, workload: Workload, rules: Rules, shares_of: dict[str
 def is_broad(candidate: Marginal, rules: Rules) -> bool:
     """Whether it shows how several columns are related, but only in groups of codes."""
     several = rules.broad_from_columns
-    return several is not None and candidate.groups is not None and len(candidate.columns) >= several
+    return (
+        several is not None and candidate.groups is not None and len(candidate.columns) >= several
+    )
 
 
 def group_starts(shares: np.ndarray, least: float) -> Starts:
@@ -96,6 +106,10 @@ def _is_worth_it(marginal: Marginal, domain: Domain, rules: Rules, most_cells: f
     Exact counts go over single codes first, so there must not be too many of these either.
     """
     grouped = [starts for _, starts in marginal.starts_by_column() if starts is not None]
-    if not grouped or min(map(len, grouped)) < 2 or domain.size_of(marginal.columns) > rules.most_cells:
+    if (
+        not grouped
+        or min(map(len, grouped)) < 2
+        or domain.size_of(marginal.columns) > rules.most_cells
+    ):
         return False
     return marginal.size(domain) <= most_cells

@@ -22,7 +22,12 @@ from dprap.mechanisms.adaptive.evidence import Evidence, first_evidence
 from dprap.mechanisms.adaptive.groups import with_groups
 from dprap.mechanisms.adaptive.misses import misses_of
 from dprap.mechanisms.adaptive.one_marginal import rows_of_cells
-from dprap.mechanisms.adaptive.public_start import column_evidence, fit_to_public, misleads, records_stood_for
+from dprap.mechanisms.adaptive.public_start import (
+    column_evidence,
+    fit_to_public,
+    misleads,
+    records_stood_for,
+)
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
 from dprap.mechanisms.adaptive.spending import spending, walk
 from dprap.mechanisms.adaptive.spending_steps import (
@@ -36,7 +41,14 @@ from dprap.mechanisms.adaptive.spending_steps import (
     Step,
 )
 from dprap.mechanisms.records import estimate_records
-from dprap.mechanisms.result import MechanismResult, Paced, Prediction, Progress, ProgressCallback, silent
+from dprap.mechanisms.result import (
+    MechanismResult,
+    Paced,
+    Prediction,
+    Progress,
+    ProgressCallback,
+    silent,
+)
 from dprap.privacy import Curator, Rows
 from dprap.public import PublicTable
 from dprap.queries import Marginal
@@ -73,7 +85,9 @@ def run(
 
     """
     state = _Run(curator, workload, settings, seed, progress, public, constraints)
-    steps = spending(workload, settings, rho=curator.rho, neighbors=curator.neighbors, public=public is not None)
+    steps = spending(
+        workload, settings, rho=curator.rho, neighbors=curator.neighbors, public=public is not None
+    )
     walk(steps, state.take)
     return state.result()
 
@@ -98,7 +112,9 @@ class _Run:
         self._progress = progress
         self._meanwhile = Paced(progress)
         self._public = public
-        self._empty = EmptyCells(constraints, workload.domain, part_of_noise=settings.rules.noise_of_empty_cells)
+        self._empty = EmptyCells(
+            constraints, workload.domain, part_of_noise=settings.rules.noise_of_empty_cells
+        )
         self._records = 0.0
         self._measurements: list[Measurement] = []
         self._columns: Sequence[Measurement] = ()
@@ -132,7 +148,12 @@ class _Run:
         """The rows as they are, without their logits."""
         rows = RelaxedDataset(self._workload.domain, self._rows.probabilities, self._rows.weights)
         return MechanismResult(
-            rows, None, tuple(self._measurements), self._records, self._fit_steps, tuple(self._predictions)
+            rows,
+            None,
+            tuple(self._measurements),
+            self._records,
+            self._fit_steps,
+            tuple(self._predictions),
         )
 
     def _count_records(self, step: CountRecords) -> None:
@@ -165,12 +186,16 @@ class _Run:
             column = estimate_column(counts, stddev, self._records, rules)
             self._one_way_shares.append(column.shares)
             weights = np.full(len(column.shares), column.noise**-2, np.float32)
-            self._column_targets.append(Target(measurement.marginal, column.wanted.astype(np.float32), weights))
+            self._column_targets.append(
+                Target(measurement.marginal, column.wanted.astype(np.float32), weights)
+            )
 
     def _start_rows(self, step: StartRows) -> None:
         rules = self._settings.rules
         self._afresh = step.afresh
-        self._jitter = self._settings.jitter or (rules.jitter_of_afresh if step.afresh else rules.jitter)
+        self._jitter = self._settings.jitter or (
+            rules.jitter_of_afresh if step.afresh else rules.jitter
+        )
         if not step.fitted:
             product = np.log(np.concatenate(self._one_way_shares))[:, None]
             self._rows = RelaxedDataset.from_logits(self._workload.domain, product)
@@ -182,8 +207,14 @@ class _Run:
     def _start_at_columns(self) -> None:
         """Rows near the product of the noisy columns, to which fits pull."""
         domain, rows = self._workload.domain, self._settings.synthetic_rows
-        self._prior: Relaxed = np.log(np.concatenate(self._one_way_shares)).astype(np.float32)[:, None]
-        gumbel = np.random.default_rng(self._seed).gumbel(size=(domain.onehot_size, rows)).astype(np.float32)
+        self._prior: Relaxed = np.log(np.concatenate(self._one_way_shares)).astype(np.float32)[
+            :, None
+        ]
+        gumbel = (
+            np.random.default_rng(self._seed)
+            .gumbel(size=(domain.onehot_size, rows))
+            .astype(np.float32)
+        )
         self._origin: Relaxed = self._prior + np.float32(self._jitter) * gumbel
         self._rows = RelaxedDataset.from_logits(domain, self._origin)
         self._first_targets = self._column_targets
@@ -206,7 +237,9 @@ class _Run:
             rules = self._settings.rules
             self._candidates = with_groups(step.pool, self._workload, rules, self._one_way_shares)
             self._share_plan = SharePlan.of(self._workload.domain, self._candidates)
-        places = choose(self._curator, self._candidates, self._candidate_estimates(), step, self._settings)
+        places = choose(
+            self._curator, self._candidates, self._candidate_estimates(), step, self._settings
+        )
         chosen = [self._candidates[place] for place in places]
         self._chosen = list(zip(chosen, self._estimates(chosen), strict=True))
 
@@ -229,18 +262,30 @@ class _Run:
         """Make rows of the cells of the one marginal that answers the workload."""
         (measured,) = self._curator.measure([step.marginal], step.rho)
         self._measurements.append(measured)
-        self._rows = rows_of_cells(self._workload.domain, measured, self._columns, self._records, self._settings.rules)
+        self._rows = rows_of_cells(
+            self._workload.domain, measured, self._columns, self._records, self._settings.rules
+        )
         self._progress(Progress("round", 1, 1, "100% of ρ spent"))
 
-    def _drop_public_if_it_misleads(self, measured: Sequence[Measurement], expected: list[Answers]) -> list[Answers]:
+    def _drop_public_if_it_misleads(
+        self, measured: Sequence[Measurement], expected: list[Answers]
+    ) -> list[Answers]:
         """What is expected of the measured marginals, by the rows or by the columns alone."""
-        followed = (self._rows, self._prior, self._origin, self._first_targets, self._column_departures)
+        followed = (
+            self._rows,
+            self._prior,
+            self._origin,
+            self._first_targets,
+            self._column_departures,
+        )
         self._start_at_columns()
         plainly = list(self._estimates([item.marginal for item in measured]))
         if misleads(measured, expected, plainly):
             self._public = None
             return plainly
-        self._rows, self._prior, self._origin, self._first_targets, self._column_departures = followed
+        self._rows, self._prior, self._origin, self._first_targets, self._column_departures = (
+            followed
+        )
         return expected
 
     def _estimates(self, marginals: Sequence[Marginal]) -> Iterator[Answers]:
@@ -259,39 +304,53 @@ class _Run:
 
     def _learn(self, measured: Sequence[Measurement], expected_counts: Sequence[Answers]) -> None:
         """Take marginals in that were measured together, with what the rows said of each before."""
-        fresh = [place for place, item in enumerate(measured) if item.marginal not in self._evidence]
+        fresh = [
+            place for place, item in enumerate(measured) if item.marginal not in self._evidence
+        ]
         for item in measured:
             if item.marginal in self._evidence:
                 self._evidence[item.marginal] = self._evidence[item.marginal].again(item)
-        self._predictions += [Prediction(expected_counts[place], measured[place]) for place in fresh]
-        first = first_evidence([measured[place] for place in fresh], [expected_counts[place] for place in fresh])
+        self._predictions += [
+            Prediction(expected_counts[place], measured[place]) for place in fresh
+        ]
+        first = first_evidence(
+            [measured[place] for place in fresh], [expected_counts[place] for place in fresh]
+        )
         self._evidence.update({item.marginal: item for item in first})
         self._measurements += measured
 
     def _target(self, evidence: Evidence) -> Target:
         return evidence.target(self._records, shrink=self._settings.rules.shrink_cells)
 
-    def _fit_to_all(self, measured: Sequence[Measurement], step: MeasureChosen | MeasureWorkload) -> None:
+    def _fit_to_all(
+        self, measured: Sequence[Measurement], step: MeasureChosen | MeasureWorkload
+    ) -> None:
         """Fit the rows to everything measured so far."""
         last, rules = step.fit == step.fits, self._settings.rules
         if last and self._afresh:
             self._rows = RelaxedDataset.from_logits(self._workload.domain, self._origin)
         resolution = self._records / max(item.stddev_counts for item in measured)
         # By code: what a group leaves open, the pull decides.
-        cells_each = float(np.mean([self._workload.domain.size_of(item.marginal.columns) for item in measured]))
+        cells_each = float(
+            np.mean([self._workload.domain.size_of(item.marginal.columns) for item in measured])
+        )
         kl_weight = self._settings.kl * min(resolution, cells_each)
         if self._public is not None:
             departures = [*self._column_departures, *self._evidence.values()]
             kl_weight = max(kl_weight, records_stood_for(self._public, departures, self._records))
         learned = map(self._target, self._evidence.values())
-        targets = [*self._first_targets, *self._meanwhile.each(learned, "learn", len(self._evidence))]
+        targets = [
+            *self._first_targets,
+            *self._meanwhile.each(learned, "learn", len(self._evidence)),
+        ]
         cells = sum(len(target.shares) for target in targets)
         noise = cells if not rules.shrink_cells else self._misfit_of_truth()
         closely = isinstance(step, MeasureWorkload) and resolution >= rules.close_from_resolution
         misfit = self._fit(targets, kl_weight=kl_weight, last=last)
         emphasised: Sequence[Target] = targets
         for _ in range(rules.most_last_fits - 1 if last else 0):
-            # Where rows are further off than noise everywhere, a cell must stand out from the others.
+            # Where rows are further off than noise everywhere, a cell must stand out from the
+            # others.
             level = math.sqrt(max(1.0, misfit / noise))
             found = misses_of(self._rows, targets, emphasised, limit=rules.usual_miss * level)
             misfit, emphasised = found.misfit, found.emphasised
@@ -326,7 +385,9 @@ class _Run:
                 learning_rate=settings.learning_rate,
                 cool_down=settings.rules.cool_down,
             ),
-            after_step=lambda step, steps: self._meanwhile(Progress("fit", step, steps, f"{len(targets):,} marginals")),
+            after_step=lambda step, steps: self._meanwhile(
+                Progress("fit", step, steps, f"{len(targets):,} marginals")
+            ),
         )
         self._rows = result.rows
         self._fit_steps += result.steps

@@ -5,10 +5,11 @@ the cell's share as its weight. The share is the posterior mean of the cell's de
 the columns say (`evidence`): a cell that stands above the noise is taken as measured, and one below
 it as if the columns were independent.
 
-The columns are estimated from the sums of the same cells, so a departure from their product is an interaction. Of c
-cells with columns of d₁, d₂, … codes only c − 1 − Σ(dᵢ − 1) interactions are free, and a departure has that part of
-the noise's variance: a quarter of it on two columns of two codes. Long columns do not count there: they are smoothed,
-and departures have the noise that smoothing took off.
+The columns are estimated from the sums of the same cells, so a departure from their product is an
+interaction. Of c cells with columns of d₁, d₂, … codes only c − 1 − Σ(dᵢ − 1) interactions are
+free, and a departure has that part of the noise's variance: a quarter of it on two columns of two
+codes. Long columns do not count there: they are smoothed, and departures have the noise that
+smoothing took off.
 """
 
 from __future__ import annotations
@@ -29,20 +30,24 @@ from dprap.relaxed.rows import RelaxedDataset, column_slices
 
 
 def rows_of_cells(
-    domain: Domain, measured: Measurement, columns: Sequence[Measurement], records: float, rules: Rules
+    domain: Domain,
+    measured: Measurement,
+    columns: Sequence[Measurement],
+    records: float,
+    rules: Rules,
 ) -> RelaxedDataset:
     """One row for every cell that has a share.
 
     Args:
         domain: Of the table.
         measured: The marginal.
-        columns: The columns as they were measured by themselves; without any, the marginal has them all.
+        columns: The columns as they were measured by themselves; without any, the marginal has them
+            all.
         records: The number of records.
         rules: How columns are estimated.
 
     Returns:
         Weighted rows. Columns outside the marginal are independent of it.
-
     """
     names = measured.marginal.columns
     shape = domain.shape_of(names)
@@ -51,7 +56,9 @@ def rows_of_cells(
     shares_of: dict[str, Shares] = {}
     for name in domain:
         axis = names.index(name) if name in names else None
-        shares_of[name] = _column(alone.get(name), counts, axis, measured.stddev_counts, records, rules)
+        shares_of[name] = _column(
+            alone.get(name), counts, axis, measured.stddev_counts, records, rules
+        )
     expected = np.array(records)
     for name in names:
         expected = np.multiply.outer(expected, shares_of[name])
@@ -68,11 +75,15 @@ def rows_of_cells(
         probabilities[slices[name]] = shares_of[name].astype(np.float32)[:, None]
     for name, codes in zip(names, np.unravel_index(cells, shape), strict=True):
         probabilities[slices[name]] = np.arange(domain.size(name))[:, None] == codes
-    return RelaxedDataset(domain, probabilities, (shares[cells] / shares[cells].sum()).astype(np.float32))
+    return RelaxedDataset(
+        domain, probabilities, (shares[cells] / shares[cells].sum()).astype(np.float32)
+    )
 
 
 def _noise_of_departures(shape: tuple[int, ...], rules: Rules) -> float:
-    """The noise of a cell's departure from the product of its columns, as a part of the cell's own."""
+    """The noise of a cell's departure from the product of its columns, as a part of the cell's
+    own.
+    """
     smoothed_from = rules.smooth_from_codes or math.inf
     taken = 1 + sum(size - 1 for size in shape if size < smoothed_from)
     return math.sqrt(max(1 - taken / math.prod(shape), 0.0))
@@ -87,10 +98,15 @@ def _column(
     rules: Rules,
 ) -> Shares:
     """A column's shares: as measured alone and as the marginal adds up, by inverse variance."""
-    estimates = [] if alone is None else [(alone.counts.astype(np.float64), alone.stddev_counts**-2)]
+    estimates = (
+        [] if alone is None else [(alone.counts.astype(np.float64), alone.stddev_counts**-2)]
+    )
     if axis is not None:
         summed = counts.sum(axis=tuple(other for other in range(counts.ndim) if other != axis))
         estimates.append((summed, len(summed) / (stddev_counts**2 * counts.size)))
     precision = sum(weight for _, weight in estimates)
-    mean = sum((weight / precision * values for values, weight in estimates), np.zeros(len(estimates[0][0])))
+    mean = sum(
+        (weight / precision * values for values, weight in estimates),
+        np.zeros(len(estimates[0][0])),
+    )
     return estimate_column(mean, precision**-0.5, records, rules).shares

@@ -22,10 +22,11 @@ from dprap.mechanisms.outline import PlannedStep, total_of_records
 from dprap.public import PublicTable
 from dprap.workload import Workload
 
-# A plan's unit of work is a multiplication of elementwise arithmetic. In a matrix product 40 of them
-# take as long.
+# A plan's unit of work is a multiplication of elementwise arithmetic. In a matrix product 40 of
+# them take as long.
 _IN_PRODUCT = 1 / 40
-# Beside the marginals a step goes over the rows themselves about twenty times, a fifth of a unit each.
+# Beside the marginals a step goes over the rows themselves about twenty times, a fifth of a unit
+# each.
 _PASSES = 4.0
 # A choice subtracts, sorts and adds up every cell of a candidate.
 _SCORING = 10.0
@@ -51,16 +52,28 @@ def outline(
     records; where that is unknown, the plan is for the fewest.
     """
     domain = workload.domain
-    steps = _walked(workload, settings, budget_rho=budget_rho, neighbors=neighbors, records=float(rows or 1))
+    steps = _walked(
+        workload, settings, budget_rho=budget_rho, neighbors=neighbors, records=float(rows or 1)
+    )
     chosen = [step for step in steps if isinstance(step, Choose)]
     measured = [step for step in steps if isinstance(step, MeasureChosen)]
     picks = sum(step.picks for step in chosen)
-    pool_cells = sum(domain.size_of(marginal.columns) for marginal in chosen[0].pool.candidates) if chosen else 0
+    pool_cells = (
+        sum(domain.size_of(marginal.columns) for marginal in chosen[0].pool.candidates)
+        if chosen
+        else 0
+    )
     measured_cells = picks * pool_cells // len(chosen[0].pool.candidates) if chosen else 0
 
     def fitting(steps: int, fitted_cells: float) -> float:
-        """Operations of a fit: forward once, backward twice; all that goes over the rows themselves."""
-        return steps * (3.0 * _IN_PRODUCT * fitted_cells + _PASSES * domain.onehot_size) * settings.synthetic_rows
+        """Operations of a fit: forward once, backward twice; all that goes over the rows
+        themselves.
+        """
+        return (
+            steps
+            * (3.0 * _IN_PRODUCT * fitted_cells + _PASSES * domain.onehot_size)
+            * settings.synthetic_rows
+        )
 
     def stddev(rho: Fraction) -> float:
         return stddev_for(neighbors.marginal_l2_squared, rho)
@@ -73,7 +86,9 @@ def outline(
             shares = ColumnMarginals.of(workload, step.shares, settings.rules).shares
             least = step.rho * Fraction(min(shares)) / sum(Fraction(share) for share in shares)
             planned.append(
-                PlannedStep(f"{len(domain)} columns one by one", step.rho, stddev(least), domain.onehot_size)
+                PlannedStep(
+                    f"{len(domain)} columns one by one", step.rho, stddev(least), domain.onehot_size
+                )
             )
     if public is not None:
         work = fitting(settings.final_steps, public.cells) + fitting(settings.steps, 0)
@@ -113,18 +128,28 @@ def outline(
                     step.rho,
                     stddev(step.rho * Fraction(min(step.shares)) / sum(map(Fraction, step.shares))),
                     cells,
-                    fitting(settings.final_steps, measured_cells + cells) + _LEARNING * len(step.marginals),
+                    fitting(settings.final_steps, measured_cells + cells)
+                    + _LEARNING * len(step.marginals),
                 )
             )
         elif isinstance(step, MeasureOne):
             cells = step.marginal.size(domain)
             label = f"measure {step.marginal}, which answers the whole workload"
-            planned.append(PlannedStep(label, step.rho, stddev(step.rho), cells, float(cells * domain.onehot_size)))
+            planned.append(
+                PlannedStep(
+                    label, step.rho, stddev(step.rho), cells, float(cells * domain.onehot_size)
+                )
+            )
     return planned
 
 
 def _walked(
-    workload: Workload, settings: AdaptiveSettings, *, budget_rho: Fraction, neighbors: Neighbors, records: float
+    workload: Workload,
+    settings: AdaptiveSettings,
+    *,
+    budget_rho: Fraction,
+    neighbors: Neighbors,
+    records: float,
 ) -> list[Step]:
     """All steps, with one number of records throughout."""
     walked: list[Step] = []

@@ -34,7 +34,9 @@ from dprap.relaxed.rows import RelaxedDataset
 _LEAST_LOGIT = np.float32(np.log(1e-6))
 
 
-def fit_to_public(rows: RelaxedDataset, prior: Relaxed, public: PublicTable, settings: AdaptiveSettings) -> FitResult:
+def fit_to_public(
+    rows: RelaxedDataset, prior: Relaxed, public: PublicTable, settings: AdaptiveSettings
+) -> FitResult:
     """Fit the rows to the public marginals; later fits start there and pull to it."""
     records = public.facts.rows
     targets = []
@@ -61,12 +63,18 @@ def fit_to_public(rows: RelaxedDataset, prior: Relaxed, public: PublicTable, set
     return FitResult(lifted, result.misfit, result.steps)
 
 
-def column_evidence(columns: Sequence[Measurement], public: PublicTable, records: float) -> list[Evidence]:
+def column_evidence(
+    columns: Sequence[Measurement], public: PublicTable, records: float
+) -> list[Evidence]:
     """The measured columns against those of the public table."""
-    return first_evidence(columns, [public.shares[Marginal(item.marginal.columns)] * records for item in columns])
+    return first_evidence(
+        columns, [public.shares[Marginal(item.marginal.columns)] * records for item in columns]
+    )
 
 
-def misleads(measured: Sequence[Measurement], expected: Sequence[Answers], without: Sequence[Answers]) -> bool:
+def misleads(
+    measured: Sequence[Measurement], expected: Sequence[Answers], without: Sequence[Answers]
+) -> bool:
     """Whether the marginals measured first are nearer to what is expected without the table.
 
     They were chosen where the rows looked worst, so a table that passes is better than none for the

@@ -29,8 +29,9 @@ class Rules:
     # would have noise that spoils the largest cells of every marginal with it.
     columns_spread_equally: float = 0.6
 
-    # Beside a marginal that answers the whole workload they get at least this share if the table has
-    # other columns. If it has none, a smaller share buys nothing: the marginal says the columns too.
+    # Beside a marginal that answers the whole workload they get at least this share if the table
+    # has other columns. If it has none, a smaller share buys nothing: the marginal says the columns
+    # too.
     least_beside_one: float = 1 / 100
     # A pair of columns is typically this far from independent, in total variation distance: between
     # .06 and .15 on the tables that were looked at.
@@ -44,18 +45,19 @@ class Rules:
     # Columns of so many codes are smoothed; None smooths no column. Shorter ones have little noise
     # and hardly ever a smooth shape.
     smooth_from_codes: int | None = 16
-    # A column of noise σ is shrunk towards equal shares by 1/(1 + (τn/σ)²), with τ the share that is
-    # typical of the largest code: where noise hides every code, equal shares are nearer than any
+    # A column of noise σ is shrunk towards equal shares by 1/(1 + (τn/σ)²), with τ the share that
+    # is typical of the largest code: where noise hides every code, equal shares are nearer than any
     # that noise suggests.
     typical_share: float = 1 / 2
     # A code stands out, and is left as it was measured, if it is this many standard deviations
     # further above a typical code than the largest of so many normal numbers: where noise hides
     # typical codes, smoothing would take the zero of an amount for noise too. Typical codes of long
-    # columns are hidden if noise is so many times an equal share; else smoothing sees what stands out.
+    # columns are hidden if noise is so many times an equal share; else smoothing sees what stands
+    # out.
     outstanding: float = 0.5
     hidden_code: float = 3
-    # Columns of so many codes along which ranges of the workload run are measured in blocks of codes
-    # too. A prefix of fewer codes has little noise as it is.
+    # Columns of so many codes along which ranges of the workload run are measured in blocks of
+    # codes too. A prefix of fewer codes has little noise as it is.
     blocks_from_codes: int = 16
     # Every code starts with at least this share of its noise. A code that noise has hidden must be
     # able to come back when other marginals show it, against the pull towards the start.
@@ -109,10 +111,10 @@ class Rules:
     beside_target: float = 0.2
 
     # --- When the whole workload is measured at the end ----------------------------------------
-    # With r = n/σ√m, the resolution if all m marginals of the workload were measured: below 180 there
-    # is no sweep. Above, it gets 1 − 80/r of what the columns left, and at least 80%: half a sweep is
-    # worse than none. From r = 80 on it gets 95% if as many marginals are worth choosing as the
-    # workload has, for choosing among them is waste.
+    # With r = n/σ√m, the resolution if all m marginals of the workload were measured: below 180
+    # there is no sweep. Above, it gets 1 − 80/r of what the columns left, and at least 80%: half a
+    # sweep is worse than none. From r = 80 on it gets 95% if as many marginals are worth choosing
+    # as the workload has, for choosing among them is waste.
     sweep_from_resolution: float = 180
     sweep_rest: float = 80
     least_sweep: float = 0.8
@@ -133,27 +135,27 @@ class Rules:
     # How far apart rows start, as a factor of Gumbel noise on the logits.
     jitter_of_afresh: float = 1.0
     jitter: float = 0.3
-    # The last fit is repeated up to so many times in all, while each time takes 3% off the misfit and
-    # the misfit is above half a unit of noise for each cell or, where noise is small, above that of
-    # the truth: rows then need longer.
+    # The last fit is repeated up to so many times in all, while each time takes 3% off the misfit
+    # and the misfit is above half a unit of noise for each cell or, where noise is small, above
+    # that of the truth: rows then need longer.
     most_last_fits: int = 8
     least_gain_of_last_fit: float = 0.03
     misfit_of_noise: float = 0.5
-    # After a sweep whose noise is below a thousandth of the records, rows that are further from what
-    # was measured than the truth is are held back by the pull to independent columns. So with M the
-    # misfit of the truth each repetition then has (M/misfit)^16 of the pull before: .85 of it at 1%
-    # above M, a tenth at 15%. Where noise is larger or there is no sweep the pull stays, for it
-    # stands in for what noise hides.
+    # After a sweep whose noise is below a thousandth of the records, rows that are further from
+    # what was measured than the truth is are held back by the pull to independent columns. So with
+    # M the misfit of the truth each repetition then has (M/misfit)^16 of the pull before: .85 of it
+    # at 1% above M, a tenth at 15%. Where noise is larger or there is no sweep the pull stays, for
+    # it stands in for what noise hides.
     close_from_resolution: float = 1000
     weaker_pull: float = 16
-    # A repetition of the last fit lets cells count more that rows miss by more than so many standard
-    # deviations: noise goes so far in one of 16,000 cells. It is repeated for that alone if the
-    # largest miss is above the second, where noise goes in one of two million.
+    # A repetition of the last fit lets cells count more that rows miss by more than so many
+    # standard deviations: noise goes so far in one of 16,000 cells. It is repeated for that alone
+    # if the largest miss is above the second, where noise goes in one of two million.
     usual_miss: float = 4
     certain_miss: float = 5
-    # The noise that a cell which constraints leave empty counts with, as a part of the least noise of
-    # a measured one. A fourth makes it count sixteen times as much. With far less noise these cells
-    # alone would decide where the fit goes.
+    # The noise that a cell which constraints leave empty counts with, as a part of the least noise
+    # of a measured one. A fourth makes it count sixteen times as much. With far less noise these
+    # cells alone would decide where the fit goes.
     noise_of_empty_cells: float = 0.25
     # In this last share of a fit's steps the learning rate falls to zero.
     cool_down: float = 0.5
@@ -164,7 +166,9 @@ class Rules:
             if value is None and each.name in _MAY_BE_NONE:
                 continue
             if not isinstance(value, int | float) or not 0 <= value < math.inf:
-                raise SettingsError(f"the rule {each.name} must be a finite number, not negative; it is {value}.")
+                raise SettingsError(
+                    f"the rule {each.name} must be a finite number, not negative; it is {value}."
+                )
         for name in (
             "most_rounds",
             "most_picks",
@@ -179,13 +183,26 @@ class Rules:
         ):
             if not getattr(self, name) > 0:
                 raise SettingsError(f"the rule {name} must be above 0.")
-        shares = ("most_for_columns", "least_for_columns", "columns_spread_equally", "broad_part_of_round")
-        for name in (*shares, "least_sweep", "sweep_of_all", "cool_down", "least_beside_one", "beside_target"):
+        shares = (
+            "most_for_columns",
+            "least_for_columns",
+            "columns_spread_equally",
+            "broad_part_of_round",
+        )
+        for name in (
+            *shares,
+            "least_sweep",
+            "sweep_of_all",
+            "cool_down",
+            "least_beside_one",
+            "beside_target",
+        ):
             if getattr(self, name) > 1:
                 raise SettingsError(f"the rule {name} must be at most 1.")
         if not self.least_for_columns <= self.most_for_columns < 1 or self.least_for_columns == 0:
             raise SettingsError("the rules need 0 < least_for_columns ≤ most_for_columns < 1.")
         if max(self.least_sweep, self.sweep_of_all) == 1 or self.columns_spread_equally == 0:
             raise SettingsError(
-                "the rules need least_sweep and sweep_of_all below 1 and columns_spread_equally above 0."
+                "the rules need least_sweep and sweep_of_all below 1 and columns_spread_equally"
+                " above 0."
             )

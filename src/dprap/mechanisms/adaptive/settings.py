@@ -60,11 +60,15 @@ class AdaptiveSettings:
     rules: Rules = field(default_factory=Rules)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "objective", _FORMER_OBJECTIVES.get(self.objective, self.objective))
+        object.__setattr__(
+            self, "objective", _FORMER_OBJECTIVES.get(self.objective, self.objective)
+        )
         object.__setattr__(self, "rules", _rules(self.rules))
         object.__setattr__(self, "targets", tuple(self.targets))
         if self.objective not in ("largest_errors", "max", "mean"):
-            raise SettingsError(f"the objective must be largest_errors, max or mean, not {self.objective!r}.")
+            raise SettingsError(
+                f"the objective must be largest_errors, max or mean, not {self.objective!r}."
+            )
         for name in ("synthetic_rows", "steps", "final_steps"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{name} must be at least 1.")
@@ -80,7 +84,9 @@ class AdaptiveSettings:
             raise SettingsError("sweep_share must be at least 0 and below 1.")
         if (self.one_way_share or 0) + self.total_share >= 1:
             raise SettingsError("one_way_share and total_share leave nothing for the rest.")
-        if not (self.learning_rate > 0 and (self.jitter is None or self.jitter > 0) and self.kl >= 0):
+        if not (
+            self.learning_rate > 0 and (self.jitter is None or self.jitter > 0) and self.kl >= 0
+        ):
             raise SettingsError("learning_rate and jitter must be positive, kl not negative.")
         if self.learning_rate > LARGEST_RATE:
             raise SettingsError(f"learning_rate must be at most {LARGEST_RATE:g}.")
@@ -94,5 +100,7 @@ def _rules(given: Rules | Mapping[str, object]) -> Rules:
         raise SettingsError("rules must be a mapping from the name of a rule to its value.")
     known = {each.name for each in fields(Rules)}
     if unknown := [name for name in given if name not in known]:
-        raise SettingsError(f"adaptive has no rule {unknown[0]!r}. Its rules are: {', '.join(sorted(known))}.")
+        raise SettingsError(
+            f"adaptive has no rule {unknown[0]!r}. Its rules are: {', '.join(sorted(known))}."
+        )
     return Rules(**given)  # type: ignore[arg-type]  # checked by Rules itself

@@ -44,8 +44,8 @@ def fit_shares(
     """Shares of the variances by expectation maximisation.
 
     With L the likelihoods, w the occurrences and m the imagined numbers, a round takes the shares s
-    to s · Lᵀ(w / Ls) + m, scaled to a sum of one. That is the sum of all posteriors, by two products
-    with L.
+    to s · Lᵀ(w / Ls) + m, scaled to a sum of one. That is the sum of all posteriors, by two
+    products with L.
 
     Args:
         likelihoods: Of every number under every variance.
@@ -56,9 +56,10 @@ def fit_shares(
 
     Returns:
         Shares that sum to one.
-
     """
-    return np.asarray(fit_mixtures(likelihoods, occurrences[None], start, imagined=imagined, rounds=rounds)[0])
+    return np.asarray(
+        fit_mixtures(likelihoods, occurrences[None], start, imagined=imagined, rounds=rounds)[0]
+    )
 
 
 def fit_mixtures(
@@ -69,7 +70,9 @@ def fit_mixtures(
     imagined: Mixture,
     rounds: int,
 ) -> Mixtures:
-    """`fit_shares` for the same numbers, seen differently often, once for each row of `occurrences`."""
+    """`fit_shares` for the same numbers, seen differently often, once for each row of
+    `occurrences`.
+    """
     shares = np.repeat(start[None], len(occurrences), axis=0)
     for _ in range(rounds):
         expected = product(shares, likelihoods.T)

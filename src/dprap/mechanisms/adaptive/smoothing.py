@@ -57,6 +57,10 @@ def _reliability(differences: Answers, variance: float) -> Float64[np.ndarray, "
     start = np.ones(len(parts)) / len(parts)
     start[0] += 1.0
     once = np.ones(len(differences))
-    shares = fit_shares(likelihoods, once, start, imagined=_IMAGINED, rounds=_EXPECTATION_MAXIMISATIONS)
-    kept: Float64[np.ndarray, " codes"] = product(posterior(likelihoods, shares), _VARIANCES / (1 + _VARIANCES))
+    shares = fit_shares(
+        likelihoods, once, start, imagined=_IMAGINED, rounds=_EXPECTATION_MAXIMISATIONS
+    )
+    kept: Float64[np.ndarray, " codes"] = product(
+        posterior(likelihoods, shares), _VARIANCES / (1 + _VARIANCES)
+    )
     return kept

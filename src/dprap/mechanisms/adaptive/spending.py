@@ -32,7 +32,12 @@ from dprap.workload import Workload
 
 
 def spending(
-    workload: Workload, settings: AdaptiveSettings, *, rho: Fraction, neighbors: Neighbors, public: bool
+    workload: Workload,
+    settings: AdaptiveSettings,
+    *,
+    rho: Fraction,
+    neighbors: Neighbors,
+    public: bool,
 ) -> Spending:
     """Yield the steps that spend exactly ρ.
 
@@ -53,11 +58,17 @@ def spending(
     if has_pairs(workload, settings.rules) and not _columns_alone(
         workload, settings, _resolution(rho, records, neighbors), public=public
     ):
-        columns_rho = rho_of_columns(workload, settings, rho=rho, records=records, neighbors=neighbors)
+        columns_rho = rho_of_columns(
+            workload, settings, rho=rho, records=records, neighbors=neighbors
+        )
     records = yield MeasureColumns(columns_rho, shares_of_columns(workload, settings.rules))
     left = rho - records_rho - columns_rho
-    following = after_columns(workload, settings, rho=rho, left=left, records=records, neighbors=neighbors)
-    yield StartRows(_afresh(workload, settings.rules, following), public, fitted=public or bool(following))
+    following = after_columns(
+        workload, settings, rho=rho, left=left, records=records, neighbors=neighbors
+    )
+    yield StartRows(
+        _afresh(workload, settings.rules, following), public, fitted=public or bool(following)
+    )
     for step in following:  # noqa: UP028 - each is answered, which a tuple does not take
         yield step
 
@@ -88,7 +99,12 @@ def has_pairs(workload: Workload, rules: Rules) -> bool:
 
 
 def rho_of_columns(
-    workload: Workload, settings: AdaptiveSettings, *, rho: Fraction, records: float, neighbors: Neighbors
+    workload: Workload,
+    settings: AdaptiveSettings,
+    *,
+    rho: Fraction,
+    records: float,
+    neighbors: Neighbors,
 ) -> Fraction:
     """What the one-way marginals get in all."""
     if settings.one_way_share is not None:
@@ -107,10 +123,16 @@ def the_one_marginal(workload: Workload, settings: AdaptiveSettings) -> Marginal
     one = Marginal(tuple(name for name in domain if name in columns))
     if len(columns) < 2 or not any(set(family.columns) == columns for family in workload):
         return None
-    return one if one.size(domain) * domain.onehot_size <= settings.rules.most_numbers_in_rows else None
+    return (
+        one
+        if one.size(domain) * domain.onehot_size <= settings.rules.most_numbers_in_rows
+        else None
+    )
 
 
-def _columns_beside(one: Marginal, workload: Workload, settings: AdaptiveSettings, resolution: float) -> float:
+def _columns_beside(
+    one: Marginal, workload: Workload, settings: AdaptiveSettings, resolution: float
+) -> float:
     """The columns' share of ρ beside the one marginal.
 
     With x the expected error of the marginal, measured with everything, over that of independent
@@ -130,26 +152,36 @@ def _columns_beside(one: Marginal, workload: Workload, settings: AdaptiveSetting
     return max(share, rules.least_beside_one)
 
 
-def _columns_alone(workload: Workload, settings: AdaptiveSettings, resolution: float, *, public: bool) -> bool:
+def _columns_alone(
+    workload: Workload, settings: AdaptiveSettings, resolution: float, *, public: bool
+) -> bool:
     """Whether nothing but columns pays, because both hold of a typical family of the workload.
 
-    - Giving the columns the usual share, and not everything, adds more noise to it than half of what
-      independent columns typically get wrong.
+    - Giving the columns the usual share, and not everything, adds more noise to it than half of
+      what independent columns typically get wrong.
     - Measured with its equal share, a marginal of only ten cells would have as much noise as pairs
       of columns are typically away from independent.
     """
-    if public or (settings.picks, settings.sweep_share, settings.one_way_share) != (None, None, None):
+    if public or (settings.picks, settings.sweep_share, settings.one_way_share) != (
+        None,
+        None,
+        None,
+    ):
         return False
     rules = settings.rules
     several = [family.columns for family in workload if len(family.columns) > 1]
-    noise = sum(_noise_of_columns(columns, workload, resolution, rules) for columns in several) / len(several)
+    noise = sum(
+        _noise_of_columns(columns, workload, resolution, rules) for columns in several
+    ) / len(several)
     added = (1 / math.sqrt(rules.most_for_columns) - 1) * noise
     wrong = rules.typical_dependence * (sum(map(len, several)) / len(several) - 1)
     coarse = _noise(10, resolution / math.sqrt(len(several)), rules)
     return added > wrong / 2 and coarse > rules.typical_dependence
 
 
-def _noise_of_columns(columns: tuple[str, ...], workload: Workload, resolution: float, rules: Rules) -> float:
+def _noise_of_columns(
+    columns: tuple[str, ...], workload: Workload, resolution: float, rules: Rules
+) -> float:
     """Expected error of independent columns that get all of ρ: the sum of theirs."""
     each = resolution / math.sqrt(len(workload.domain))
     return sum(_noise(workload.domain.size(name), each, rules) for name in columns)
@@ -172,10 +204,18 @@ def shares_of_columns(workload: Workload, rules: Rules) -> tuple[float, ...]:
     """
     mean = sum(workload.weights) / len(workload)
     uses = [
-        sum(weight for family, weight in zip(workload, workload.weights, strict=True) if name in family.columns) / mean
+        sum(
+            weight
+            for family, weight in zip(workload, workload.weights, strict=True)
+            if name in family.columns
+        )
+        / mean
         for name in workload.domain
     ]
-    by_size = [(max(use, 0.5) * size) ** (2 / 3) for use, size in zip(uses, workload.domain.sizes, strict=True)]
+    by_size = [
+        (max(use, 0.5) * size) ** (2 / 3)
+        for use, size in zip(uses, workload.domain.sizes, strict=True)
+    ]
     asked = sum(use > 0 for use in uses)
     equally = rules.columns_spread_equally
     return tuple(
@@ -205,14 +245,19 @@ def after_columns(
     measure_rho = (left - sweep_rho) / picks * (1 - Fraction(settings.selection_share))
     pick_resolution = records / stddev_for(neighbors.marginal_l2_squared, measure_rho)
     closure = workload.closure(smallest=2)
-    closure = tuple(dict.fromkeys((*closure, *related_to_targets(workload.domain, settings.targets))))
+    closure = tuple(
+        dict.fromkeys((*closure, *related_to_targets(workload.domain, settings.targets)))
+    )
     candidates = _candidates(closure, workload.domain, rules, pick_resolution)
     per_round, rounds = _rounds(settings, picks=picks, candidates=len(candidates), sweeps=sweeps)
     rho_each = (left - sweep_rho) / (rounds * per_round)
     choose_each = rho_each * Fraction(settings.selection_share)
     measure_each = rho_each - choose_each
     importance = importance_in(workload)
-    counts = {each.columns: importance(each.columns) * _towards_targets(each.columns, settings) for each in closure}
+    counts = {
+        each.columns: importance(each.columns) * _towards_targets(each.columns, settings)
+        for each in closure
+    }
     pool = Pool(candidates, closure, pick_resolution, counts)
     fits = rounds + sweeps
     steps: list[Choose | MeasureChosen | MeasureWorkload] = []
@@ -229,20 +274,32 @@ def after_columns(
 
 
 def importance_in(workload: Workload) -> Callable[[tuple[str, ...]], float]:
-    """How much columns matter together, from 0 to 1: the largest weight of a family with them, over that of all."""
+    """How much columns matter together, from 0 to 1: the largest weight of a family with them, over
+    that of all.
+    """
     largest, least = max(workload.weights), min(workload.weights)
-    families = [(set(family.columns), weight) for family, weight in zip(workload, workload.weights, strict=True)]
+    families = [
+        (set(family.columns), weight)
+        for family, weight in zip(workload, workload.weights, strict=True)
+    ]
 
     def importance(columns: tuple[str, ...]) -> float:
         if least == largest:
             return 1.0
-        return max((weight for family, weight in families if family.issuperset(columns)), default=least) / largest
+        return (
+            max(
+                (weight for family, weight in families if family.issuperset(columns)), default=least
+            )
+            / largest
+        )
 
     return importance
 
 
 def _towards_targets(columns: tuple[str, ...], settings: AdaptiveSettings) -> float:
-    """How much columns count in choosing: what contains no target counts less, if there are targets."""
+    """How much columns count in choosing: what contains no target counts less, if there are
+    targets.
+    """
     beside = bool(settings.targets) and not set(columns) & set(settings.targets)
     return settings.rules.beside_target if beside else 1.0
 
@@ -263,7 +320,9 @@ def own_marginals(workload: Workload, rules: Rules) -> tuple[Marginal, ...]:
     """Those of the workload itself, each once, without what is too large to be fitted."""
     position = workload.domain.position
     own = {Marginal(tuple(sorted(family.columns, key=position))): None for family in workload}
-    return tuple(m for m in own if len(m.columns) > 1 and m.size(workload.domain) <= rules.most_cells)
+    return tuple(
+        m for m in own if len(m.columns) > 1 and m.size(workload.domain) <= rules.most_cells
+    )
 
 
 def _resolution(rho: Fraction, records: float, neighbors: Neighbors) -> float:
@@ -276,7 +335,10 @@ def _sweep_share(
 ) -> float:
     """Of what the columns left, the share that measures the whole workload."""
     rules = settings.rules
-    if not swept or sum(marginal.size(workload.domain) for marginal in swept) > rules.most_swept_cells:
+    if (
+        not swept
+        or sum(marginal.size(workload.domain) for marginal in swept) > rules.most_swept_cells
+    ):
         return 0.0
     if settings.sweep_share is not None:
         return settings.sweep_share
@@ -293,7 +355,10 @@ def _picks(workload: Workload, rules: Rules, resolution: float, *, sweeps: bool)
     wanted = _worth_choosing(workload, rules, resolution)
     if not sweeps:
         wanted *= len(sizes) / rules.usual_columns
-    return min(max(round(wanted), len(sizes)), rules.most_picks_before_sweep if sweeps else rules.most_picks)
+    return min(
+        max(round(wanted), len(sizes)),
+        rules.most_picks_before_sweep if sweeps else rules.most_picks,
+    )
 
 
 def _worth_choosing(workload: Workload, rules: Rules, resolution: float) -> float:
@@ -303,7 +368,9 @@ def _worth_choosing(workload: Workload, rules: Rules, resolution: float) -> floa
     return rules.pick_factor * math.pow(resolution / math.sqrt(typical_pair), 2 / 3)
 
 
-def _rounds(settings: AdaptiveSettings, *, picks: int, candidates: int, sweeps: bool) -> tuple[int, int]:
+def _rounds(
+    settings: AdaptiveSettings, *, picks: int, candidates: int, sweeps: bool
+) -> tuple[int, int]:
     """Picks of each round, and the number of rounds; half as many where a sweep follows."""
     usual = settings.rules.most_rounds
     most = settings.rounds or (max(usual // 2, 1) if sweeps else usual)

@@ -1,4 +1,7 @@
-"""The steps of the adaptive mechanism: what each buys and costs. The run carries them out, the plan adds them up."""
+"""The steps of the adaptive mechanism: what each buys and costs.
+
+The run carries them out, the plan adds them up.
+"""
 
 from __future__ import annotations
 
@@ -101,5 +104,13 @@ class MeasureOne:
     rho: Fraction
 
 
-Step: TypeAlias = CountRecords | MeasureColumns | StartRows | Choose | MeasureChosen | MeasureWorkload | MeasureOne
+Step: TypeAlias = (
+    CountRecords
+    | MeasureColumns
+    | StartRows
+    | Choose
+    | MeasureChosen
+    | MeasureWorkload
+    | MeasureOne
+)
 Spending: TypeAlias = Generator[Step, float, None]

@@ -3,7 +3,7 @@
 planning   what refinement may spend, and how many intervals it may make: from public facts alone
 search     noisy counts of nested intervals, refined where they stand above the noise
 masses     records in each of the finest intervals, estimated from all levels
-intervals  which codes the mechanism gets: spikes, and intervals that hold about equally many records
+intervals  which codes the mechanism gets: spikes, and intervals of about equally many records
 habits     rounding habits, from noisy counts of multiples of 5, 10, 50, …
 refine     all of it: a coarser schema, and the curator under it
 

@@ -1,7 +1,7 @@
 """Rounding habits: how much likelier multiples of 5, 10, 50, 100, … are than other values.
 
-Every value of the grid lies in one class: the largest number of the chain that divides it. The noisy
-counts of the classes are one marginal over groups of codes.
+Every value of the grid lies in one class: the largest number of the chain that divides it. The
+noisy counts of the classes are one marginal over groups of codes.
 """
 
 from __future__ import annotations
@@ -69,13 +69,17 @@ def habits(measured: Measurement, column: BinnedColumn, pieces: Pieces) -> Habit
     points: Float64[np.ndarray, " classes"] = np.bincount(
         label[pieces.starts[single]], pieces.mass[single], minlength=len(counts)
     )
-    density = np.repeat(np.where(single, 0.0, pieces.mass / pieces.widths), pieces.widths.astype(np.int64))
+    density = np.repeat(
+        np.where(single, 0.0, pieces.mass / pieces.widths), pieces.widths.astype(np.int64)
+    )
     even = np.bincount(label, density, minlength=len(counts))
     rest = np.maximum(counts - points, _AT_LEAST * measured.stddev_counts)
     if even.min() <= 0 or not _believed(rest, even, measured.stddev_counts):
         return ()
     ratio = (rest / even) / (rest[0] / even[0])
-    return tuple((number, float(f"{value:.3g}")) for number, value in zip(numbers, ratio[1:], strict=True))
+    return tuple(
+        (number, float(f"{value:.3g}")) for number, value in zip(numbers, ratio[1:], strict=True)
+    )
 
 
 def _believed(rest: Sequence[float] | np.ndarray, even: np.ndarray, stddev: float) -> bool:

@@ -1,4 +1,6 @@
-"""Which codes the mechanism gets: spikes as points of their own, and intervals of about equal mass between them."""
+"""Which codes the mechanism gets: spikes as points of their own, and intervals of about equal mass
+between them.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ _TAIL_GROWTH = 4
 
 @dataclass(frozen=True)
 class Pieces:
-    """The finest intervals found: where they start among the points of the grid, and the records in each."""
+    """The finest intervals found: where they start among the points of the grid, and the records in
+    each.
+    """
 
     starts: Starts
     mass: Masses
@@ -49,7 +53,9 @@ class Pieces:
         return found
 
 
-def choose_intervals(pieces: Pieces, *, most: int, stddev: float, forced: Sequence[int] = ()) -> Starts:
+def choose_intervals(
+    pieces: Pieces, *, most: int, stddev: float, forced: Sequence[int] = ()
+) -> Starts:
     """The starts of at most 2·`most` + TAIL_CUTS + 2 intervals, and of those that are forced.
 
     Args:
@@ -66,7 +72,8 @@ def choose_intervals(pieces: Pieces, *, most: int, stddev: float, forced: Sequen
     ends = np.isin(pieces.starts, np.array(forced, dtype=np.int64)) | is_spike
     ends[1:] |= is_spike[:-1]
     room = 2 * most + TAIL_CUTS + 2 + len(forced)
-    # without the spikes: what most records have leaves few for the rest, which still is to be told apart
+    # without the spikes: what most records have leaves few for the rest, which still is to be told
+    # apart
     target = max(float(pieces.mass[~is_spike].sum()) / most, CLEAR * stddev)
     while True:
         chosen = _filled(pieces, ends, target)
@@ -78,10 +85,14 @@ def choose_intervals(pieces: Pieces, *, most: int, stddev: float, forced: Sequen
 
 
 def _filled(pieces: Pieces, ends: Bool[np.ndarray, " pieces"], target: float) -> Starts:
-    """Starts of intervals that each take pieces up to the target mass, or to the next forced end."""
+    """Starts of intervals that each take pieces up to the target mass, or to the next forced
+    end.
+    """
     chosen: list[int] = []
     room = 0.0  # what the present interval may still take
-    for at, (start, mass) in enumerate(zip(pieces.starts.tolist(), pieces.mass.tolist(), strict=True)):
+    for at, (start, mass) in enumerate(
+        zip(pieces.starts.tolist(), pieces.mass.tolist(), strict=True)
+    ):
         if at == 0 or ends[at] or room < mass / 2:
             chosen.append(start)
             room = target
@@ -89,8 +100,11 @@ def _filled(pieces: Pieces, ends: Bool[np.ndarray, " pieces"], target: float) ->
     return np.array(chosen, dtype=np.int64)
 
 
-def _tail_cuts(pieces: Pieces, starts: Starts, is_spike: Bool[np.ndarray, " pieces"], clear: float) -> list[int]:
-    """At most TAIL_CUTS cuts of intervals far wider than a neighbour with a clear count: ever wider away from it.
+def _tail_cuts(
+    pieces: Pieces, starts: Starts, is_spike: Bool[np.ndarray, " pieces"], clear: float
+) -> list[int]:
+    """At most TAIL_CUTS cuts of intervals far wider than a neighbour with a clear count: ever wider
+    away from it.
 
     The mechanism measures a count for each, so that a long tail is not spread evenly to its end.
     """
@@ -98,7 +112,11 @@ def _tail_cuts(pieces: Pieces, starts: Starts, is_spike: Bool[np.ndarray, " piec
     stops = np.append(starts[1:], pieces.points).tolist()
     mass = np.add.reduceat(pieces.mass, np.searchsorted(pieces.starts, starts)).tolist()
     every = zip(starts.tolist(), stops, mass, strict=True)
-    plain = [(start, stop, held) for start, stop, held in every if start not in spikes or stop - start > 1]
+    plain = [
+        (start, stop, held)
+        for start, stop, held in every
+        if start not in spikes or stop - start > 1
+    ]
     cuts: list[int] = []
     for (left, mid, before), (after, right, behind) in pairwise(plain):
         first, second = mid - left, right - after

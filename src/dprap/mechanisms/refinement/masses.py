@@ -1,10 +1,10 @@
 """Records in each of the finest intervals, estimated from the noisy counts of all levels.
 
-Generalised least squares on a tree (Hay et al., 2010): from the finest level up, an interval's count
-is averaged with the sum of its parts, by inverse variance; then, from the top down, what is left
-over is shared out among the parts. Before that, the parts of each interval are drawn towards an even
-spread as far as noise alone explains their differences (positive-part James-Stein), and made
-non-negative by projecting them on the simplex.
+Generalised least squares on a tree (Hay et al., 2010): from the finest level up, an interval's
+count is averaged with the sum of its parts, by inverse variance; then, from the top down, what is
+left over is shared out among the parts. Before that, the parts of each interval are drawn towards
+an even spread as far as noise alone explains their differences (positive-part James-Stein), and
+made non-negative by projecting them on the simplex.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _LEAST_SMOOTHED = 8
 
 
 def masses(levels: list[Level], points: int, records: float) -> Masses:
-    """The records in each interval of the last level, and in null where it was counted: together `records`.
+    """The records in each interval of the last level, and in null where it was counted: together
+    `records`.
 
     Args:
         levels: All levels of one column, coarse to fine.
         points: Points of the column's grid.
         records: The number of records.
-
     """
     places = [_places(levels[depth].starts, levels[depth + 1]) for depth in range(len(levels) - 1)]
     upward, variances = _upward(levels, places)
@@ -46,7 +46,9 @@ def masses(levels: list[Level], points: int, records: float) -> Masses:
         top = np.append(smooth(top[:regular], float(variances[0][:regular].mean())), top[regular:])
     mass = project_simplex(top, records)
     for depth, place in enumerate(places):
-        mass = _share_out(mass, upward[depth + 1], variances[depth + 1], place, _widths(levels[depth + 1], points))
+        mass = _share_out(
+            mass, upward[depth + 1], variances[depth + 1], place, _widths(levels[depth + 1], points)
+        )
     return mass
 
 
@@ -58,10 +60,14 @@ def _widths(level: Level, points: int) -> Float64[np.ndarray, " intervals"]:
 def _places(starts: Starts, finer: Level) -> Int64[np.ndarray, " finer"]:
     """For each interval of the finer level, null included, the interval that it is a part of."""
     inside = np.searchsorted(starts, finer.starts, side="right") - 1
-    return np.append(inside, np.arange(len(starts), len(starts) + len(finer.counts) - len(finer.starts)))
+    return np.append(
+        inside, np.arange(len(starts), len(starts) + len(finer.counts) - len(finer.starts))
+    )
 
 
-def _upward(levels: list[Level], places: list[Int64[np.ndarray, " finer"]]) -> tuple[list[Masses], list[Masses]]:
+def _upward(
+    levels: list[Level], places: list[Int64[np.ndarray, " finer"]]
+) -> tuple[list[Masses], list[Masses]]:
     """For each level the best estimates from it and all finer ones, and their variances."""
     estimates = [levels[-1].counts]
     variances = [np.full(len(levels[-1].counts), levels[-1].stddev ** 2)]
@@ -79,7 +85,11 @@ def _adjusted(values: Masses, variances: Masses, total: float) -> Masses:
 
 
 def _share_out(
-    mass: Masses, values: Masses, variances: Masses, place: Int64[np.ndarray, " finer"], widths: Masses
+    mass: Masses,
+    values: Masses,
+    variances: Masses,
+    place: Int64[np.ndarray, " finer"],
+    widths: Masses,
 ) -> Masses:
     """Share the mass of each interval out among its parts."""
     shared = np.zeros(len(values))

@@ -40,7 +40,9 @@ TAIL_CUTS = 6
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """What is measured of one column: so many levels of intervals, and its rounding habits or not."""
+    """What is measured of one column: so many levels of intervals, and its rounding habits or
+    not.
+    """
 
     name: str
     levels: int
@@ -104,7 +106,13 @@ def plan_refinement(
     sizes = dict(zip(schema.domain.names, schema.domain.sizes, strict=True))
     for column in columns:
         most = intervals_for(column, neighbors, records)
-        bound = 2 * most + TAIL_CUTS + 2 + len(forced_starts(schema, column.name)) + fine[column.name].nullable
+        bound = (
+            2 * most
+            + TAIL_CUTS
+            + 2
+            + len(forced_starts(schema, column.name))
+            + fine[column.name].nullable
+        )
         sizes[column.name] = min(bound, sizes[column.name])
     return RefinementPlan(columns, Domain.of(sizes), sum(fine[name].regular for name in fine))
 
@@ -124,7 +132,9 @@ def intervals_for(column: ColumnPlan, neighbors: Neighbors, records: float | Non
 
 
 def forced_starts(schema: Schema, name: str) -> tuple[int, ...]:
-    """Points at which an interval must begin because a constraint of the schema tells its values apart. Public."""
+    """Points at which an interval must begin because a constraint of the schema tells its values
+    apart. Public.
+    """
     column = schema.fine_columns[name]
     found: set[int] = set()
     for constraint in schema.code_constraints:

@@ -1,4 +1,6 @@
-"""Refinement as a whole: from a schema with fine columns to one with intervals, and the curator under it."""
+"""Refinement as a whole: from a schema with fine columns to one with intervals, and the curator
+under it.
+"""
 
 from __future__ import annotations
 
@@ -55,14 +57,18 @@ def refine(curator: Curator, schema: Schema, plan: RefinementPlan) -> Refinement
         starts = choose_intervals(pieces, most=most, stddev=last.stddev, forced=forced)
         changed[name] = column.refined(starts, _histogram(pieces, column), rounding)
         codes = np.searchsorted(starts, np.arange(column.regular), side="right") - 1
-        maps[name] = np.append(codes, np.arange(len(starts), len(starts) + column.size - column.regular))
+        maps[name] = np.append(
+            codes, np.arange(len(starts), len(starts) + column.size - column.regular)
+        )
         facts[name] = _facts(found[name], len(starts), float(column_plan.rho))
     refined = schema.with_columns(changed)  # type: ignore[arg-type]
     curator.recode(refined, maps)
     return Refinement(refined, facts)
 
 
-def _measure_habits(curator: Curator, plan: RefinementPlan, fine: dict[str, BinnedColumn]) -> dict[str, Measurement]:
+def _measure_habits(
+    curator: Curator, plan: RefinementPlan, fine: dict[str, BinnedColumn]
+) -> dict[str, Measurement]:
     """Noisy counts of the classes of multiples, of each column that has them."""
     columns = [column for column in plan.columns if column.has_habits]
     if not columns:
@@ -74,7 +80,9 @@ def _measure_habits(curator: Curator, plan: RefinementPlan, fine: dict[str, Binn
 
 
 def _facts(found: Search, intervals: int, rho: float) -> RefinedColumn:
-    return RefinedColumn(found.column.regular, intervals, len(found.found), found.found[-1].stddev, rho)
+    return RefinedColumn(
+        found.column.regular, intervals, len(found.found), found.found[-1].stddev, rho
+    )
 
 
 def _histogram(pieces: Pieces, column: BinnedColumn) -> Histogram:
@@ -85,5 +93,6 @@ def _histogram(pieces: Pieces, column: BinnedColumn) -> Histogram:
     weights = np.add.reduceat(pieces.mass, first)
     edges = np.append(column.bin_edges[pieces.starts[first]], column.bin_edges[-1])
     return Histogram(
-        edges=tuple(float(each) for each in edges), weights=tuple(float(f"{weight:.4g}") for weight in weights)
+        edges=tuple(float(each) for each in edges),
+        weights=tuple(float(f"{weight:.4g}") for weight in weights),
     )

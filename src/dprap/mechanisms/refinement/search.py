@@ -40,7 +40,9 @@ class Search:
     found: list[Level] = field(default_factory=list)
 
     def next_starts(self) -> Starts:
-        """The next level: intervals with a clear count are cut as the column says, the others stay."""
+        """The next level: intervals with a clear count are cut as the column says, the others
+        stay.
+        """
         finer = self.levels[len(self.found)]
         if not self.found:
             return finer
@@ -50,7 +52,10 @@ class Search:
         if len(clear) > _MOST_REFINED:
             clear = np.sort(clear[np.argsort(-counts[clear], kind="stable")[:_MOST_REFINED]])
         stops = np.append(starts[1:], self.column.regular)
-        inside = [finer[np.searchsorted(finer, starts[i]) : np.searchsorted(finer, stops[i])] for i in clear]
+        inside = [
+            finer[np.searchsorted(finer, starts[i]) : np.searchsorted(finer, stops[i])]
+            for i in clear
+        ]
         return np.unique(np.concatenate([starts, *inside]))
 
     def marginal(self, name: str, starts: Starts) -> Marginal:
@@ -61,10 +66,15 @@ class Search:
         return Marginal((name,), (tuple(groups),))
 
 
-def search(curator: Curator, plan: RefinementPlan, columns: Mapping[str, BinnedColumn]) -> dict[str, Search]:
-    """Measure all levels of all columns: one step for the first level of each, one for the second, and so on."""
+def search(
+    curator: Curator, plan: RefinementPlan, columns: Mapping[str, BinnedColumn]
+) -> dict[str, Search]:
+    """Measure all levels of all columns: one step for the first level of each, one for the second,
+    and so on.
+    """
     found = {
-        column.name: Search(columns[column.name], columns[column.name].interval_levels()) for column in plan.columns
+        column.name: Search(columns[column.name], columns[column.name].interval_levels())
+        for column in plan.columns
     }
     curator.prepare([Marginal((column.name,)) for column in plan.columns])
     for depth in range(max(column.levels for column in plan.columns)):
@@ -77,12 +87,16 @@ def search(curator: Curator, plan: RefinementPlan, columns: Mapping[str, BinnedC
         )
         for column, measurement in zip(going, measured, strict=True):
             counts = measurement.counts.astype(np.float64)
-            found[column.name].found.append(Level(starts[column.name], counts, measurement.stddev_counts))
+            found[column.name].found.append(
+                Level(starts[column.name], counts, measurement.stddev_counts)
+            )
     return found
 
 
 def total(searches: Mapping[str, Search]) -> float:
-    """The number of records by all levels of all columns, where it is private: each adds up to it."""
+    """The number of records by all levels of all columns, where it is private: each adds up to
+    it.
+    """
     levels = [level for each in searches.values() for level in each.found]
     sums: Int64[np.ndarray, " levels"] = np.array([level.counts.sum() for level in levels])
     variances = np.array([len(level.counts) * level.stddev**2 for level in levels])

@@ -1,12 +1,14 @@
 """An anchor: a place outside a ledger's folder that remembers the last line of its chain.
 
-From inside its folder a ledger cannot see that an older copy of *all* its files was put back, or that all of them were
-deleted. An anchor can: after every charge, before its noise is drawn, it is handed the number of lines and the hash of
-the last one, and before the next charge it must still say so. It is only as good as its distance: another machine,
-another account, a medium that the owner of the ledger cannot turn back.
+From inside its folder a ledger cannot see that an older copy of *all* its files was put back, or
+that all of them were deleted. An anchor can: after every charge, before its noise is drawn, it is
+handed the number of lines and the hash of the last one, and before the next charge it must still
+say so. It is only as good as its distance: another machine, another account, a medium that the
+owner of the ledger cannot turn back.
 
-A place is a file, or `command:PROGRAM ARGUMENTS`. The program is called with one more argument: `put` with
-`COUNT HASH` on its standard input, or `get`, and then prints the last such line, or nothing. No shell is involved.
+A place is a file, or `command:PROGRAM ARGUMENTS`. The program is called with one more argument:
+`put` with `COUNT HASH` on its standard input, or `get`, and then prints the last such line, or
+nothing. No shell is involved.
 """
 
 from __future__ import annotations
@@ -33,11 +35,11 @@ class Anchor:
 
     Args:
         place: A file, or `command:PROGRAM ARGUMENTS`.
-        ledger: The file of the ledger. An anchor in its folder would be lost with it, and is refused.
+        ledger: The file of the ledger. An anchor in its folder would be lost with it, and is
+            refused.
 
     Raises:
         LedgerError: If the place is in the ledger's folder or is no command line.
-
     """
 
     def __init__(self, place: str | Path, ledger: Path) -> None:
@@ -49,17 +51,21 @@ class Anchor:
             except ValueError:
                 self._command = []
             if not self._command:
-                raise LedgerError(f"the anchor {text!r} names no program: write command:PROGRAM ARGUMENTS.")
+                raise LedgerError(
+                    f"the anchor {text!r} names no program: write command:PROGRAM ARGUMENTS."
+                )
             self.place = text
             return
         try:
             file = Path(os.path.realpath(text))
         except ValueError:
-            raise LedgerError("the anchor holds a sign that no file's name can have. Check the path.") from None
+            raise LedgerError(
+                "the anchor holds a sign that no file's name can have. Check the path."
+            ) from None
         if file.is_relative_to(os.path.realpath(ledger.parent)):
             raise LedgerError(
-                f"the anchor {text} stands in the ledger's folder, so it would be lost or restored together with it. "
-                "Name a place outside."
+                f"the anchor {text} stands in the ledger's folder, so it would be lost or restored"
+                " together with it. Name a place outside."
             )
         self.place = str(file)
 
@@ -73,13 +79,16 @@ class Anchor:
             except FileNotFoundError:
                 return None
             except OSError as error:
-                raise LedgerError(f"cannot read the anchor {self.place}: {error.strerror}.") from error
+                raise LedgerError(
+                    f"cannot read the anchor {self.place}: {error.strerror}."
+                ) from error
         if not content.strip():
             return None
         line = _LINE.fullmatch(content)
         if line is None:
             raise LedgerError(
-                f"the anchor {self.place} holds something else than a line of a ledger. It was not touched."
+                f"the anchor {self.place} holds something else than a line of a ledger. It was not"
+                " touched."
             )
         return int(line[1]), line[2].decode()
 
@@ -92,16 +101,31 @@ class Anchor:
         try:
             write_durably(Path(self.place), content)
         except OSError as error:
-            raise LedgerError(f"cannot write the anchor {self.place}: {error.strerror}. Nothing was drawn.") from error
+            raise LedgerError(
+                f"cannot write the anchor {self.place}: {error.strerror}. Nothing was drawn."
+            ) from error
 
     def _call(self, verb: str, content: bytes) -> bytes:
         try:
             done = subprocess.run(  # noqa: S603 - the user's own command, named on this call
-                [*self._command, verb], input=content, capture_output=True, timeout=_COMMAND_SECONDS, check=False
+                [*self._command, verb],
+                input=content,
+                capture_output=True,
+                timeout=_COMMAND_SECONDS,
+                check=False,
             )
         except (OSError, subprocess.TimeoutExpired, ValueError) as error:
-            reason = "it took too long" if isinstance(error, subprocess.TimeoutExpired) else "it cannot be run"
-            raise LedgerError(f"the anchor's command {self._command[0]} {verb} failed: {reason}.") from error
+            reason = (
+                "it took too long"
+                if isinstance(error, subprocess.TimeoutExpired)
+                else "it cannot be run"
+            )
+            raise LedgerError(
+                f"the anchor's command {self._command[0]} {verb} failed: {reason}."
+            ) from error
         if done.returncode != 0:
-            raise LedgerError(f"the anchor's command {self._command[0]} {verb} failed with code {done.returncode}.")
+            raise LedgerError(
+                f"the anchor's command {self._command[0]} {verb} failed with code"
+                f" {done.returncode}."
+            )
         return done.stdout

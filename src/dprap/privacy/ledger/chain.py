@@ -1,10 +1,12 @@
 """An append-only file of JSON lines in which each line seals all before it.
 
-Every line carries the hash of its predecessor, and a small file beside it, `NAME.head`, remembers how many lines there were, so
-an edited, reordered or shortened file is noticed. A line and then the head are on the disk before `append` returns. A
-torn last line (the machine died while writing it) never took effect and is cut off on the next opening.
+Every line carries the hash of its predecessor, and a small file beside it, `NAME.head`, remembers
+how many lines there were, so an edited, reordered or shortened file is noticed. A line and then the
+head are on the disk before `append` returns. A torn last line (the machine died while writing it)
+never took effect and is cut off on the next opening.
 
-The hashes have no key: they reveal accidents and careless edits, not a forger who computes all of them anew.
+The hashes have no key: they reveal accidents and careless edits, not a forger who computes all of
+them anew.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ _READ_ATTEMPTS = 100
 
 # Said wherever a user is told to restore a ledger.
 RESTORE = (
-    "Restore the newest copy of all its files: an older one goes unnoticed without an anchor, and forgets charges."
+    "Restore the newest copy of all its files: an older one goes unnoticed without an anchor, and"
+    " forgets charges."
 )
 
 Head = tuple[int, str]
@@ -42,7 +45,14 @@ class ChainedFile:
     """One locked, open chain of records. Readers use `read_chain`."""
 
     def __init__(
-        self, path: Path, file: BinaryIO, records: list[dict[str, Any]], size: int, *, is_new: bool, folder_is_new: bool
+        self,
+        path: Path,
+        file: BinaryIO,
+        records: list[dict[str, Any]],
+        size: int,
+        *,
+        is_new: bool,
+        folder_is_new: bool,
     ) -> None:
         self.path = path
         self.records = records
@@ -69,19 +79,21 @@ class ChainedFile:
             file, is_new = _locked(path, create=create)
         except OSError as error:
             raise LedgerError(
-                f"cannot open ledger {path}: {error.strerror}. Name a file in a place that can be written to, with "
-                "--ledger, or ledger= in Python."
+                f"cannot open ledger {path}: {error.strerror}. Name a file in a place that can be"
+                " written to, with --ledger, or ledger= in Python."
             ) from error
         try:
             head = _read_head(path)
             content = file.read()
-            is_new = is_new and not content  # another process may have been faster with its first lines
+            # another process may have been faster with its first lines
+            is_new = is_new and not content
             records, intact_bytes = _verified(path, content, head)
             file.truncate(intact_bytes)
             file.seek(intact_bytes)
             sync_folder(path.parent)
             if records and head != _head(records[-1]):
-                # A crash came between a line and its head. Left behind, the head would lag by two after the next one.
+                # A crash came between a line and its head. Left behind, the head would lag by two
+                # after the next one.
                 write_durably(_head_path(path), _head(records[-1]))
         except BaseException:
             if is_new and os.fstat(file.fileno()).st_size == 0:
@@ -103,10 +115,15 @@ class ChainedFile:
     def holds(self, head: Head) -> bool:
         """Whether the chain had this head at some time."""
         count, last_hash = head
-        return count == 0 or (count <= len(self.records) and self.records[count - 1]["hash"] == last_hash)
+        return count == 0 or (
+            count <= len(self.records) and self.records[count - 1]["hash"] == last_hash
+        )
 
     def remove(self) -> None:
-        """Delete the file, its head and, if this opening created it, its folder. For a chain that says nothing yet."""
+        """Delete the file, its head and, if this opening created it, its folder.
+
+        For a chain that says nothing yet.
+        """
         self.path.unlink(missing_ok=True)
         _head_path(self.path).unlink(missing_ok=True)
         if self._folder_is_new:
@@ -116,13 +133,20 @@ class ChainedFile:
     def append(self, kind: str, body: dict[str, Any]) -> dict[str, Any]:
         """Write one record and return it only when it is durable.
 
-        Whatever goes wrong on the way (disk full, a file system that went read-only) ends the use of this chain: how much
-        reached the disk is then unknown, and only a new opening can tell.
+        Whatever goes wrong on the way (disk full, a file system that went read-only) ends the use
+        of this chain: how much reached the disk is then unknown, and only a new opening can tell.
         """
         if not self._usable:
-            raise LedgerError(f"ledger {self.path} is closed or could not be written to before. Open it again.")
+            raise LedgerError(
+                f"ledger {self.path} is closed or could not be written to before. Open it again."
+            )
         self._require_in_place()
-        record: dict[str, Any] = {"index": len(self.records), "kind": kind, "body": body, "previous": self.head[1]}
+        record: dict[str, Any] = {
+            "index": len(self.records),
+            "kind": kind,
+            "body": body,
+            "previous": self.head[1],
+        }
         record["hash"] = _hash(record)
         line = _canonical(record) + b"\n"
         size = self._size + len(line)
@@ -133,7 +157,9 @@ class ChainedFile:
             os.fsync(self._file.fileno())
             write_durably(_head_path(self.path), _head(record))
         except OSError as error:
-            raise LedgerError(f"cannot write ledger {self.path}: {error.strerror}. Nothing was drawn.") from error
+            raise LedgerError(
+                f"cannot write ledger {self.path}: {error.strerror}. Nothing was drawn."
+            ) from error
         self.records.append(record)
         self._size = size
         self._require_in_place()  # else the line went into a file that nobody will read again
@@ -141,7 +167,8 @@ class ChainedFile:
         return record
 
     def _require_in_place(self) -> None:
-        """Refuse to go on with a file that was removed, replaced or written to by somebody else meanwhile.
+        """Refuse to go on with a file that was removed, replaced or written to by somebody else
+        meanwhile.
 
         The lock keeps other processes of dprap out, not `rm`, `mv`, an editor or a restored backup.
         """
@@ -158,7 +185,8 @@ class ChainedFile:
         ):
             self._usable = False
             raise LedgerError(
-                f"ledger {self.path} was removed, replaced or changed while it was in use. Nothing more is spent. {RESTORE}"
+                f"ledger {self.path} was removed, replaced or changed while it was in use. Nothing"
+                f" more is spent. {RESTORE}"
             )
 
     def close(self) -> None:
@@ -168,7 +196,10 @@ class ChainedFile:
 
 
 def _locked(path: Path, *, create: bool) -> tuple[BinaryIO, bool]:
-    """The file, open and locked, and whether it was created. One that was removed meanwhile is opened again."""
+    """The file, open and locked, and whether it was created.
+
+    One that was removed meanwhile is opened again.
+    """
     flags = os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK
     while True:
         is_new = False
@@ -190,7 +221,9 @@ def _locked(path: Path, *, create: bool) -> tuple[BinaryIO, bool]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             file.close()
-            raise LedgerError(f"ledger {path} is in use by another process. Wait for it to finish.") from None
+            raise LedgerError(
+                f"ledger {path} is in use by another process. Wait for it to finish."
+            ) from None
         with contextlib.suppress(FileNotFoundError):
             if path.stat().st_ino == ours.st_ino:
                 return file, is_new
@@ -198,7 +231,9 @@ def _locked(path: Path, *, create: bool) -> tuple[BinaryIO, bool]:
 
 
 def read_chain(path: Path) -> list[dict[str, Any]]:
-    """Verify a ledger file and return its records, without locking it, also while a run is writing to it."""
+    """Verify a ledger file and return its records, without locking it, also while a run is writing
+    to it.
+    """
     for _ in range(_READ_ATTEMPTS):
         try:
             head = _read_head(path)
@@ -207,13 +242,16 @@ def read_chain(path: Path) -> list[dict[str, Any]]:
             content = path.read_bytes()
         except OSError as error:
             raise LedgerError(f"cannot read ledger {path}: {error.strerror}.") from error
-        if _read_head(path) == head:  # else a run wrote in between, and the two need not belong together
+        # else a run wrote in between, and the two need not belong together
+        if _read_head(path) == head:
             return _verified(path, content, head)[0]
     raise LedgerError(f"ledger {path} is being written to all the time. Try again.")
 
 
 def write_durably(path: Path, content: bytes) -> None:
-    """Replace a file's content; after a crash it has the old content or the new, never a mixture."""
+    """Replace a file's content; after a crash it has the old content or the new, never a
+    mixture.
+    """
     temporary = path.with_name(path.name + ".part")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
@@ -225,18 +263,22 @@ def write_durably(path: Path, content: bytes) -> None:
 
 
 def _verified(path: Path, content: bytes, head: bytes | None) -> tuple[list[dict[str, Any]], int]:
-    """Records and number of bytes of the intact part; raises where more than a torn last line is wrong."""
+    """Records and number of bytes of the intact part; raises where more than a torn last line is
+    wrong.
+    """
     intact, newline, torn = content.rpartition(b"\n")
     if torn[: len(_LINE_START)] != _LINE_START[: len(torn)]:
-        raise LedgerError(f"{path} is not a ledger, or its end was overwritten. It was left as it is.")
+        raise LedgerError(
+            f"{path} is not a ledger, or its end was overwritten. It was left as it is."
+        )
     records: list[dict[str, Any]] = []
     last_hash = _GENESIS
     for number, line in enumerate(intact.split(b"\n") if newline else []):
         record = _record(line)
         if record is None or record["index"] != number or record["previous"] != last_hash:
             raise LedgerError(
-                f"ledger {path} is damaged at line {number + 1}: it was edited or corrupted. Nothing more will be spent "
-                f"from it. {RESTORE}"
+                f"ledger {path} is damaged at line {number + 1}: it was edited or corrupted."
+                f" Nothing more will be spent from it. {RESTORE}"
             )
         records.append(record)
         last_hash = record["hash"]
@@ -245,9 +287,13 @@ def _verified(path: Path, content: bytes, head: bytes | None) -> tuple[list[dict
 
 
 def _check_head(path: Path, records: list[dict[str, Any]], head: bytes | None) -> None:
-    """Compare with the head file, which is written after each line: it may lag behind by one line, never lead."""
+    """Compare with the head file, which is written after each line: it may lag behind by one line,
+    never lead.
+    """
     if head is None and len(records) <= 1:
-        return  # the head appears after the first line; more lines than that without a head mean it was taken away
+        # the head appears after the first line; more lines than that without a head mean it was
+        # taken away
+        return
     count, head_hash = -1, ""
     with contextlib.suppress(ValueError):
         count_text, head_hash = (head or b"").decode("ascii").split()
@@ -255,8 +301,8 @@ def _check_head(path: Path, records: list[dict[str, Any]], head: bytes | None) -
     in_step = 1 <= count <= len(records) <= count + 1 and records[count - 1]["hash"] == head_hash
     if not in_step:
         raise LedgerError(
-            f"ledger {path} is shorter than it was or not the one its head file {_head_path(path).name} belongs to. "
-            f"Nothing more will be spent from it. {RESTORE}"
+            f"ledger {path} is shorter than it was or not the one its head file"
+            f" {_head_path(path).name} belongs to. Nothing more will be spent from it. {RESTORE}"
         )
 
 
@@ -284,7 +330,9 @@ def _canonical(record: dict[str, Any]) -> bytes:
 
 def _hash(record: dict[str, Any]) -> str:
     sealed = {key: value for key, value in record.items() if key != "hash"}
-    return hashlib.sha256(json.dumps(sealed, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps(sealed, sort_keys=True, ensure_ascii=True).encode()
+    ).hexdigest()
 
 
 def _head(last: dict[str, Any]) -> bytes:

@@ -1,17 +1,21 @@
 """Where the ledger of a data set is kept when nobody says.
 
-A budget belongs to a data set, so its ledger must be found again by whoever releases the same data, whatever the output
-folder, the schema or the method.
+A budget belongs to a data set, so its ledger must be found again by whoever releases the same data,
+whatever the output folder, the schema or the method.
 
-* A table in a file: the folder `NAME.dprap` beside it. It travels with the file and is seen by everybody who uses it.
-* A folder or a glob of files: beside the folder, or beside the folder of the glob's fixed part, likewise.
+* A table in a file: the folder `NAME.dprap` beside it. It travels with the file and is seen by
+  everybody who uses it.
+* A folder or a glob of files: beside the folder, or beside the folder of the glob's fixed part,
+  likewise.
 * A table in memory: a folder of the user's own (`$DPRAP_STATE`, else `$XDG_STATE_HOME/dprap`, else
-  `~/.local/state/dprap`), under a digest of the table's content: column names and values, in any order. Schema, row
-  order, and whether pandas, polars or Arrow holds the values do not matter. An edited table is another table.
-* A database, a Spark data frame, or a path that this machine does not see: nobody knows a place that everybody would
-  meet, so the user is asked for one.
+  `~/.local/state/dprap`), under a digest of the table's content: column names and values, in any
+  order. Schema, row order, and whether pandas, polars or Arrow holds the values do not matter. An
+  edited table is another table.
+* A database, a Spark data frame, or a path that this machine does not see: nobody knows a place
+  that everybody would meet, so the user is asked for one.
 
-The digest is keyed with a secret in the user's folder: a plain one would let whoever lists the folder test guesses.
+The digest is keyed with a secret in the user's folder: a plain one would let whoever lists the
+folder test guesses.
 """
 
 from __future__ import annotations
@@ -51,8 +55,8 @@ def default_ledger(table: Any, *, engine: str | None = None) -> Path:
         return ledger_beside(table)
     if isinstance(table, str | Path) or type(table).__module__.startswith("pyspark."):
         raise LedgerError(
-            "a table in a database or in Spark has no place for its ledger. Name a file that all runs on it will use: "
-            "--ledger FILE, or ledger= in Python."
+            "a table in a database or in Spark has no place for its ledger. Name a file that all"
+            " runs on it will use: --ledger FILE, or ledger= in Python."
         )
     return _in_state_folder(content_digest(table))
 
@@ -61,7 +65,9 @@ def ledger_beside(table: str | Path) -> Path:
     """The ledger of a table in files."""
     root = Path(os.path.realpath(table_root(table)))
     if not root.name:
-        raise LedgerError(f"there is no place beside {table} for its ledger. Name one with --ledger FILE.")
+        raise LedgerError(
+            f"there is no place beside {table} for its ledger. Name one with --ledger FILE."
+        )
     return root.with_name(root.name + LEDGER_SUFFIX) / _NAME
 
 
@@ -71,7 +77,9 @@ def named_ledger(file: str | Path) -> Path:
     if beside.exists():
         return beside
     if Path(file).suffix.lower() in (".csv", ".tsv", ".parquet", ".pq") and Path(file).exists():
-        raise LedgerError(f"{file} is a table without a ledger: there is none at {beside}. No run has charged it.")
+        raise LedgerError(
+            f"{file} is a table without a ledger: there is none at {beside}. No run has charged it."
+        )
     return Path(file)
 
 
@@ -85,15 +93,16 @@ def _in_state_folder(digest: bytes) -> Path:
         if not key_file.exists():
             if tables.exists() and any(tables.iterdir()):
                 raise LedgerError(
-                    f"{key_file} is gone, so the ledgers below {tables} cannot be found by their tables. Restore it, or "
-                    "name the ledger: ledger= in Python."
+                    f"{key_file} is gone, so the ledgers below {tables} cannot be found by their"
+                    " tables. Restore it, or name the ledger: ledger= in Python."
                 )
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             _create(key_file, secrets.token_hex(32).encode())
         key = key_file.read_bytes()
     except OSError as error:
         raise LedgerError(
-            f"cannot keep a ledger in {folder}: {error.strerror}. Name a file for it: ledger= in Python."
+            f"cannot keep a ledger in {folder}: {error.strerror}. Name a file for it: ledger= in"
+            " Python."
         ) from error
     return tables / hmac.new(key, digest, hashlib.sha256).hexdigest()[:32] / _NAME
 

@@ -1,4 +1,6 @@
-"""What the curator needs from whoever keeps its books, and the bookkeeper for runs that keep none on disk."""
+"""What the curator needs from whoever keeps its books, and the bookkeeper for runs that keep none
+on disk.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,16 @@ class Journal(Protocol):
         """Start a run or go on with one; `data` is the private digest of the table."""
         ...
 
-    def charge(self, run: str, step: int, verb: str, digest: str, rho: Fraction, event: dict[str, Any]) -> None:
+    def charge(
+        self, run: str, step: int, verb: str, digest: str, rho: Fraction, event: dict[str, Any]
+    ) -> None:
         """Record a charge, or refuse it; `event` says in plain data what is released for it."""
         ...
 
     def adopt(self, run: str, step: int) -> bool:
-        """Take in a result that was stored but not recorded before a crash; whether there was one."""
+        """Take in a result that was stored but not recorded before a crash; whether there was
+        one.
+        """
         ...
 
     def store(self, run: str, step: int, arrays: Arrays) -> None:
@@ -38,7 +44,9 @@ class Journal(Protocol):
 
 
 class MemoryJournal:
-    """Books of one run in memory, for runs without a ledger: they cannot be resumed and know no cap across runs."""
+    """Books of one run in memory, for runs without a ledger: they cannot be resumed and know no cap
+    across runs.
+    """
 
     def __init__(self) -> None:
         self._state = RunState(Fraction(0), {})
@@ -49,9 +57,19 @@ class MemoryJournal:
         self._state = RunState(planned_rho, facts)
         return self._state
 
-    def charge(self, run: str, step: int, verb: str, digest: str, rho: Fraction, event: dict[str, Any]) -> None:  # noqa: ARG002
+    def charge(
+        self,
+        run: str,  # noqa: ARG002
+        step: int,
+        verb: str,
+        digest: str,
+        rho: Fraction,
+        event: dict[str, Any],
+    ) -> None:
         """Record a charge, or refuse it."""
-        self._state.add_charge(step, {"verb": verb, "digest": digest, "rho": str(rho), "event": event})
+        self._state.add_charge(
+            step, {"verb": verb, "digest": digest, "rho": str(rho), "event": event}
+        )
 
     def adopt(self, run: str, step: int) -> bool:  # noqa: ARG002
         """Nothing outlives a crash."""

@@ -1,22 +1,23 @@
 """A ledger open for spending.
 
-Order of events for every private verb: the exact counts are ready; the **charge** is on the disk, and with the anchor if
-there is one; the noise is drawn; the **result** is on the disk; the mechanism sees it. So after a crash at any instant
+Order of events for every private verb: the exact counts are ready; the **charge** is on the disk,
+and with the anchor if there is one; the noise is drawn; the **result** is on the disk; the
+mechanism sees it. So after a crash at any instant
 
-* a result on the disk is replayed, never drawn again, also if the crash came before the chain knew of it: its file is
-  named after the very charge it belongs to;
-* a charge without a result is spent, and its one draw is made again under it. The lost draw never left the memory of
-  the dead process (or an unfinished `.part` file), so what anybody has seen is one draw per charge, which is what was
-  paid for;
+* a result on the disk is replayed, never drawn again, also if the crash came before the chain knew
+  of it: its file is named after the very charge it belongs to;
+* a charge without a result is spent, and its one draw is made again under it. The lost draw never
+  left the memory of the dead process (or an unfinished `.part` file), so what anybody has seen is
+  one draw per charge, which is what was paid for;
 * no noise was ever drawn that the ledger does not know of.
 
-Records: `open` (relation, cap), `anchor`, `run` (one per run, with its planned ρ, written with its first charge),
-`charge` (with the event: what is released for it), `result`, `done` or `abandon`. A run that is not done holds its
-whole planned ρ against the cap, since it may be resumed.
+Records: `open` (relation, cap), `anchor`, `run` (one per run, with its planned ρ, written with its
+first charge), `charge` (with the event: what is released for it), `result`, `done` or `abandon`. A
+run that is not done holds its whole planned ρ against the cap, since it may be resumed.
 
-A run remembers which data it began with, so that it is not resumed on others. A plain digest of the data would let
-whoever sees the ledger test guesses of a record, so it is keyed with a secret in `NAME.key`, which must not be
-published; everything else in a ledger is public or noisy.
+A run remembers which data it began with, so that it is not resumed on others. A plain digest of the
+data would let whoever sees the ledger test guesses of a record, so it is keyed with a secret in
+`NAME.key`, which must not be published; everything else in a ledger is public or noisy.
 """
 
 from __future__ import annotations
@@ -71,7 +72,9 @@ def _state(path: Path, records: list[dict[str, Any]]) -> LedgerState:
         except DprapError as error:
             raise LedgerError(f"ledger {path} cannot be used: {error}") from error
         except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
-            raise LedgerError(f"ledger {path} is damaged: a record lacks what it needs. {RESTORE}") from error
+            raise LedgerError(
+                f"ledger {path} is damaged: a record lacks what it needs. {RESTORE}"
+            ) from error
     return state
 
 
@@ -82,21 +85,23 @@ def _no_objection() -> None:
 class Ledger:
     """A ledger open for spending, locked against every other process.
 
-    A curator calls `begin`, `charge`, `store` and `finish`; a person calls `abandon`, and `dprap ledger`
-    shows the rest.
+    A curator calls `begin`, `charge`, `store` and `finish`; a person calls `abandon`, and `dprap
+    ledger` shows the rest.
 
     Args:
         path: The file of the ledger; it is created if it is absent.
         neighbors: The neighbour relation of all its runs; None takes that of a ledger which exists.
         cap_rho: The most that all runs together may spend, declared when the ledger is created.
         anchor: A file outside its folder, or `command:PROGRAM`, that remembers the head
-            (`dprap.privacy.ledger.anchor`). A ledger keeps its anchor: later openings check it without
-            being told, a command must be named again.
+            (`dprap.privacy.ledger.anchor`). A ledger keeps its anchor: later openings check it
+            without being told, a command must be named again.
         create: Whether an absent ledger is created, or refused.
-        before_charge: Called before every charge; what it raises stops the run with nothing charged.
+        before_charge: Called before every charge; what it raises stops the run with nothing
+            charged.
 
     Raises:
-        LedgerError: If the ledger is damaged, in use, of another relation, or not the one its anchor has seen.
+        LedgerError: If the ledger is damaged, in use, of another relation, or not the one its
+            anchor has seen.
         BudgetError: If the cap means nothing.
 
     >>> import tempfile
@@ -136,7 +141,9 @@ class Ledger:
     ) -> None:
         self.path = Path(path)
         if cap_rho is not None and not 0 < cap_rho <= LARGEST_RHO:
-            raise BudgetError("a ledger's cap must be a positive number, and at most a thousand million.")
+            raise BudgetError(
+                "a ledger's cap must be a positive number, and at most a thousand million."
+            )
         self._before_charge = before_charge
         self._anchor: Anchor | None = None
         self._anchored: Head | None = None
@@ -156,44 +163,58 @@ class Ledger:
             raise
 
     def _open(self, neighbors: Neighbors, cap_rho: Fraction | None) -> None:
-        declared = {"relation": neighbors.relation.value, "max_rows_per_person": neighbors.max_rows_per_person}
+        declared = {
+            "relation": neighbors.relation.value,
+            "max_rows_per_person": neighbors.max_rows_per_person,
+        }
         opening = self._state.opening
         if opening is None:
             cap = None if cap_rho is None else str(cap_rho)
-            # The name tells ledgers apart that were opened in the same second: a run must know its own again.
+            # The name tells ledgers apart that were opened in the same second: a run must know its
+            # own again.
             name = secrets.token_hex(16)
-            self._append("open", {"version": VERSION, "name": name, "created": _now(), "cap_rho": cap, **declared})
+            self._append(
+                "open",
+                {"version": VERSION, "name": name, "created": _now(), "cap_rho": cap, **declared},
+            )
             return
         if {key: opening.get(key) for key in declared} != declared:
             raise LedgerError(
-                f"ledger {self.path} was opened for {opening.get('relation')} neighbours with at most "
-                f"{opening.get('max_rows_per_person')} rows a person; sums over different relations mean nothing. "
-                "Use another ledger."
+                f"ledger {self.path} was opened for {opening.get('relation')} neighbours with at"
+                f" most {opening.get('max_rows_per_person')} rows a person; sums over different"
+                " relations mean nothing. Use another ledger."
             )
         if cap_rho is not None and cap_rho != self._state.cap_rho:
-            raise LedgerError(f"ledger {self.path} was opened with another cap, or with none, and keeps it.")
+            raise LedgerError(
+                f"ledger {self.path} was opened with another cap, or with none, and keeps it."
+            )
 
     def _open_anchor(self, place: str | Path | None) -> None:
         """Compare with the anchor that the ledger has, or take a new one.
 
-        A command is never run because a file says so: whoever opens the ledger names it again. A new place for an
-        anchor that moved must have been given the last head before, or it could hide a loss.
+        A command is never run because a file says so: whoever opens the ledger names it again. A
+        new place for an anchor that moved must have been given the last head before, or it could
+        hide a loss.
         """
         known = self._state.anchor
         if place is None and known is None:
             return
         anchor = Anchor(known if place is None else place, self.path)  # type: ignore[arg-type]
         if place is None and anchor.is_command:
-            raise LedgerError(f"ledger {self.path} has an anchor. Name it: --anchor, or anchor= in Python, {known!r}.")
+            raise LedgerError(
+                f"ledger {self.path} has an anchor. Name it: --anchor, or anchor= in Python,"
+                f" {known!r}."
+            )
         remembered = anchor.read()
         if remembered is None and known is not None:
             raise LedgerError(
-                f"the anchor {anchor.place} of ledger {self.path} is gone or empty, so nothing is spent. Restore it, or "
-                "copy it to the place that you name now."
+                f"the anchor {anchor.place} of ledger {self.path} is gone or empty, so nothing is"
+                " spent. Restore it, or copy it to the place that you name now."
             )
         self._check_anchor(anchor, remembered or (0, ""))
         if anchor.place != known:
-            # Before the ledger knows of it: with an anchor that cannot be written to, it would be closed for good.
+            # Before the ledger knows of it: with an anchor that cannot be written to, it would be
+            # closed for good.
             anchor.write(self._chain.head)
             self._append("anchor", {"place": anchor.place})
         self._anchor = anchor
@@ -208,17 +229,20 @@ class Ledger:
         later = [record["kind"] for record in self._chain.records[remembered[0] :]]
         if not self._chain.holds(remembered):
             raise LedgerError(
-                f"ledger {self.path} is not what the anchor {anchor.place} has seen: it was deleted, or an older copy was "
-                f"put in its place. Nothing is spent. {RESTORE}"
+                f"ledger {self.path} is not what the anchor {anchor.place} has seen: it was"
+                f" deleted, or an older copy was put in its place. Nothing is spent. {RESTORE}"
             )
         if remembered[0] and later.count("charge") > 1:
             # One charge may be ahead of the anchor, if a crash came between the two.
             raise LedgerError(
-                f"the anchor {anchor.place} is older than ledger {self.path}: restore the anchor's newest state."
+                f"the anchor {anchor.place} is older than ledger {self.path}: restore the anchor's"
+                " newest state."
             )
 
     def _secret_key(self) -> bytes:
-        """The key of data digests; if it is lost, unfinished runs cannot be resumed, and nothing else happens."""
+        """The key of data digests; if it is lost, unfinished runs cannot be resumed, and nothing
+        else happens.
+        """
         file = self._key_file
         try:
             if not file.exists():
@@ -240,8 +264,12 @@ class Ledger:
         self.close()
 
     def _forget_if_unused(self) -> None:
-        """Remove a ledger that this opening created and that says nothing: no run, no cap, no anchor."""
-        says_nothing = not self._state.runs and self._state.cap_rho is None and self._state.anchor is None
+        """Remove a ledger that this opening created and that says nothing: no run, no cap, no
+        anchor.
+        """
+        says_nothing = (
+            not self._state.runs and self._state.cap_rho is None and self._state.anchor is None
+        )
         if self._chain.is_new and self._chain.is_usable and says_nothing:
             self._key_file.unlink(missing_ok=True)
             self._chain.remove()
@@ -272,8 +300,8 @@ class Ledger:
         """
         if not self._chain.holds(head):
             raise LedgerError(
-                f"ledger {self.path} is not the one that this run began with, or an older copy of it. "
-                f"Nothing was spent. {RESTORE}"
+                f"ledger {self.path} is not the one that this run began with, or an older copy of"
+                f" it. Nothing was spent. {RESTORE}"
             )
 
     def may_hold(self, run: str) -> bool:
@@ -293,9 +321,10 @@ class Ledger:
     def begin(self, run: str, planned_rho: Fraction, data: str, facts: dict[str, Any]) -> RunState:
         """Start a run, or go on with one of the same name.
 
-        A new run enters the chain with its first charge: until then it holds nothing against the cap,
-        so that a run which fails on its settings costs nothing. A run that is done can be replayed, for
-        its release may have been lost after its last step; any further charge is refused.
+        A new run enters the chain with its first charge: until then it holds nothing against the
+        cap, so that a run which fails on its settings costs nothing. A run that is done can be
+        replayed, for its release may have been lost after its last step; any further charge is
+        refused.
 
         Args:
             run: The name of the run.
@@ -309,7 +338,6 @@ class Ledger:
         Raises:
             LedgerError: If the run was abandoned, or began with other data or parameters.
             BudgetError: If the cap does not allow it.
-
         """
         check_run_name(run)
         facts = facts | {"data": hmac.new(self._key, data.encode(), hashlib.sha256).hexdigest()}
@@ -319,16 +347,24 @@ class Ledger:
             self._begun[run] = RunState(planned_rho, facts)
             return self._begun[run]
         if known.abandoned:
-            raise LedgerError(f"run {run} in ledger {self.path} was abandoned, so it cannot go on. Start a new run.")
-        if known.planned_rho != planned_rho or any(known.facts.get(key) != value for key, value in facts.items()):
             raise LedgerError(
-                f"run {run} in ledger {self.path} began with other data or parameters (or the ledger's key file was "
-                "lost), so it cannot be resumed with these. Start a new run."
+                f"run {run} in ledger {self.path} was abandoned, so it cannot go on. Start a new"
+                " run."
+            )
+        if known.planned_rho != planned_rho or any(
+            known.facts.get(key) != value for key, value in facts.items()
+        ):
+            raise LedgerError(
+                f"run {run} in ledger {self.path} began with other data or parameters (or the"
+                " ledger's key file was lost), so it cannot be resumed with these. Start a new"
+                " run."
             )
         return known
 
-    def charge(self, run: str, step: int, verb: str, digest: str, rho: Fraction, event: dict[str, Any]) -> None:
-        """Record a charge and what is released for it; it is durable, and anchored, when this returns.
+    def charge(
+        self, run: str, step: int, verb: str, digest: str, rho: Fraction, event: dict[str, Any]
+    ) -> None:
+        """Record a charge and what is released for it, durably, with the anchor.
 
         Args:
             run: The name of the run.
@@ -341,22 +377,30 @@ class Ledger:
         Raises:
             LedgerError: If the anchor changed, or the step was charged before.
             BudgetError: If the run or the cap does not allow it.
-
         """
         self._before_charge()
         state = self._state.runs.get(run) or self._begun[run]
         state.check_charge(step, rho)
         if self._anchor is not None and self._anchor.read() != self._anchored:
             raise LedgerError(
-                f"the anchor {self._anchor.place} changed while ledger {self.path} was in use: a copy of the ledger may be "
-                "in use elsewhere. Nothing was charged."
+                f"the anchor {self._anchor.place} changed while ledger {self.path} was in use: a"
+                " copy of the ledger may be in use elsewhere. Nothing was charged."
             )
         if run in self._begun:
             self._state.check_cap(state.planned_rho)
-            self._append("run", {"run": run, "rho": str(state.planned_rho), "started": _now(), **state.facts})
+            self._append(
+                "run", {"run": run, "rho": str(state.planned_rho), "started": _now(), **state.facts}
+            )
             state.facts = self._state.runs[run].facts
             self._state.runs[run] = self._begun.pop(run)  # the very object that the curator holds
-        body = {"run": run, "step": step, "verb": verb, "digest": digest, "rho": str(rho), "event": event}
+        body = {
+            "run": run,
+            "step": step,
+            "verb": verb,
+            "digest": digest,
+            "rho": str(rho),
+            "event": event,
+        }
         self._append("charge", body)
         self._write_anchor()
 
@@ -369,8 +413,8 @@ class Ledger:
             arrays: The noisy result.
 
         Raises:
-            LedgerError: If the step was not charged, or has a result, or the file cannot be written.
-
+            LedgerError: If the step was not charged, or has a result, or the file cannot be
+                written.
         """
         self._state.runs[run].check_result(step)
         content = packed(arrays)
@@ -396,7 +440,9 @@ class Ledger:
         except FileNotFoundError:
             return False
         except OSError as error:
-            raise LedgerError(f"a result of ledger {self.path} cannot be read: {error.strerror}.") from error
+            raise LedgerError(
+                f"a result of ledger {self.path} cannot be read: {error.strerror}."
+            ) from error
         unpacked(content)
         self._seal(run, step, content)
         return True
@@ -450,7 +496,8 @@ class Ledger:
         ]
         if len(found) != 1:
             raise LedgerError(
-                f"ledger {self.path} has no run {run!r}, or several that begin so. See dprap ledger show."
+                f"ledger {self.path} has no run {run!r}, or several that begin so. See dprap ledger"
+                " show."
             )
         state = self._state.runs[found[0]]
         if state.done:
@@ -465,7 +512,10 @@ class Ledger:
     def _seal(self, run: str, step: int, content: bytes) -> None:
         self._state.runs[run].check_result(step)
         name = self._result_name(run, step)
-        self._append("result", {"run": run, "step": step, "file": name, "sha256": hashlib.sha256(content).hexdigest()})
+        self._append(
+            "result",
+            {"run": run, "step": step, "file": name, "sha256": hashlib.sha256(content).hexdigest()},
+        )
 
     def _append(self, kind: str, body: dict[str, Any]) -> None:
         self._state.apply(self._chain.append(kind, body))

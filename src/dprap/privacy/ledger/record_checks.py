@@ -1,7 +1,8 @@
 """What a record of a ledger must hold before anybody acts on it.
 
-The hashes of a chain have no key, so anybody can write lines with right hashes. Every field that is used later, as a
-number, as a part of a file name or on the screen, is therefore checked here, for each kind of record.
+The hashes of a chain have no key, so anybody can write lines with right hashes. Every field that is
+used later, as a number, as a part of a file name or on the screen, is therefore checked here, for
+each kind of record.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from typing import Any
 
 from dprap.errors import LedgerError
 
-# Version 2 says in each charge what was released (`event`), and knows abandoned runs and anchors. A ledger of version 1
-# lacks these and is otherwise the same, so it is read, and spent from, as it is.
+# Version 2 says in each charge what was released (`event`), and knows abandoned runs and anchors. A
+# ledger of version 1 lacks these and is otherwise the same, so it is read, and spent from, as it
+# is.
 VERSION = 2
 READABLE_VERSIONS = (1, 2)
 
@@ -25,7 +27,8 @@ _RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 # Python turns no longer texts into integers, so no charge was ever written with more digits.
 _RHO = re.compile(r"[0-9]{1,4300}(/[0-9]{1,4300})?", re.ASCII)
 
-# No budget comes near: ρ = 10^9 belongs to an ε above 10^9. Larger numbers could not be shown as floats.
+# No budget comes near: ρ = 10^9 belongs to an ε above 10^9. Larger numbers could not be shown as
+# floats.
 LARGEST_RHO = 10**9
 
 _LONGEST_TEXT = 4096
@@ -34,15 +37,24 @@ _LONGEST_TEXT = 4096
 def check_run_name(run: str) -> None:
     """Refuse a name that cannot be a part of a file name."""
     if not _is_run(run):
-        raise LedgerError("a run's name is made of letters, digits, dots, dashes and underscores, at most 100 of them.")
+        raise LedgerError(
+            "a run's name is made of letters, digits, dots, dashes and underscores, at most 100 of"
+            " them."
+        )
 
 
 def check_record(kind: Any, body: Any) -> None:
-    """Raise LedgerError unless the record has all fields that its kind needs, each of the right form."""
+    """Raise LedgerError unless the record has all fields that its kind needs, each of the right
+    form.
+    """
     fields = _FIELDS.get(kind) if isinstance(kind, str) else None
     if fields is None or not isinstance(body, dict):
         raise LedgerError("a record is of no known kind.")
-    if kind == "open" and _is_whole(body.get("version")) and body["version"] not in READABLE_VERSIONS:
+    if (
+        kind == "open"
+        and _is_whole(body.get("version"))
+        and body["version"] not in READABLE_VERSIONS
+    ):
         raise LedgerError(
             f"its format is version {body['version']}, and this dprap reads version {VERSION}. "
             "Use the dprap that wrote it."

@@ -1,4 +1,6 @@
-"""What the records of a ledger mean: runs, charges and results, and which record may follow which."""
+"""What the records of a ledger mean: runs, charges and results, and which record may follow
+which.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +33,13 @@ class RunState:
         return self.spent_rho if self.done else self.planned_rho
 
     def check_charge(self, step: int, rho: Fraction) -> None:
-        """The privacy filter: refuse a charge that is out of turn, not positive, or above what is left of the plan."""
+        """The privacy filter: refuse a charge that is out of turn, not positive, or above what is
+        left of the plan.
+        """
         if self.done or step != len(self.charges):
-            raise LedgerError("this run is closed, or the step was charged before. Nothing was charged.")
+            raise LedgerError(
+                "this run is closed, or the step was charged before. Nothing was charged."
+            )
         if rho <= 0 or self.spent_rho + rho > self.planned_rho:
             raise BudgetError(
                 f"a charge of rho = {float(rho):.4g} does not fit into what is left of this run's "
@@ -80,7 +86,11 @@ class LedgerState:
     @property
     def threshold_delta(self) -> float:
         """What the thresholds of all discoveries take of δ, beside the sum of all ρ."""
-        events = (charge.get("event") or {} for run in self.runs.values() for charge in run.charges.values())
+        events = (
+            charge.get("event") or {}
+            for run in self.runs.values()
+            for charge in run.charges.values()
+        )
         return math.fsum(event.get("threshold_delta", 0.0) for event in events)
 
     def check_cap(self, planned_rho: Fraction) -> None:
@@ -88,13 +98,15 @@ class LedgerState:
         cap = self.cap_rho
         if cap is not None and self.held_rho + planned_rho > cap:
             raise BudgetError(
-                f"this run needs rho = {float(planned_rho):.4g}, but the ledger has "
-                f"{float(max(cap - self.held_rho, Fraction(0))):.4g} left of its cap of {float(cap):.4g}. "
-                "Ask for a smaller epsilon."
+                f"this run needs rho = {float(planned_rho):.4g}, but the ledger has"
+                f" {float(max(cap - self.held_rho, Fraction(0))):.4g} left of its cap of"
+                f" {float(cap):.4g}. Ask for a smaller epsilon."
             )
 
     def apply(self, record: dict[str, Any]) -> None:
-        """Take one more record into account; LedgerError or BudgetError if it cannot stand where it stands."""
+        """Take one more record into account; LedgerError or BudgetError if it cannot stand where it
+        stands.
+        """
         kind, body = record["kind"], record["body"]
         check_record(kind, body)
         if (kind == "open") != (self.opening is None):

@@ -1,7 +1,8 @@
-"""The noisy results of a ledger: arrays in `NAME.results/`, each named after its charge and sealed by its SHA-256.
+"""The noisy results of a ledger: arrays in `NAME.results/`, each named after its charge and sealed
+by its SHA-256.
 
-The name holds the run, the step and the first 16 digits of the charge's hash, so a file belongs to one charge of one
-chain. The chain holds the SHA-256 of the content.
+The name holds the run, the step and the first 16 digits of the charge's hash, so a file belongs to
+one charge of one chain. The chain holds the SHA-256 of the content.
 """
 
 from __future__ import annotations
@@ -39,11 +40,13 @@ def check_results(path: Path, state: LedgerState) -> None:
             read_result(path, result)
     seals = {charge["seal"][:16] for run in state.runs.values() for charge in run.charges.values()}
     folder = results_folder(path)
-    found = {file.name.removesuffix(".part").removesuffix(".npz")[-16:] for file in folder.glob("*.npz*")}
+    found = {
+        file.name.removesuffix(".part").removesuffix(".npz")[-16:] for file in folder.glob("*.npz*")
+    }
     if not found <= seals:
         raise LedgerError(
-            f"{folder.name} holds results that ledger {path} knows no charge for: the ledger was shortened or "
-            f"replaced. {RESTORE}"
+            f"{folder.name} holds results that ledger {path} knows no charge for: the ledger was"
+            f" shortened or replaced. {RESTORE}"
         )
 
 
@@ -53,9 +56,13 @@ def read_result(path: Path, result: dict[str, Any]) -> bytes:
     try:
         content = file.read_bytes()
     except OSError as error:
-        raise LedgerError(f"ledger {path}: result {file.name} cannot be read: {error.strerror}. {RESTORE}") from error
+        raise LedgerError(
+            f"ledger {path}: result {file.name} cannot be read: {error.strerror}. {RESTORE}"
+        ) from error
     if hashlib.sha256(content).hexdigest() != result["sha256"]:
-        raise LedgerError(f"ledger {path}: result {file.name} was changed. Nothing more will be spent. {RESTORE}")
+        raise LedgerError(
+            f"ledger {path}: result {file.name} was changed. Nothing more will be spent. {RESTORE}"
+        )
     return content
 
 

@@ -1,10 +1,11 @@
 """A digest of a table in memory by its raw content, for finding its ledger again.
 
-Two tables with the same column names and the same records, in any order, have the same digest, whichever library holds
-them. Numbers are compared as 64-bit floats, moments to the microsecond, everything else as text, missing values of all
-kinds are one, and of an object that is no value only its class counts: what it says of itself may be its address in
-memory, which is another one in the next process, or an error. Such coarseness errs on the safe side: tables that it
-confuses share a ledger and their budgets add up. No value makes it fail.
+Two tables with the same column names and the same records, in any order, have the same digest,
+whichever library holds them. Numbers are compared as 64-bit floats, moments to the microsecond,
+everything else as text, missing values of all kinds are one, and of an object that is no value only
+its class counts: what it says of itself may be its address in memory, which is another one in the
+next process, or an error. Such coarseness errs on the safe side: tables that it confuses share a
+ledger and their budgets add up. No value makes it fail.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ def content_digest(table: Any) -> bytes:
         of_values = _hashes(values)
         if not len(hashes):
             hashes = np.zeros(len(of_values), np.uint64)
-        hashes ^= np.uint64(int.from_bytes(hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest()))
+        hashes ^= np.uint64(
+            int.from_bytes(hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest())
+        )
         hashes += of_values
         hashes *= _ODD
         hashes ^= hashes >> _HALF
@@ -72,7 +75,10 @@ def _columns(table: Any) -> Iterator[tuple[str, Any]]:
             table = reader.read_all()
     arrow = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
     if not isinstance(arrow, pa.Table):
-        raise DataError(f"cannot read a table from {type(table).__name__}. Give an Arrow, pandas or polars table.")
+        raise DataError(
+            f"cannot read a table from {type(table).__name__}. Give an Arrow, pandas or polars"
+            " table."
+        )
     for name, column in zip(arrow.column_names, arrow.columns, strict=True):
         yield str(name), column
 
@@ -89,15 +95,21 @@ def _hashes(values: Any) -> UInt64[np.ndarray, " records"]:
         return np.asarray(pd.util.hash_array(found))
     different = pc.dictionary_encode(found)
     # As bytes, because a text of Arrow need not be UTF-8.
-    hashed = pd.util.hash_array(np.asarray(different.dictionary.cast(pa.large_binary()).to_pylist(), dtype=object))
+    hashed = pd.util.hash_array(
+        np.asarray(different.dictionary.cast(pa.large_binary()).to_pylist(), dtype=object)
+    )
     return np.asarray(hashed[np.asarray(different.indices)])
 
 
 def _plain(values: Any) -> np.ndarray | pa.Array:
-    """A column as floats, or as an Arrow array of texts; a missing value is NaN or the empty text."""
+    """A column as floats, or as an Arrow array of texts; a missing value is NaN or the empty
+    text.
+    """
     try:
         column = (
-            values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([pa.array(values, from_pandas=True)])
+            values
+            if isinstance(values, pa.ChunkedArray)
+            else pa.chunked_array([pa.array(values, from_pandas=True)])
         )
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
@@ -107,7 +119,11 @@ def _plain(values: Any) -> np.ndarray | pa.Array:
             column = column.cast(pa.timestamp("us", column.type.tz), safe=False).cast(pa.int64())
         if pa.types.is_boolean(column.type):
             column = column.cast(pa.int8())
-        if pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
+        if (
+            pa.types.is_integer(column.type)
+            or pa.types.is_floating(column.type)
+            or pa.types.is_decimal(column.type)
+        ):
             numbers = column.cast(pa.float64(), safe=False)
             return np.array(pc.fill_null(numbers, float("nan")).to_numpy(), dtype=np.float64)
         if pa.types.is_null(column.type):

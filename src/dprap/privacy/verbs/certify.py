@@ -32,7 +32,7 @@ class Certifying(PrivateTable):
         confidence: float = 0.95,
         table: DrawnTable | None = None,
     ) -> Certificate:
-        """A noisy maximum error of finished answers over all queries, with a one-sided confidence bound.
+        """A noisy maximum error of finished answers over all queries, with an upper bound.
 
         Let c_q(D) be the counts, f_q the fitted answers and t_q those of a synthetic table, if
         there is one. Certified is
@@ -58,44 +58,54 @@ class Certifying(PrivateTable):
             families: The queries.
             estimates_counts: Fitted answers in counts, one array a family.
             rho: What the certificate costs.
-            confidence: Probability with which the bound holds for all queries, of fit and table together.
+            confidence: Probability with which the bound holds for all queries, of fit and table
+                together.
             table: A synthetic table that was drawn before; its answers are certified too.
 
         Returns:
-            The certificate. On a replay it names the table that was certified when the noise was drawn.
+            The certificate. On a replay it names the table that was certified when the noise was
+            drawn.
 
         Raises:
             SettingsError: The confidence or an estimate is out of range.
             BudgetError: `rho` is more than is left.
-
         """
         self._check_sizes(families)
         if not 0 < confidence < 1:
-            raise SettingsError(f"confidence must lie strictly between 0 and 1; it is {confidence}.")
+            raise SettingsError(
+                f"confidence must lie strictly between 0 and 1; it is {confidence}."
+            )
         rho = self._affordable(rho)
         stddev = stddev_for(self.neighbors.query**2, rho)
 
         def exact() -> int:
             self._exact.prepare(families)
-            published = [estimates_counts] if table is None else [estimates_counts, table.answers_counts]
+            published = (
+                [estimates_counts] if table is None else [estimates_counts, table.answers_counts]
+            )
             largest = 0
             for family, *estimates in zip(families, *published, strict=True):
                 answers, unit = self._exact.family(family)
                 for estimate in estimates:
                     whole = grid_estimates(estimate, answers.size, unit * ESTIMATE_GRID)
-                    largest = max(largest, int(np.abs(answers * ESTIMATE_GRID - whole).max()) // unit)
+                    largest = max(
+                        largest, int(np.abs(answers * ESTIMATE_GRID - whole).max()) // unit
+                    )
             return largest
 
         def draw(largest: int) -> Arrays:
-            noisy = add_discrete_gaussian(np.array([largest]), stddev * ESTIMATE_GRID, self._entropy)
+            noisy = add_discrete_gaussian(
+                np.array([largest]), stddev * ESTIMATE_GRID, self._entropy
+            )
             return {"max_error": noisy, **named}
 
-        named = {} if table is None else _named(table)  # made here: nothing public may fail after the charge
+        # made here: nothing public may fail after the charge
+        named = {} if table is None else _named(table)
         described = [label(family) for family in families]
         arrays = self._steps.take("certify", described, rho, exact, draw, stddev_counts=stddev)
         noisy = float(arrays["max_error"][0]) / ESTIMATE_GRID
-        # On top of the normal quantile: half a grid step for the rounding of estimates, one for that of the maximum, one
-        # for the steps of the discrete distribution.
+        # On top of the normal quantile: half a grid step for the rounding of estimates, one for
+        # that of the maximum, one for the steps of the discrete distribution.
         upper = noisy + NormalDist().inv_cdf(confidence) * stddev + 3 / ESTIMATE_GRID
         queries = sum(family.size(self.domain) for family in families)
         stored = "table_digest" in arrays

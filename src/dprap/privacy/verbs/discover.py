@@ -27,11 +27,11 @@ class Discovering(PrivateTable):
     """Values above a noisy threshold."""
 
     def discover_values(self, names: Sequence[str], rho: Rho, *, delta: float) -> list[FoundValues]:
-        """The values of columns whose noisy counts reach a threshold; `rho` and `delta` are split equally.
+        """The values of columns whose noisy counts reach a threshold.
 
         σ = Δ₂/√(2ρᵢ) and the threshold with r · P(N ≥ τ − r) ≤ δᵢ make each column δᵢ-approximately
-        ρᵢ-zCDP: the argument is in `dprap.privacy.discovery`. The budget must have set `delta` apart as its
-        `threshold_delta`, and all calls of a curator together may not ask for more.
+        ρᵢ-zCDP: the argument is in `dprap.privacy.discovery`. The budget must have set `delta`
+        apart as its `threshold_delta`, and all calls of a curator together may not ask for more.
 
         Args:
             names: The columns.
@@ -44,7 +44,6 @@ class Discovering(PrivateTable):
         Raises:
             SettingsError: The table is of a kind whose values cannot be listed.
             BudgetError: `rho` or `delta` is more than is left.
-
         """
         source = self._source
         if not isinstance(source, ValueSource):
@@ -52,7 +51,9 @@ class Discovering(PrivateTable):
         rho = self._affordable(rho)
         each_delta = float(delta) / len(names) * (1 - 1e-12)
         if not 0 < self._threshold_delta + Fraction(delta) <= Fraction(self.budget.threshold_delta):
-            raise BudgetError("thresholds ask for more of delta than the budget has set apart for them.")
+            raise BudgetError(
+                "thresholds ask for more of delta than the budget has set apart for them."
+            )
         self._threshold_delta += Fraction(delta)
         part = rho / len(names)
         stddev = stddev_for(self.neighbors.marginal_l2_squared, part)
@@ -72,10 +73,24 @@ class Discovering(PrivateTable):
 
         terms = {"threshold_counts": threshold, "threshold_delta": float(delta)}
         arrays = self._steps.take(
-            "discover_values", described_values(names), rho, exact, draw, terms=terms, stddev_counts=stddev
+            "discover_values",
+            described_values(names),
+            rho,
+            exact,
+            draw,
+            terms=terms,
+            stddev_counts=stddev,
         )
         found = [unpacked_values(position, arrays) for position in range(len(names))]
         return [
-            FoundValues(name, tuple(values), stddev, threshold, float(part), each_delta, tuple(counts.tolist()))
+            FoundValues(
+                name,
+                tuple(values),
+                stddev,
+                threshold,
+                float(part),
+                each_delta,
+                tuple(counts.tolist()),
+            )
             for name, (values, counts) in zip(names, found, strict=True)
         ]

@@ -38,14 +38,17 @@ class Measuring(PrivateTable):
         return stddev_for(self.neighbors.marginal_l2_squared, rho)
 
     def measure(
-        self, marginals: Sequence[Marginal], rho: Rho, shares: Sequence[float | Fraction] | None = None
+        self,
+        marginals: Sequence[Marginal],
+        rho: Rho,
+        shares: Sequence[float | Fraction] | None = None,
     ) -> list[Measurement]:
         """Noisy counts of whole marginals.
 
-        One record lies in one cell of a marginal, with groups or without, because each code lies in one
-        group. So its count vector has the L2 sensitivity √2 (replace) or 1 (add-remove), times the rows
-        a person may have. Discrete Gaussian noise with σ = Δ₂/√(2ρᵢ) on marginal i is ρᵢ-zCDP, all of
-        them together Σρᵢ = rho.
+        One record lies in one cell of a marginal, with groups or without, because each code lies in
+        one group. So its count vector has the L2 sensitivity √2 (replace) or 1 (add-remove), times
+        the rows a person may have. Discrete Gaussian noise with σ = Δ₂/√(2ρᵢ) on marginal i is
+        ρᵢ-zCDP, all of them together Σρᵢ = rho.
 
         Args:
             marginals: What is counted.
@@ -58,7 +61,6 @@ class Measuring(PrivateTable):
         Raises:
             BudgetError: `rho` is more than is left, or a share is not positive.
             WorkloadError: A marginal is not of the domain, or has too many cells.
-
         """
         self._check_sizes(marginals, PARTITIONS)
         rho = self._affordable(rho)
@@ -75,19 +77,23 @@ class Measuring(PrivateTable):
                 for position, (exact_counts, stddev) in enumerate(zip(counts, stddevs, strict=True))
             }
 
-        described = [[label(marginal), str(part)] for marginal, part in zip(marginals, split, strict=True)]
+        described = [
+            [label(marginal), str(part)] for marginal, part in zip(marginals, split, strict=True)
+        ]
         arrays = self._steps.take("measure", described, rho, exact, draw, stddev_counts=stddevs)
         return [
             Measurement(marginal, arrays[str(position)], stddev, float(part))
-            for position, (marginal, stddev, part) in enumerate(zip(marginals, stddevs, split, strict=True))
+            for position, (marginal, stddev, part) in enumerate(
+                zip(marginals, stddevs, split, strict=True)
+            )
         ]
 
     def measure_queries(self, queries: Sequence[Query], rho: Rho) -> list[QueryMeasurement]:
         """Noisy counts of single queries; `rho` is split equally.
 
         A query maps a record to [0, 1], so its count has sensitivity 1 (times the rows a person may
-        have) under both relations: σ = 1/√(2ρᵢ), the Gaussian mechanism of the paper. Custom queries are
-        summed on an integer grid, where sensitivity and σ are scaled alike.
+        have) under both relations: σ = 1/√(2ρᵢ), the Gaussian mechanism of the paper. Custom
+        queries are summed on an integer grid, where sensitivity and σ are scaled alike.
 
         Args:
             queries: What is counted.
@@ -99,7 +105,6 @@ class Measuring(PrivateTable):
         Raises:
             BudgetError: `rho` is more than is left.
             WorkloadError: A query is not of the domain.
-
         """
         self._check_sizes([query.family for query in queries])
         self._check_indices(queries)
@@ -110,7 +115,10 @@ class Measuring(PrivateTable):
         def exact() -> list[tuple[Counts, int]]:
             self._exact.prepare([query.family for query in queries])
             answers = {query.family: self._exact.family(query.family) for query in queries}
-            return [(answers[query.family][0][[query.index]], answers[query.family][1]) for query in queries]
+            return [
+                (answers[query.family][0][[query.index]], answers[query.family][1])
+                for query in queries
+            ]
 
         def draw(answers: list[tuple[Counts, int]]) -> Arrays:
             counts = np.concatenate([count for count, _ in answers])
@@ -118,21 +126,27 @@ class Measuring(PrivateTable):
             noisy = np.empty(len(answers))
             for unit in np.unique(units).tolist():
                 alike = units == unit
-                noisy[alike] = add_discrete_gaussian(counts[alike], stddev * unit, self._entropy) / unit
+                noisy[alike] = (
+                    add_discrete_gaussian(counts[alike], stddev * unit, self._entropy) / unit
+                )
             return {"counts": noisy}
 
         described = [[label(query.family), int(query.index)] for query in queries]
-        arrays = self._steps.take("measure_queries", described, rho, exact, draw, stddev_counts=stddev)
+        arrays = self._steps.take(
+            "measure_queries", described, rho, exact, draw, stddev_counts=stddev
+        )
         return [
             QueryMeasurement(query, float(count), stddev, float(part))
             for query, count, part in zip(queries, arrays["counts"], split, strict=True)
         ]
 
-    def measure_all(self, families: Sequence[Family], rho: Rho) -> Iterator[tuple[Family, Answers, float]]:
-        """Noisy counts of every query of the families, paid query by query: the T = 1 branch of the paper.
+    def measure_all(
+        self, families: Sequence[Family], rho: Rho
+    ) -> Iterator[tuple[Family, Answers, float]]:
+        """Noisy counts of every query, paid query by query: the T = 1 branch of the paper.
 
-        Each of the m queries gets rho/m, so σ = √(m/(2 rho)). Each family is charged when it is drawn,
-        so one that is never asked for costs nothing.
+        Each of the m queries gets rho/m, so σ = √(m/(2 rho)). Each family is charged when it is
+        drawn, so one that is never asked for costs nothing.
 
         Args:
             families: What is counted.
@@ -144,7 +158,6 @@ class Measuring(PrivateTable):
         Raises:
             BudgetError: `rho` is more than is left.
             WorkloadError: A family is not of the domain, or has too many cells.
-
         """
         self._check_sizes(families)
         rho = self._affordable(rho)
@@ -160,7 +173,9 @@ class Measuring(PrivateTable):
 
             def draw(answers: tuple[Counts, int]) -> Arrays:
                 counts, unit = answers
-                return {"counts": add_discrete_gaussian(counts, stddev * unit, self._entropy) / unit}
+                return {
+                    "counts": add_discrete_gaussian(counts, stddev * unit, self._entropy) / unit
+                }
 
             arrays = self._steps.take(
                 "measure_all", [label(family)], per_query * size, exact, draw, stddev_counts=stddev

@@ -1,7 +1,8 @@
-"""What every verb of the curator rests on: the private table, the budget, the ledger, and what is refused.
+"""What every verb of the curator rests on: the private table, the budget, the ledger, and what is
+refused.
 
-A verb is a method that gives `Steps.take` an exact statistic, a draw and a charge. The verbs stand in
-`measure`, `select`, `certify` and `discover` beside this module, which draws no noise.
+A verb is a method that gives `Steps.take` an exact statistic, a draw and a charge. The verbs stand
+in `measure`, `select`, `certify` and `discover` beside this module, which draws no noise.
 """
 
 from __future__ import annotations
@@ -31,10 +32,12 @@ from dprap.sources import CountSource
 from dprap.sources.recoding import Recoding
 from dprap.workload import MAX_CELLS
 
-# A float share of the budget may overshoot what is left by rounding; it is then cut to what is left, never granted.
+# A float share of the budget may overshoot what is left by rounding; it is then cut to what is
+# left, never granted.
 _ROUNDING_SLACK = Fraction(1, 10**9)
 
-# Kinds of queries whose sensitivity is proven. A subclass could answer differently, so it is none of them.
+# Kinds of queries whose sensitivity is proven. A subclass could answer differently, so it is none
+# of them.
 PROVEN_FAMILIES = (Marginal, Threshold, Range, Halfspace, Custom)
 
 # Kinds of tables in which a record lies in exactly one cell: marginals, with groups or without.
@@ -57,12 +60,17 @@ class PrivateTable:
     ) -> None:
         if insecure_noise_seed is not None and ledger is not None:
             raise LedgerError(
-                "seeded noise protects nobody, so a ledger does not take it. Leave the seed or the ledger out."
+                "seeded noise protects nobody, so a ledger does not take it. Leave the seed or the"
+                " ledger out."
             )
         if source.rows < 1:
-            raise BudgetError("the table is empty: there is nothing to protect and nothing to publish.")
+            raise BudgetError(
+                "the table is empty: there is nothing to protect and nothing to publish."
+            )
         if source.rows > MAX_COUNT:
-            raise DataError(f"the table has more than {MAX_COUNT:,} records, the limit of exact scores.")
+            raise DataError(
+                f"the table has more than {MAX_COUNT:,} records, the limit of exact scores."
+            )
         if neighbors.rows_are_public:
             budget.check_against_rows(source.rows)
         self._domain = source.domain
@@ -73,7 +81,9 @@ class PrivateTable:
         self._exact = ExactAnswers(source)
         self._max_cells = max_cells
         self._entropy: Entropy = (
-            OsEntropy() if insecure_noise_seed is None else InsecureSeededEntropy(insecure_noise_seed)
+            OsEntropy()
+            if insecure_noise_seed is None
+            else InsecureSeededEntropy(insecure_noise_seed)
         )
         journal: Journal = MemoryJournal() if ledger is None else ledger
         self._stopwatch = Stopwatch()
@@ -85,7 +95,9 @@ class PrivateTable:
             "accounting": budget.accounting.value,
             "domain": digest_of([list(source.domain.names), list(source.domain.sizes)]),
         }
-        self._steps = Steps(journal, self._run, journal.begin(self._run, budget.rho, data, facts), self._stopwatch)
+        self._steps = Steps(
+            journal, self._run, journal.begin(self._run, budget.rho, data, facts), self._stopwatch
+        )
         self._set_aside = Fraction(0)
         self._spent_before = Fraction(0)
         self._threshold_delta = Fraction(0)
@@ -117,23 +129,27 @@ class PrivateTable:
 
     @property
     def private_seconds(self) -> float:
-        """Time spent in the verbs. It depends on the exact data: for the steward, never for a release."""
+        """Time spent in the verbs.
+
+        It depends on the exact data: for the steward, never for a release.
+        """
         return self._stopwatch.seconds
 
     @property
     def rho(self) -> Fraction:
-        """The budget a mechanism may plan with: all of this run's but what was set aside or spent before it."""
+        """The budget a mechanism may plan with: all of this run's but what was set aside or spent
+        before it.
+        """
         return self.budget.rho - self._set_aside - self._spent_before
 
     def set_aside(self, rho: Rho) -> None:
-        """Keep a part of the budget from the mechanism, for a certificate after it; 0 gives it back.
+        """Keep a part of the budget for a certificate after the mechanism; 0 gives it back.
 
         Args:
             rho: What is kept.
 
         Raises:
             BudgetError: If that is the whole budget or more.
-
         """
         if not 0 <= rho < self.budget.rho:
             raise BudgetError("what is set aside must be less than the whole budget.")
@@ -154,12 +170,15 @@ class PrivateTable:
         """The number of records, where it is public."""
         if not self.neighbors.rows_are_public:
             raise BudgetError(
-                "the number of records is private under add-remove neighbours: measure Marginal(()) instead."
+                "the number of records is private under add-remove neighbours: measure Marginal(())"
+                " instead."
             )
         return self._source.rows
 
     def recode(self, schema: Schema, maps: Mapping[str, Int64[np.ndarray, " codes"]]) -> None:
-        """Go on with coarser codes: from here on all verbs count the codes of a coarser schema. Releases nothing.
+        """Go on with coarser codes: from here on all verbs count the codes of a coarser schema.
+
+        Releases nothing.
 
         The maps are functions of earlier results of this curator and of public facts, so they are
         fixed when the data change; the new code of a record depends on its old code alone. A
@@ -174,7 +193,6 @@ class PrivateTable:
 
         Raises:
             SchemaError: The maps do not lead from the codes of this table to those of the schema.
-
         """
         self._source = self._source.recoded(Recoding(self._domain, schema, maps))
         self._domain = self._source.domain
@@ -208,28 +226,32 @@ class PrivateTable:
         """
         self._steps.finish()
 
-    def _check_sizes(self, families: Sequence[Family], kinds: tuple[type, ...] = PROVEN_FAMILIES) -> None:
+    def _check_sizes(
+        self, families: Sequence[Family], kinds: tuple[type, ...] = PROVEN_FAMILIES
+    ) -> None:
         """Refuse what the domain cannot carry, before anything is allocated, counted or spent."""
         if not families:
             raise WorkloadError("there is nothing to measure: no marginal was named.")
         for family in families:
             if type(family) not in kinds:
                 raise WorkloadError(
-                    f"the sensitivity of a {type(family).__name__} is not known to this step. It takes: "
-                    f"{', '.join(kind.__name__ for kind in kinds)}."
+                    f"the sensitivity of a {type(family).__name__} is not known to this step. It"
+                    f" takes: {', '.join(kind.__name__ for kind in kinds)}."
                 )
             cells = self.domain.size_of(family.columns)
             if isinstance(family, Marginal):
                 family.shape(self.domain)  # refuses groups that the domain does not have
             if isinstance(family, Range):
-                cells = max(cells, family.size(self.domain))  # refuses intervals that the domain does not have
+                # refuses intervals that the domain does not have
+                cells = max(cells, family.size(self.domain))
             if isinstance(family, Halfspace):
                 family.size(self.domain)  # refuses more queries than a release can hold
                 family.points_of(self.domain)  # refuses points that are not of the domain's codes
             if not isinstance(family, Custom | Halfspace) and cells > self._max_cells:
                 raise WorkloadError(
-                    f"{type(family).__name__.lower()} {family} has {cells:,} cells of single codes or intervals; the limit is {self._max_cells:,}. "
-                    "Bin its columns more coarsely or raise --max-cells."
+                    f"{type(family).__name__.lower()} {family} has {cells:,} cells of single codes"
+                    f" or intervals; the limit is {self._max_cells:,}. Bin its columns more"
+                    " coarsely or raise --max-cells."
                 )
 
     def _check_indices(self, queries: Sequence[Query]) -> None:
@@ -241,7 +263,8 @@ class PrivateTable:
     def _affordable(self, rho: Rho) -> Fraction:
         """The charge as an exact number; refuses what is not positive or not covered.
 
-        This speaks early and clearly. The filter that counts is `RunState.check_charge`, at the moment of charging.
+        This speaks early and clearly. The filter that counts is `RunState.check_charge`, at the
+        moment of charging.
         """
         if not (isinstance(rho, (int, float, Fraction)) and 0 < rho < float("inf")):
             raise BudgetError(f"a charge must be a positive number; it is {rho}.")
@@ -249,8 +272,8 @@ class PrivateTable:
         if charge > self.remaining:
             if charge > self.remaining + self.rho * _ROUNDING_SLACK or self.remaining <= 0:
                 raise BudgetError(
-                    f"this step asks for rho = {float(charge):.4g}, but {float(self.remaining):.4g} is left of "
-                    f"{float(self.rho):.4g}. Nothing was charged."
+                    f"this step asks for rho = {float(charge):.4g}, but {float(self.remaining):.4g}"
+                    f" is left of {float(self.rho):.4g}. Nothing was charged."
                 )
             charge = self.remaining
         return charge

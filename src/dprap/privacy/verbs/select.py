@@ -36,13 +36,15 @@ class Selecting(PrivateTable):
     ) -> list[int]:
         """Positions of the k worst-answered marginals.
 
-        Whoever chooses from the same tuple of marginals again does not have them checked and laid out
-        again. The sensitivity of the score is proven in `dprap.privacy.scores`; every pick is an
-        exponential mechanism worth the charge rho/k (`dprap.privacy.selection`, `Budget.pick_rho`).
+        Whoever chooses from the same tuple of marginals again does not have them checked and laid
+        out again. The sensitivity of the score is proven in `dprap.privacy.scores`; every pick is
+        an exponential mechanism worth the charge rho/k (`dprap.privacy.selection`,
+        `Budget.pick_rho`).
 
         Args:
             marginals: The candidates.
-            estimates_counts: What is known of them, in counts: one array after the other, or `Rows` of several.
+            estimates_counts: What is known of them, in counts: one array after the other, or `Rows`
+                of several.
             k: How many to pick.
             rho: The price of all picks.
             score: How badly a candidate is answered; the largest error of a cell, unless given.
@@ -55,12 +57,13 @@ class Selecting(PrivateTable):
             BudgetError: `rho` is more than is left.
             SettingsError: k is not between 1 and the number of candidates.
             WorkloadError: A marginal is not of the domain, or has too many cells.
-
         """
         candidates = self._candidates_of(tuple(marginals))
         rho = self._affordable(rho)
         if not 1 <= k <= len(marginals):
-            raise SettingsError(f"{k} marginals asked for, but there are {len(marginals)} candidates.")
+            raise SettingsError(
+                f"{k} marginals asked for, but there are {len(marginals)} candidates."
+            )
         on_grid = (score or Score()).on_grid(len(marginals))
         pick_rho = self.budget.pick_rho(rho / k)
         eta = inverse_temperature(on_grid.sensitivity(self.neighbors), pick_rho)
@@ -72,7 +75,9 @@ class Selecting(PrivateTable):
         def draw(scores: Counts) -> Arrays:
             if turns is None:
                 return {"picked": np.array(pick_top(scores, k=k, eta=eta, entropy=self._entropy))}
-            picked = pick_in_turn(scores, k=k, eta=eta, entropy=self._entropy, open_after=turns.open_after)
+            picked = pick_in_turn(
+                scores, k=k, eta=eta, entropy=self._entropy, open_after=turns.open_after
+            )
             return {"picked": np.array(picked)}
 
         turns = None if apart is None else candidates.turns(apart)
@@ -99,8 +104,9 @@ class Selecting(PrivateTable):
     ) -> list[Query]:
         """The k worst-answered queries: top-k report noisy max on |count − estimate|.
 
-        Each score is a count's distance to a public number, rounded to integers: sensitivity 1 (times
-        the rows a person may have). Every pick is worth the charge rho/k (`Budget.pick_rho`).
+        Each score is a count's distance to a public number, rounded to integers: sensitivity 1
+        (times the rows a person may have). Every pick is worth the charge rho/k
+        (`Budget.pick_rho`).
 
         Args:
             families: Families whose queries are the candidates.
@@ -116,7 +122,6 @@ class Selecting(PrivateTable):
             BudgetError: `rho` is more than is left.
             SettingsError: There are fewer than k candidates, or an excluded query is none of them.
             WorkloadError: A family is not of the domain, or has too many cells.
-
         """
         self._check_sizes(families)
         rho = self._affordable(rho)
@@ -127,10 +132,13 @@ class Selecting(PrivateTable):
         self._check_indices(exclude)
         if any(query.family not in position_of for query in exclude):
             raise SettingsError("a query to exclude is not among the candidates.")
-        excluded = sorted({int(starts[position_of[query.family]]) + int(query.index) for query in exclude})
+        excluded = sorted(
+            {int(starts[position_of[query.family]]) + int(query.index) for query in exclude}
+        )
         if not 1 <= k <= int(starts[-1]) - len(excluded):
             raise SettingsError(
-                f"{k} queries asked for, but only {int(starts[-1]) - len(excluded):,} are left to select from."
+                f"{k} queries asked for, but only {int(starts[-1]) - len(excluded):,} are left to"
+                " select from."
             )
         pick_rho = self.budget.pick_rho(rho / k)
         eta = inverse_temperature(self.neighbors.query, pick_rho)
@@ -138,18 +146,25 @@ class Selecting(PrivateTable):
         def exact() -> Counts:
             self._exact.prepare(families)
             scores = np.empty(int(starts[-1]), dtype=np.int64)
-            for family, start, estimate in zip(families, starts[:-1], estimates_counts, strict=True):
+            for family, start, estimate in zip(
+                families, starts[:-1], estimates_counts, strict=True
+            ):
                 answers, unit = self._exact.family(family)
                 whole = grid_estimates(estimate, answers.size, unit)
-                # Floor division keeps the sensitivity: inputs at most `unit` apart give results at most 1 apart.
+                # Floor division keeps the sensitivity: inputs at most `unit` apart give results at
+                # most 1 apart.
                 scores[start : start + answers.size] = np.abs(answers - whole) // unit
             return scores
 
         def draw(scores: Counts) -> Arrays:
-            return {"picked": np.array(pick_top(scores, k=k, eta=eta, entropy=self._entropy, excluded=excluded))}
+            return {
+                "picked": np.array(
+                    pick_top(scores, k=k, eta=eta, entropy=self._entropy, excluded=excluded)
+                )
+            }
 
-        # The estimates are not part of the description: they follow from earlier results and public seeds, and making
-        # them again only to compare them would double the cost of a replay.
+        # The estimates are not part of the description: they follow from earlier results and public
+        # seeds, and making them again only to compare them would double the cost of a replay.
         terms = {"picks": k, "rho_of_a_pick": str(pick_rho), "excluded": excluded}
         described = [label(family) for family in families]
         arrays = self._steps.take("select_queries", described, rho, exact, draw, terms=terms)

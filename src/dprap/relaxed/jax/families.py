@@ -54,7 +54,9 @@ class FamilyTargets:
     floor: float = 0.0
 
 
-def fit_families(start: RelaxedDataset, targets: FamilyTargets, settings: ProjectionSettings) -> FitResult:
+def fit_families(
+    start: RelaxedDataset, targets: FamilyTargets, settings: ProjectionSettings
+) -> FitResult:
     """Fit relaxed rows to target answers of whole families.
 
     Args:
@@ -75,7 +77,9 @@ def fit_families(start: RelaxedDataset, targets: FamilyTargets, settings: Projec
         return _fit(rows, weights, start.domain, targets, settings, scale)
 
     end = with_shorter_steps(probabilities, attempt)
-    return FitResult(RelaxedDataset(start.domain, np.asarray(end.best), start.weights), end.loss, end.steps)
+    return FitResult(
+        RelaxedDataset(start.domain, np.asarray(end.best), start.weights), end.loss, end.steps
+    )
 
 
 def _fit(
@@ -111,7 +115,9 @@ def _fit(
                 if plateaus > settings.halvings:
                     break
             last_loss = best_loss
-        iterate, memory = _step(iterate, gradient, memory, jnp.float32(scale), domain, optimizer, softmaxed)
+        iterate, memory = _step(
+            iterate, gradient, memory, jnp.float32(scale), domain, optimizer, softmaxed
+        )
         steps += 1
     return Attempt(best, best_loss, steps, finite=True)
 
@@ -140,7 +146,11 @@ def _step(
 @partial(jax.jit, static_argnums=(3, 4))
 @partial(jax.value_and_grad, argnums=0)
 def _family_loss(
-    rows: JaxRows, weights: jax.Array, fractions: Float32[jax.Array, " queries"], domain: Domain, family: Family
+    rows: JaxRows,
+    weights: jax.Array,
+    fractions: Float32[jax.Array, " queries"],
+    domain: Domain,
+    family: Family,
 ) -> jax.Array:
     if isinstance(family, Halfspace):
         raise WorkloadError(f"a fit to whole families does not take {family}.")

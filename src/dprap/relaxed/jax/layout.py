@@ -1,4 +1,6 @@
-"""How column blocks of very different sizes are laid out so that one loop serves many columns at once."""
+"""How column blocks of very different sizes are laid out so that one loop serves many columns at
+once.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ _SMALLEST_FILL = 0.8
 
 @dataclass(frozen=True)
 class Bucket:
-    """Columns of similar size, interleaved: code v of the bucket's column g stands at start + v * columns + g."""
+    """Columns of similar size, interleaved: code v of the bucket's column g stands at start + v *
+    columns + g.
+    """
 
     start: int
     codes: int
@@ -87,7 +91,9 @@ class ColumnLayout:
         for bucket, members in zip(self.buckets, self._order, strict=True):
             for place, column in enumerate(members):
                 offset, size = self.domain.offsets[column], self.domain.sizes[column]
-                slots[offset : offset + size] = bucket.start + place + np.arange(size) * bucket.columns
+                slots[offset : offset + size] = (
+                    bucket.start + place + np.arange(size) * bucket.columns
+                )
         return slots
 
     @cached_property
@@ -111,7 +117,9 @@ class ColumnLayout:
         parts = []
         for bucket in self.buckets:
             block = numbers[bucket.first_column : bucket.first_column + bucket.columns]
-            parts.append(jnp.broadcast_to(block, (bucket.codes, bucket.columns, rows)).reshape(-1, rows))
+            parts.append(
+                jnp.broadcast_to(block, (bucket.codes, bucket.columns, rows)).reshape(-1, rows)
+            )
         return jnp.concatenate(parts)
 
     def sums(self, packed: Packed) -> PerColumn:
@@ -149,11 +157,15 @@ class ColumnLayout:
                 bucket: Bucket = bucket,
                 threshold: jax.Array = threshold,
             ) -> tuple[jax.Array, jax.Array]:
-                block = lax.dynamic_slice(packed, (bucket.start + code * bucket.columns, 0), (bucket.columns, rows))
+                block = lax.dynamic_slice(
+                    packed, (bucket.start + code * bucket.columns, 0), (bucket.columns, rows)
+                )
                 above = block - threshold
                 return carry[0] + jnp.maximum(above, 0), carry[1] + (above > 0).astype(packed.dtype)
 
-            total, count = lax.fori_loop(0, bucket.codes, add, (jnp.zeros_like(threshold), jnp.zeros_like(threshold)))
+            total, count = lax.fori_loop(
+                0, bucket.codes, add, (jnp.zeros_like(threshold), jnp.zeros_like(threshold))
+            )
             sums.append(total)
             counts.append(count)
         return jnp.concatenate(sums), jnp.concatenate(counts)
@@ -161,5 +173,7 @@ class ColumnLayout:
 
 @cache
 def layout_of(domain: Domain) -> ColumnLayout:
-    """Return the layout of a domain; the same object for equal domains, so that compiled code is shared."""
+    """Return the layout of a domain; the same object for equal domains, so that compiled code is
+    shared.
+    """
     return ColumnLayout(domain)

@@ -1,17 +1,19 @@
-r"""Mixed rows: real coordinates for numeric columns beside one-hot blocks, fitted by an annealed surrogate.
+r"""Mixed rows: real coordinates for numeric columns beside one-hot blocks, fitted by an annealed
+surrogate.
 
-A query of the fit is a conjunction of *planes* \(w \cdot x \ge b\) over the coordinates of a row and of *literals*, codes
-of the other columns. Its answer is the mean over rows of
+A query of the fit is a conjunction of *planes* \(w \cdot x \ge b\) over the coordinates of a row
+and of *literals*, codes of the other columns. Its answer is the mean over rows of
 
 \[ \prod_{\text{planes}} [w \cdot x \ge b] \; \prod_{\text{literals}} p_{code}. \]
 
 A step function has no slope, so that the optimiser moves rows along the surrogate with
-\(\sigma(\beta\,(w \cdot x - b))\) in its place. The inverse temperature β doubles from level to level: at first a row feels
-planes that are far away, at the end the surrogate is nearly the step. A blurred answer of rows that are just right is
-off, and would pull them away, so that each level starts from the exact answers: the fit sees
-\(\text{surrogate}(D') - \text{surrogate}(D'_0) + \text{exact}(D'_0)\), with \(D'_0\) the rows at the level's start. What counts
-is the *exact* loss, with every coordinate moved to the nearest point that is the place of a code, and steps for sigmoids.
-A level that made it larger is taken back: the next one starts from the best rows so far.
+\(\sigma(\beta\,(w \cdot x - b))\) in its place. The inverse temperature β doubles from level to
+level: at first a row feels planes that are far away, at the end the surrogate is nearly the step. A
+blurred answer of rows that are just right is off, and would pull them away, so that each level
+starts from the exact answers: the fit sees \(\text{surrogate}(D') - \text{surrogate}(D'_0) +
+\text{exact}(D'_0)\), with \(D'_0\) the rows at the level's start. What counts is the *exact* loss,
+with every coordinate moved to the nearest point that is the place of a code, and steps for
+sigmoids. A level that made it larger is taken back: the next one starts from the best rows so far.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ from dprap.relaxed.rows import RelaxedDataset, column_slices, normalise_logits, 
 # An offset that every row is beyond, for planes that a query does not have.
 _NO_PLANE = -1e9
 
-# Queries are padded to a multiple of this, so that a set that grows every round is compiled a few times.
+# Queries are padded to a multiple of this, so that a set that grows every round is compiled a few
+# times.
 _TOGETHER = 256
 
 # Sums of products in float32 may miss an offset that they should equal by this much.
@@ -62,7 +65,8 @@ class AnnealingSettings:
         levels: How many levels there are; β doubles from one to the next.
         steps: Adam's steps at each level.
         learning_rate: Of the logits of one-hot blocks.
-        coordinate_reach: A coordinate moves by about this over β in a step: a plane is felt at a distance of some 1/β.
+        coordinate_reach: A coordinate moves by about this over β in a step: a plane is felt at a
+            distance of some 1/β.
     """
 
     first_temperature: float = 4.0
@@ -76,18 +80,24 @@ class AnnealingSettings:
             raise SettingsError("levels and steps of an annealed fit must be at least 1.")
         for name in ("first_temperature", "learning_rate", "coordinate_reach"):
             if not 0 < getattr(self, name) < float("inf"):
-                raise SettingsError(f"{name} must be a positive number; it is {getattr(self, name)}.")
+                raise SettingsError(
+                    f"{name} must be a positive number; it is {getattr(self, name)}."
+                )
 
 
 class MixedRows(NamedTuple):
-    """Coordinates of the numeric columns, and logits of the codes of the others, in the domain's order; all float32."""
+    """Coordinates of the numeric columns, and logits of the codes of the others, in the domain's
+    order; all float32.
+    """
 
     coordinates: Float[jax.Array, "numeric rows"]
     logits: Float[jax.Array, "onehot rows"]
 
 
 class Conjunctions(NamedTuple):
-    """Compiled queries: planes of coordinates, and literals as indices of one-hot coordinates (the last is always one)."""
+    """Compiled queries: planes of coordinates, and literals as indices of one-hot coordinates (the
+    last is always one).
+    """
 
     normals: Float32[jax.Array, "queries planes numeric"]
     offsets: Float32[jax.Array, "queries planes"]
@@ -95,7 +105,9 @@ class Conjunctions(NamedTuple):
 
 
 class MixedSpace:
-    """Which columns have coordinates, and where their codes lie; the other columns are one-hot blocks."""
+    """Which columns have coordinates, and where their codes lie; the other columns are one-hot
+    blocks.
+    """
 
     def __init__(self, domain: Domain, places: Places) -> None:
         self.domain = domain
@@ -104,17 +116,25 @@ class MixedSpace:
         self.others = Domain(tuple(others), tuple(domain.size(name) for name in others))
         # codes that are no number, such as null, get no place: no row of this kind ever has one
         self.known = {
-            name: np.array([c for c, at in enumerate(places[name]) if at is not None]) for name in self.numeric
+            name: np.array([c for c, at in enumerate(places[name]) if at is not None])
+            for name in self.numeric
         }
         self.points = {
-            name: np.array([at for at in places[name] if at is not None]) / POINT_UNITS for name in self.numeric
+            name: np.array([at for at in places[name] if at is not None]) / POINT_UNITS
+            for name in self.numeric
         }
         if any((np.diff(points) < 0).any() for points in self.points.values()):
-            raise WorkloadError("the points of a numeric column must follow the order of its codes.")
-        self.middles = {name: (points[1:] + points[:-1]) / 2 for name, points in self.points.items()}
+            raise WorkloadError(
+                "the points of a numeric column must follow the order of its codes."
+            )
+        self.middles = {
+            name: (points[1:] + points[:-1]) / 2 for name, points in self.points.items()
+        }
 
     def compiled(self, queries: Sequence[Query | Box]) -> Conjunctions:
-        """Boxes and queries of halfspaces, marginals and ranges, padded to a few sizes with ones that never hold."""
+        """Boxes and queries of halfspaces, marginals and ranges, padded to a few sizes with ones
+        that never hold.
+        """
         found = [self._conjunction(query) for query in queries]
         planes = max(2, *(len(offsets) for _, offsets, _ in found))
         width = max(1, *(len(literals) for *_, literals in found))
@@ -135,13 +155,21 @@ class MixedSpace:
         family = query.family
         if isinstance(family, Halfspace):
             return self._of_halfspace(family, query.index)
-        if not isinstance(family, Marginal | Range) or (isinstance(family, Marginal) and family.groups is not None):
-            raise WorkloadError(f"mixed rows take halfspaces, ranges and marginals of single codes, not {family}.")
+        if not isinstance(family, Marginal | Range) or (
+            isinstance(family, Marginal) and family.groups is not None
+        ):
+            raise WorkloadError(
+                f"mixed rows take halfspaces, ranges and marginals of single codes, not {family}."
+            )
         boxes = family if isinstance(family, Range) else Range(family.columns, {})
-        return self._of_box(dict(zip(family.columns, boxes.box(self.domain, query.index), strict=True)))
+        return self._of_box(
+            dict(zip(family.columns, boxes.box(self.domain, query.index), strict=True))
+        )
 
     def _of_box(self, box: Box) -> _Parts:
-        """A conjunction of intervals of codes; along columns without coordinates these are single codes."""
+        """A conjunction of intervals of codes; along columns without coordinates these are single
+        codes.
+        """
         normals: list[Float64[np.ndarray, " numeric"]] = []
         offsets: list[float] = []
         literals: list[int] = []
@@ -149,7 +177,8 @@ class MixedSpace:
             if name not in self.numeric:
                 if first != last:
                     raise WorkloadError(
-                        f"intervals of {name!r} need coordinates: name it in the columns of halfspaces."
+                        f"intervals of {name!r} need coordinates: name it in the columns of"
+                        " halfspaces."
                     )
                 literals.append(self.others.offset(name) + first)
                 continue
@@ -161,7 +190,10 @@ class MixedSpace:
             if low > 0:
                 normals, offsets = [*normals, self._axis(name, 1.0)], [*offsets, middles[low - 1]]
             if high < len(known):
-                normals, offsets = [*normals, self._axis(name, -1.0)], [*offsets, -middles[high - 1]]
+                normals, offsets = (
+                    [*normals, self._axis(name, -1.0)],
+                    [*offsets, -middles[high - 1]],
+                )
         return normals, offsets, literals
 
     def _axis(self, name: str, sign: float) -> Float64[np.ndarray, " numeric"]:
@@ -178,11 +210,18 @@ class MixedSpace:
             normal[where] = own / NORMAL_UNITS
             at = offset / NORMAL_UNITS / POINT_UNITS
             axes = np.flatnonzero(normal)
-            if len(axes) == 1:  # between two points, so that a row on either is well inside or outside
-                at = self._between(self.numeric[axes[0]], at / normal[axes[0]], normal[axes[0]]) * normal[axes[0]]
+            # between two points, so that a row on either is well inside or outside
+            if len(axes) == 1:
+                at = (
+                    self._between(self.numeric[axes[0]], at / normal[axes[0]], normal[axes[0]])
+                    * normal[axes[0]]
+                )
             normals, offsets = [*normals, normal], [*offsets, at]
         codes = np.unravel_index(values, self.domain.shape_of(family.by)) if family.by else ()
-        literals = [self.others.offset(name) + int(code) for name, code in zip(family.by, codes, strict=True)]
+        literals = [
+            self.others.offset(name) + int(code)
+            for name, code in zip(family.by, codes, strict=True)
+        ]
         return normals, offsets, literals
 
     def _between(self, name: str, point: float, sign: float) -> float:
@@ -227,7 +266,8 @@ def fit_mixed(
     weights: Float[np.ndarray, " queries"],
     settings: AnnealingSettings,
 ) -> AnnealedFit:
-    """Rows that bring the answers of conjunctions near to their targets, by Σ weight·(answer − target)².
+    """Rows that bring the answers of conjunctions near to their targets, by Σ weight·(answer −
+    target)².
 
     Args:
         space: The columns.
@@ -239,7 +279,6 @@ def fit_mixed(
 
     Returns:
         The best of the start and of the rows after each level, by the exact loss.
-
     """
     padding = len(conjunctions.offsets) - len(targets)
     problem = _Problem(
@@ -297,19 +336,25 @@ def _fit(
     def exact(rows: MixedRows) -> jax.Array:
         nearest = [
             points[jnp.searchsorted(middles, column)]
-            for points, middles, column in zip(problem.points, problem.middles, rows.coordinates, strict=True)
+            for points, middles, column in zip(
+                problem.points, problem.middles, rows.coordinates, strict=True
+            )
         ]
         return answered((distances(jnp.stack(nearest)) >= -_SLACK).astype(jnp.float32), rows)
 
     optimizer = optax.adam(settings.learning_rate)
 
-    def level(carry: tuple[MixedRows, jax.Array], temperature: jax.Array) -> tuple[tuple[MixedRows, jax.Array], None]:
+    def level(
+        carry: tuple[MixedRows, jax.Array], temperature: jax.Array
+    ) -> tuple[tuple[MixedRows, jax.Array], None]:
         start, start_loss = carry
         reach = settings.coordinate_reach / (settings.learning_rate * temperature)
         blur = exact(start) - surrogate(start, temperature)
         slope = jax.grad(lambda rows: loss(surrogate(rows, temperature) + blur))
 
-        def step(_: int, state: tuple[MixedRows, optax.OptState]) -> tuple[MixedRows, optax.OptState]:
+        def step(
+            _: int, state: tuple[MixedRows, optax.OptState]
+        ) -> tuple[MixedRows, optax.OptState]:
             rows, memory = state
             updates, memory = optimizer.update(slope(rows), memory)
             moved = rows.coordinates + reach * updates.coordinates

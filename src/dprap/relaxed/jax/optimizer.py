@@ -30,7 +30,8 @@ class SharedScaleState(NamedTuple):
 
 
 def shared_scale_momentum(learning_rate: float) -> optax.GradientTransformation:
-    """Adam with one second moment for all coordinates: no coordinate moves much more than `learning_rate` in a step.
+    """Adam with one second moment for all coordinates: no coordinate moves much more than
+    `learning_rate` in a step.
 
     >>> optimizer = shared_scale_momentum(0.1)
     >>> gradient = jnp.array([4.0, -2.0])
@@ -46,7 +47,9 @@ def shared_scale_momentum(learning_rate: float) -> optax.GradientTransformation:
         updates: optax.Updates, state: SharedScaleState, _params: optax.Params | None = None
     ) -> tuple[optax.Updates, SharedScaleState]:
         step = state.step + 1
-        mean = jax.tree.map(lambda old, new: _MOMENTUM * old + (1 - _MOMENTUM) * new, state.mean, updates)
+        mean = jax.tree.map(
+            lambda old, new: _MOMENTUM * old + (1 - _MOMENTUM) * new, state.mean, updates
+        )
         largest = jnp.max(jnp.stack([jnp.max(jnp.abs(part)) for part in jax.tree.leaves(updates)]))
         square = _MEMORY * state.square + (1 - _MEMORY) * largest**2
         size = jnp.sqrt(square / (1 - _MEMORY**step)) + _SMALLEST

@@ -49,15 +49,17 @@ class ProjectionSettings:
     """How to project.
 
     Attributes:
-        optimizer: `momentum` is `shared_scale_momentum(learning_rate)` (Adam with softmax), which leaves
-            smaller errors on ADULT's unselected queries than Adam did; `adam` is Adam; or any optax
-            gradient transformation.
+        optimizer: `momentum` is `shared_scale_momentum(learning_rate)` (Adam with softmax), which
+            leaves smaller errors on ADULT's unselected queries than Adam did; `adam` is Adam; or
+            any optax gradient transformation.
         learning_rate: The length of a step.
         max_steps: The most steps of a projection.
         window: The loss is looked at every so many steps.
-        tolerance: Where the loss has not fallen by this fraction below that of the rows kept, steps are halved.
+        tolerance: Where the loss has not fallen by this fraction below that of the rows kept, steps
+            are halved.
         halvings: How often steps are halved before a projection ends; 0 ends it the first time.
-        keep: The rows with the smallest loss met, `best`, or the `last`. The loss is compared with theirs.
+        keep: The rows with the smallest loss met, `best`, or the `last`. The loss is compared with
+            theirs.
         normalisation: `sparsemax` or `softmax`.
         device: Where it is computed, see `dprap.relaxed.jax.start.devices_named`.
 
@@ -76,22 +78,33 @@ class ProjectionSettings:
 
     def __post_init__(self) -> None:
         if self.max_steps < 1 or self.window < 1 or self.halvings < 0:
-            raise SettingsError("max_steps and window of a projection must be at least 1, halvings at least 0.")
+            raise SettingsError(
+                "max_steps and window of a projection must be at least 1, halvings at least 0."
+            )
         if isinstance(self.optimizer, str) and self.optimizer not in ("momentum", "adam"):
-            raise SettingsError(f"optimizer must be momentum, adam or one of optax, not {self.optimizer!r}.")
+            raise SettingsError(
+                f"optimizer must be momentum, adam or one of optax, not {self.optimizer!r}."
+            )
         if self.keep not in ("best", "last"):
             raise SettingsError(f"keep must be best or last, not {self.keep!r}.")
         if not 0 < self.learning_rate < float("inf"):
-            raise SettingsError(f"the learning rate must be a positive number; it is {self.learning_rate}.")
+            raise SettingsError(
+                f"the learning rate must be a positive number; it is {self.learning_rate}."
+            )
         if not 0 <= self.tolerance < 1:
-            raise SettingsError(f"the tolerance of a projection must be in [0, 1); it is {self.tolerance}.")
+            raise SettingsError(
+                f"the tolerance of a projection must be in [0, 1); it is {self.tolerance}."
+            )
         if self.normalisation not in ("sparsemax", "softmax"):
-            raise SettingsError(f"normalisation must be sparsemax or softmax, not {self.normalisation!r}.")
+            raise SettingsError(
+                f"normalisation must be sparsemax or softmax, not {self.normalisation!r}."
+            )
 
 
 PAPER = ProjectionSettings(optimizer="adam", learning_rate=1e-3, window=1, halvings=0, keep="last")
-"""The paper's: Adam with learning rate .001, at most 5,000 steps, ended by the first step that lowers the loss by less
-than a fraction of 10^-7, and the rows that this step reached."""
+"""The paper's: Adam with learning rate .001, at most 5,000 steps, ended by the first step that
+lowers the loss by less than a fraction of 10^-7, and the rows that this step reached.
+"""
 
 
 class DivergedError(SettingsError):
@@ -127,7 +140,9 @@ class QueryTargets:
         return cls(batch, targets, weights, floor)
 
 
-def fit_queries(start: RelaxedDataset, targets: QueryTargets, settings: ProjectionSettings) -> FitResult:
+def fit_queries(
+    start: RelaxedDataset, targets: QueryTargets, settings: ProjectionSettings
+) -> FitResult:
     """Fit relaxed rows to the answers of selected queries, starting from `start`.
 
     Args:
@@ -144,7 +159,9 @@ def fit_queries(start: RelaxedDataset, targets: QueryTargets, settings: Projecti
     """
     # A softmax moves every code of a column in its own way: nothing stays tied.
     shrinks = settings.normalisation == "sparsemax"
-    rows = TiedRows.of(start.probabilities, start.domain, np.asarray(targets.batch.coordinates), shrinks=shrinks)
+    rows = TiedRows.of(
+        start.probabilities, start.domain, np.asarray(targets.batch.coordinates), shrinks=shrinks
+    )
     layout = layout_of(rows.domain)
     kept, row_weights = on_devices(
         RelaxedDataset(rows.domain, rows.kept, start.weights), devices_named(settings.device)
@@ -174,11 +191,16 @@ def fit_queries(start: RelaxedDataset, targets: QueryTargets, settings: Projecti
         return Attempt(end.best, float(end.best_loss), int(end.step), bool(end.finite))
 
     end = with_shorter_steps(Iterate(layout.pack(kept), tied), attempt)
-    found = rows.whole(np.asarray(layout.unpack(end.best.kept)), np.asarray(end.best.tied)[np.argsort(layout.order)])
+    found = rows.whole(
+        np.asarray(layout.unpack(end.best.kept)),
+        np.asarray(end.best.tied)[np.argsort(layout.order)],
+    )
     # Between steps, rows are distributions up to a small tolerance; the result is one up to
     # rounding.
     fitted = _normalised(found, start.domain, settings.normalisation)
-    return FitResult(RelaxedDataset(start.domain, np.asarray(fitted), start.weights), end.loss, end.steps)
+    return FitResult(
+        RelaxedDataset(start.domain, np.asarray(fitted), start.weights), end.loss, end.steps
+    )
 
 
 _Iterate = TypeVar("_Iterate")
@@ -194,7 +216,9 @@ class Attempt(Generic[_Iterate]):
     finite: bool
 
 
-def with_shorter_steps(start: _Iterate, attempt: Callable[[_Iterate, float], Attempt[_Iterate]]) -> Attempt[_Iterate]:
+def with_shorter_steps(
+    start: _Iterate, attempt: Callable[[_Iterate, float], Attempt[_Iterate]]
+) -> Attempt[_Iterate]:
     """Try a fit; if its loss is not finite, go on from the best with steps a tenth as long."""
     best, loss, steps, scale = start, float("inf"), 0, 1.0
     for _ in range(RETRIES + 1):
@@ -206,8 +230,9 @@ def with_shorter_steps(start: _Iterate, attempt: Callable[[_Iterate, float], Att
             return Attempt(best, loss, steps, finite=True)
         scale *= RETRY_SCALE
     raise DivergedError(
-        f"the projection diverged: its loss is not finite after {steps} steps, the last of them with a "
-        f"{scale / RETRY_SCALE:g} times smaller step. Lower the learning rate or choose another optimizer."
+        f"the projection diverged: its loss is not finite after {steps} steps, the last of them"
+        f" with a {scale / RETRY_SCALE:g} times smaller step. Lower the learning rate or choose"
+        " another optimizer."
     )
 
 
@@ -217,7 +242,9 @@ def _normalised(rows: JaxRows, domain: Domain, normalisation: Normalisation) -> 
 
 
 def optimizer_of(settings: ProjectionSettings) -> optax.GradientTransformation:
-    """The optimiser that the settings name: the same object each time, so that compiled fits are shared."""
+    """The optimiser that the settings name: the same object each time, so that compiled fits are
+    shared.
+    """
     if not isinstance(settings.optimizer, str):
         return settings.optimizer
     # Softmax scales the gradient of a logit by its probability, which only Adam makes up for.
@@ -230,7 +257,9 @@ _momentum = cache(shared_scale_momentum)
 
 
 class _Problem(NamedTuple):
-    """What to fit; `slots` are those of the batch's coordinates, `tied_counts` codes that share a probability."""
+    """What to fit; `slots` are those of the batch's coordinates, `tied_counts` codes that share a
+    probability.
+    """
 
     batch: QueryBatch
     slots: jax.Array
@@ -274,7 +303,9 @@ _Step = Callable[[Iterate, Any, jax.Array], tuple[Iterate, Any]]
 
 
 @partial(jax.jit, static_argnums=4)
-def _fit(begin: Iterate, problem: _Problem, limits: _Limits, scale: jax.Array, shape: _Shape) -> _State:
+def _fit(
+    begin: Iterate, problem: _Problem, limits: _Limits, scale: jax.Array, shape: _Shape
+) -> _State:
     layout = shape.layout
     slots = problem.slots
 
@@ -285,7 +316,9 @@ def _fit(begin: Iterate, problem: _Problem, limits: _Limits, scale: jax.Array, s
         answers = problem.batch.answers(touched, problem.row_weights)
         return jnp.sum(problem.query_weights * (answers - problem.targets) ** 2)
 
-    def update(parameters: jax.Array, gradient: jax.Array, memory: Any, scale: jax.Array) -> tuple[jax.Array, Any]:
+    def update(
+        parameters: jax.Array, gradient: jax.Array, memory: Any, scale: jax.Array
+    ) -> tuple[jax.Array, Any]:
         updates, memory = shape.optimizer.update(gradient, memory, parameters)
         return parameters + scale * updates, memory
 
@@ -296,7 +329,10 @@ def _fit(begin: Iterate, problem: _Problem, limits: _Limits, scale: jax.Array, s
         moved = rows.kept.at[slots].set(touched, mode="drop", unique_indices=True)
         tied = Tied(rows.tied, problem.tied_counts)
         threshold = thresholds(moved, layout, jnp.zeros_like(rows.tied), _STEP_TOLERANCE, tied)
-        return Iterate(shrink(moved, layout, threshold), jnp.maximum(rows.tied - threshold, 0)), memory
+        return (
+            Iterate(shrink(moved, layout, threshold), jnp.maximum(rows.tied - threshold, 0)),
+            memory,
+        )
 
     def softmax_step(logits: Iterate, memory: Any, scale: jax.Array) -> tuple[Iterate, Any]:
         gradient = jax.grad(lambda kept: loss(read(softmax_packed(kept, layout))))(logits.kept)
@@ -311,7 +347,10 @@ def _fit(begin: Iterate, problem: _Problem, limits: _Limits, scale: jax.Array, s
         memory = shape.optimizer.init(iterate.kept)
 
         def normalised(iterate: Iterate) -> Iterate:
-            return Iterate(jnp.where(padding, begin.kept, softmax_packed(iterate.kept, layout)), iterate.tied)
+            return Iterate(
+                jnp.where(padding, begin.kept, softmax_packed(iterate.kept, layout)), iterate.tied
+            )
+
     else:
         step, iterate, memory = sparsemax_step, begin, shape.optimizer.init(read(begin.kept))
 
@@ -319,13 +358,20 @@ def _fit(begin: Iterate, problem: _Problem, limits: _Limits, scale: jax.Array, s
             return iterate
 
     def unfinished(state: _State) -> jax.Array:
-        more = (state.plateaus <= limits.halvings) & (state.step < limits.max_steps) & (state.best_loss > limits.floor)
+        more = (
+            (state.plateaus <= limits.halvings)
+            & (state.step < limits.max_steps)
+            & (state.best_loss > limits.floor)
+        )
         return more & state.finite
 
     def advance(state: _State) -> _State:
         window = jnp.minimum(limits.window, limits.max_steps - state.step)
         iterate, memory = lax.fori_loop(
-            0, window, lambda _, pair: step(pair[0], pair[1], state.scale), (state.iterate, state.memory)
+            0,
+            window,
+            lambda _, pair: step(pair[0], pair[1], state.scale),
+            (state.iterate, state.memory),
         )
         reached = normalised(iterate)
         reached_loss = loss(read(reached.kept))

@@ -1,10 +1,11 @@
-"""Selected single queries, compiled to index arrays that answer and differentiate them on relaxed rows.
+"""Selected single queries, compiled to index arrays that answer and differentiate them on relaxed
+rows.
 
 A query of a marginal, threshold or range family is a function of k *literals*, one a column: the
-probability of one code, or of a run of codes along a range. Products of literals
-(marginals, ranges) and tails of their Poisson-binomial counts (thresholds) are evaluated for all
-queries at once, with derivatives written by hand. A query of a custom function is a linear map of the
-cell table over its columns, given by the function's table of values. Arrays are padded to a few sizes,
+probability of one code, or of a run of codes along a range. Products of literals (marginals,
+ranges) and tails of their Poisson-binomial counts (thresholds) are evaluated for all queries at
+once, with derivatives written by hand. A query of a custom function is a linear map of the cell
+table over its columns, given by the function's table of values. Arrays are padded to a few sizes,
 so that a query set that grows every round is not compiled every round.
 """
 
@@ -34,18 +35,27 @@ _SMALLEST = 32
 
 @partial(
     jax.tree_util.register_dataclass,
-    data_fields=["coordinates", "sums", "products", "thresholds", "at_least", "custom_index", "custom_tables"],
+    data_fields=[
+        "coordinates",
+        "sums",
+        "products",
+        "thresholds",
+        "at_least",
+        "custom_index",
+        "custom_tables",
+    ],
     meta_fields=["domain", "custom", "block_starts"],
 )
 @dataclass(frozen=True)
 class QueryBatch:
-    """Index arrays of selected queries; answers come as products, then thresholds, then custom queries, each padded.
+    """Index arrays of selected queries; answers come as products, then thresholds, then custom
+    queries, each padded.
 
     `coordinates` are the one-hot coordinates that the queries read (padded beyond the last); the
     rows of `sums`, if there are any, say which of them make up each literal (a literal is one
-    coordinate otherwise). The two literals after the last are always one and always zero. `custom_tables`
-    has the values at all cells of each custom family, or None for a function that is no table;
-    `block_starts` says where the codes of its columns begin among `coordinates`.
+    coordinate otherwise). The two literals after the last are always one and always zero.
+    `custom_tables` has the values at all cells of each custom family, or None for a function that
+    is no table; `block_starts` says where the codes of its columns begin among `coordinates`.
     """
 
     coordinates: Int32[jax.Array, " touched"]
@@ -64,7 +74,9 @@ class QueryBatch:
         """Number of answers, padding included."""
         return self.products.shape[0] + self.thresholds.shape[0] + self.custom_index.shape[0]
 
-    def answers(self, touched: Float[jax.Array, "touched rows"], weights: Float[jax.Array, " rows"]) -> Answered:
+    def answers(
+        self, touched: Float[jax.Array, "touched rows"], weights: Float[jax.Array, " rows"]
+    ) -> Answered:
         """Weighted means over rows of all queries, from the probabilities at `coordinates`."""
         literals = touched if self.sums is None else self.sums @ touched
         constants = jnp.concatenate([jnp.ones((1, len(weights))), jnp.zeros((1, len(weights)))])
@@ -76,7 +88,10 @@ class QueryBatch:
             parts.append(threshold_means(literals, self.thresholds, self.at_least, weights))
         if self.custom:
             starts = dict(self.block_starts)
-            blocks = {name: touched[start : start + self.domain.size(name)] for name, start in starts.items()}
+            blocks = {
+                name: touched[start : start + self.domain.size(name)]
+                for name, start in starts.items()
+            }
             answered = [
                 self._custom_means(family, table, blocks, weights)
                 for family, table in zip(self.custom, self.custom_tables, strict=True)
@@ -85,9 +100,15 @@ class QueryBatch:
         return jnp.concatenate(parts)
 
     def _custom_means(
-        self, family: Custom, table: jax.Array | None, blocks: dict[str, jax.Array], weights: jax.Array
+        self,
+        family: Custom,
+        table: jax.Array | None,
+        blocks: dict[str, jax.Array],
+        weights: jax.Array,
     ) -> Answered:
-        """Means of all queries of a custom family: the multilinear extension of its table, or the function itself."""
+        """Means of all queries of a custom family: the multilinear extension of its table, or the
+        function itself.
+        """
         if table is None:
             return family.values(blocks) @ weights
         own = {name: blocks[name] for name in family.columns}
@@ -108,8 +129,12 @@ def compile_queries(
     thresholds: list[tuple[list[int], int]] = []
     custom_index: list[int] = []
     kinds: list[tuple[int, int]] = []
-    families = tuple(dict.fromkeys((*custom, *(q.family for q in queries if isinstance(q.family, Custom)))))
-    starts = dict(zip(families, np.cumsum([0, *(family.size(domain) for family in families)]), strict=False))
+    families = tuple(
+        dict.fromkeys((*custom, *(q.family for q in queries if isinstance(q.family, Custom))))
+    )
+    starts = dict(
+        zip(families, np.cumsum([0, *(family.size(domain) for family in families)]), strict=False)
+    )
     for query in queries:
         family = query.family
         if isinstance(family, Custom):
@@ -120,7 +145,9 @@ def compile_queries(
         if not isinstance(family, Marginal | Threshold | Range) or (
             isinstance(family, Marginal) and family.groups is not None
         ):
-            raise WorkloadError(f"a batch takes marginals without groups, thresholds and ranges, not {family}.")
+            raise WorkloadError(
+                f"a batch takes marginals without groups, thresholds and ranges, not {family}."
+            )
         # Marginals and thresholds are about single codes, as ranges along no column are.
         box = family if isinstance(family, Range) else Range(family.columns, {})
         literals = []
@@ -137,10 +164,18 @@ def compile_queries(
     coordinates, sums = _coordinates(domain, list(runs), whole)
     literal_count = len(coordinates) if sums is None else len(sums)
     # A literal that is one coordinate is found by the coordinate's place in the sorted list.
-    place = np.searchsorted(coordinates, [start for start, _ in runs]) if sums is None else np.arange(len(runs))
+    place = (
+        np.searchsorted(coordinates, [start for start, _ in runs])
+        if sums is None
+        else np.arange(len(runs))
+    )
     one, zero = literal_count, literal_count + 1
-    product_index = _index_array([[int(place[i]) for i in row] for row in products], filler=one, padding=zero)
-    threshold_index = _index_array([[int(place[i]) for i in row] for row, _ in thresholds], filler=zero, padding=zero)
+    product_index = _index_array(
+        [[int(place[i]) for i in row] for row in products], filler=one, padding=zero
+    )
+    threshold_index = _index_array(
+        [[int(place[i]) for i in row] for row, _ in thresholds], filler=zero, padding=zero
+    )
     at_least = np.ones(len(threshold_index), dtype=np.int32)
     at_least[: len(thresholds)] = [count for _, count in thresholds]
     custom_padded = np.zeros(padded_size(len(custom_index)) if families else 0, dtype=np.int32)
@@ -162,7 +197,9 @@ def compile_queries(
 
 
 def _values(family: Custom, domain: Domain) -> Float32[jax.Array, "cells queries"] | None:
-    return jnp.asarray(family.table(domain) / GRID, jnp.float32) if family.is_table(domain) else None
+    return (
+        jnp.asarray(family.table(domain) / GRID, jnp.float32) if family.is_table(domain) else None
+    )
 
 
 def padded_size(count: int) -> int:
@@ -176,7 +213,8 @@ def padded_size(count: int) -> int:
 def _coordinates(
     domain: Domain, runs: list[tuple[int, int]], whole: Sequence[str]
 ) -> tuple[Int32[np.ndarray, " touched"], Float32[np.ndarray, "literals touched"] | None]:
-    """One-hot coordinates that are read, sorted and padded; and the sums that literals are, unless each is one of them.
+    """One-hot coordinates that are read, sorted and padded; and the sums that literals are, unless
+    each is one of them.
 
     They are those of the literals, and all of the columns that are read as a `whole`.
     """
@@ -193,8 +231,12 @@ def _coordinates(
     return coordinates, sums
 
 
-def _index_array(rows: list[list[int]], *, filler: int, padding: int) -> Int32[np.ndarray, "queries columns"]:
-    """Literal indices of queries: rows filled up to the longest, and the array with queries that always are zero."""
+def _index_array(
+    rows: list[list[int]], *, filler: int, padding: int
+) -> Int32[np.ndarray, "queries columns"]:
+    """Literal indices of queries: rows filled up to the longest, and the array with queries that
+    always are zero.
+    """
     width = max((len(row) for row in rows), default=0)
     index = np.full((padded_size(len(rows)), max(width, 1)), padding, dtype=np.int32)
     for position, row in enumerate(rows):
@@ -211,7 +253,9 @@ def product_means(literals: Literals, index: LiteralIndex, weights: jax.Array) -
 _ProductSaved = tuple[Literals, LiteralIndex, jax.Array]
 
 
-def _product_forward(literals: Literals, index: LiteralIndex, weights: jax.Array) -> tuple[Answered, _ProductSaved]:
+def _product_forward(
+    literals: Literals, index: LiteralIndex, weights: jax.Array
+) -> tuple[Answered, _ProductSaved]:
     product = literals[index[:, 0]]
     for column in range(1, index.shape[1]):
         product = product * literals[index[:, column]]
@@ -239,9 +283,14 @@ product_means.defvjp(_product_forward, _product_backward)
 
 @jax.custom_vjp
 def threshold_means(
-    literals: Literals, index: LiteralIndex, at_least: Int[jax.Array, " queries"], weights: jax.Array
+    literals: Literals,
+    index: LiteralIndex,
+    at_least: Int[jax.Array, " queries"],
+    weights: jax.Array,
 ) -> Answered:
-    """Weighted means over rows of the probability that at least `at_least` of a query's literals hold."""
+    """Weighted means over rows of the probability that at least `at_least` of a query's literals
+    hold.
+    """
     return _threshold_forward(literals, index, at_least, weights)[0]
 
 
@@ -254,11 +303,15 @@ def _threshold_forward(
     counts = [jnp.ones((index.shape[0], literals.shape[1]), literals.dtype)]
     for column in range(index.shape[1]):
         counts = _with_one_more(counts, literals[index[:, column]])
-    tail = sum(jnp.where((at_least <= j)[:, None], probability, 0) for j, probability in enumerate(counts))
+    tail = sum(
+        jnp.where((at_least <= j)[:, None], probability, 0) for j, probability in enumerate(counts)
+    )
     return jnp.asarray(tail) @ weights, (literals, index, at_least, weights)
 
 
-def _threshold_backward(saved: _ThresholdSaved, cotangent: Answered) -> tuple[Literals, None, None, None]:
+def _threshold_backward(
+    saved: _ThresholdSaved, cotangent: Answered
+) -> tuple[Literals, None, None, None]:
     literals, index, at_least, weights = saved
     width = index.shape[1]
     factors = [literals[index[:, column]] for column in range(width)]
@@ -283,10 +336,16 @@ def _threshold_backward(saved: _ThresholdSaved, cotangent: Answered) -> tuple[Li
 
 
 def _with_one_more(counts: list[jax.Array], probability: jax.Array) -> list[jax.Array]:
-    """Distribution of the number of matches with one more independent literal; sums of non-negative terms only."""
+    """Distribution of the number of matches with one more independent literal; sums of non-negative
+    terms only.
+    """
     missed = [count * (1 - probability) for count in counts]
     matched = [count * probability for count in counts]
-    return [missed[0], *(miss + match for miss, match in zip(missed[1:], matched[:-1], strict=True)), matched[-1]]
+    return [
+        missed[0],
+        *(miss + match for miss, match in zip(missed[1:], matched[:-1], strict=True)),
+        matched[-1],
+    ]
 
 
 threshold_means.defvjp(_threshold_forward, _threshold_backward)

@@ -27,7 +27,9 @@ _MOST_PASSES = 64
 
 @dataclass(frozen=True)
 class Tied:
-    """Codes of a column that share one probability: what it is, by column and row, and how many they are."""
+    """Codes of a column that share one probability: what it is, by column and row, and how many
+    they are.
+    """
 
     values: PerColumn
     counts: Float[jax.Array, "columns 1"]
@@ -39,7 +41,11 @@ class Tied:
 
 
 def thresholds(
-    packed: Packed, layout: ColumnLayout, start: PerColumn, tolerance: float = EXACT, tied: Tied | None = None
+    packed: Packed,
+    layout: ColumnLayout,
+    start: PerColumn,
+    tolerance: float = EXACT,
+    tied: Tied | None = None,
 ) -> PerColumn:
     """Return the sparsemax threshold of every column and row, by Newton's method from `start`.
 
@@ -51,7 +57,9 @@ def thresholds(
         _, deviation, passes = carry
         return (deviation > tolerance) & (passes < _MOST_PASSES)
 
-    def newton(carry: tuple[PerColumn, jax.Array, jax.Array]) -> tuple[PerColumn, jax.Array, jax.Array]:
+    def newton(
+        carry: tuple[PerColumn, jax.Array, jax.Array],
+    ) -> tuple[PerColumn, jax.Array, jax.Array]:
         threshold, _, passes = carry
         total, count = layout.excess(packed, threshold)
         if tied is not None:
@@ -59,9 +67,15 @@ def thresholds(
             total, count = total + more, count + others
         # A column with nothing above the threshold has no slope; one unit down there always is
         # something.
-        return threshold + (total - 1) / jnp.maximum(count, 1), jnp.max(jnp.abs(total - 1)), passes + 1
+        return (
+            threshold + (total - 1) / jnp.maximum(count, 1),
+            jnp.max(jnp.abs(total - 1)),
+            passes + 1,
+        )
 
-    result, _, _ = lax.while_loop(unfinished, newton, (start, jnp.asarray(jnp.inf, packed.dtype), jnp.asarray(0)))
+    result, _, _ = lax.while_loop(
+        unfinished, newton, (start, jnp.asarray(jnp.inf, packed.dtype), jnp.asarray(0))
+    )
     return result
 
 
@@ -87,7 +101,9 @@ def sparsemax(values: JaxRows, domain: Domain) -> JaxRows:
     """Sparsemax of every column block of rows with any real values.
 
     >>> from dprap.domain import Domain
-    >>> sparsemax(jnp.array([[0.9], [0.7], [-0.3], [2.0]]), Domain.of({"a": 3, "b": 1})).round(3).ravel().tolist()
+    >>> sparsemax(jnp.array([[0.9], [0.7], [-0.3], [2.0]]), Domain.of({"a": 3, "b": 1})).round(
+    ...     3
+    ... ).ravel().tolist()
     [0.6000000238418579, 0.4000000059604645, 0.0, 1.0]
     """
     layout = layout_of(domain)

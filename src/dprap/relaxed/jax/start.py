@@ -30,7 +30,9 @@ def initialise(domain: Domain, rows: int, seed: int, *, spread: float = 1.0) -> 
     """
     if rows < 1:
         raise SettingsError(f"a relaxed data set needs at least one row, not {rows}.")
-    values = jax.random.uniform(jax.random.key(seed), (domain.onehot_size, rows), minval=-spread, maxval=spread)
+    values = jax.random.uniform(
+        jax.random.key(seed), (domain.onehot_size, rows), minval=-spread, maxval=spread
+    )
     return RelaxedDataset(domain, np.asarray(_sparsemax(values, domain)), uniform_weights(rows))
 
 
@@ -41,31 +43,34 @@ def devices_named(name: str | None) -> Sequence[jax.Device]:
     """The devices that a name stands for.
 
     Args:
-        name: A platform of JAX such as `cpu` or `gpu` for all of its devices, `gpu:1` for one of them; None for all
-            devices of the platform that JAX prefers.
+        name: A platform of JAX such as `cpu` or `gpu` for all of its devices, `gpu:1` for one of
+            them; None for all devices of the platform that JAX prefers.
 
     Raises:
         SettingsError: This process has no such device.
 
     >>> [device.platform for device in devices_named("cpu:0")]
     ['cpu']
-
     """
     if name is None:
         return jax.devices()
     platform, colon, number = name.partition(":")
     try:
         found = jax.devices(platform)
-        return [{str(place): device for place, device in enumerate(found)}[number]] if colon else found
+        return (
+            [{str(place): device for place, device in enumerate(found)}[number]] if colon else found
+        )
     except (RuntimeError, KeyError):
         shown = ", ".join(f"{device.platform}:{device.id}" for device in jax.devices())
         raise SettingsError(
-            f"there is no device {name!r}; JAX shows {shown}. For a GPU install JAX with its CUDA or ROCm plug-in, "
-            'for example pip install "jax[cuda12]".'
+            f"there is no device {name!r}; JAX shows {shown}. For a GPU install JAX with its CUDA"
+            ' or ROCm plug-in, for example pip install "jax[cuda12]".'
         ) from None
 
 
-def on_devices(relaxed: RelaxedDataset, devices: Sequence[jax.Device] | None = None) -> tuple[JaxRows, jax.Array]:
+def on_devices(
+    relaxed: RelaxedDataset, devices: Sequence[jax.Device] | None = None
+) -> tuple[JaxRows, jax.Array]:
     """Probabilities and weights as JAX arrays, their rows spread over devices.
 
     Everything computed from them is spread in the same way. The number of devices is the largest

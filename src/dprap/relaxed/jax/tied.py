@@ -1,8 +1,9 @@
 """Codes of a column that have the same probability, carried as one number through a projection.
 
-A step moves the coordinates that queries read. All others of a column are shifted by the same threshold and cut at
-zero, so unread codes that are equal stay equal, and after a sparsemax most codes of a column share its least value: a
-column of 100 codes is about 20 numbers and one more for the rest. Nothing is approximated.
+A step moves the coordinates that queries read. All others of a column are shifted by the same
+threshold and cut at zero, so unread codes that are equal stay equal, and after a sparsemax most
+codes of a column share its least value: a column of 100 codes is about 20 numbers and one more for
+the rest. Nothing is approximated.
 """
 
 from __future__ import annotations
@@ -17,22 +18,26 @@ from dprap.array_types import Float32, Int, Relaxed
 from dprap.domain import Domain
 from dprap.relaxed.jax.layout import Packed, PerColumn
 
-# A column shrinks to a quarter or to half of its codes, or not at all: other sizes would be other programs to compile
-# whenever a query more is selected.
+# A column shrinks to a quarter or to half of its codes, or not at all: other sizes would be other
+# programs to compile whenever a query more is selected.
 _PARTS = (4, 2)
 # Smaller columns are not worth another program.
 _SMALLEST = 32
 
 
 class Iterate(NamedTuple):
-    """Rows during a projection: numbers kept apart, and the one that each column's tied codes share."""
+    """Rows during a projection: numbers kept apart, and the one that each column's tied codes
+    share.
+    """
 
     kept: Packed
     tied: PerColumn
 
 
 class _Column(NamedTuple):
-    """Where the codes of a column that shrank went: first those that are read, then others by `order` of each row."""
+    """Where the codes of a column that shrank went: first those that are read, then others by
+    `order` of each row.
+    """
 
     read: Int[np.ndarray, " read"]
     unread: Int[np.ndarray, " unread"]
@@ -64,7 +69,12 @@ class TiedRows:
 
     @classmethod
     def of(
-        cls, rows: Relaxed, domain: Domain, coordinates: Int[np.ndarray, " touched"], *, shrinks: bool = True
+        cls,
+        rows: Relaxed,
+        domain: Domain,
+        coordinates: Int[np.ndarray, " touched"],
+        *,
+        shrinks: bool = True,
     ) -> TiedRows:
         """Take out what is tied, if `shrinks`.
 
@@ -80,7 +90,9 @@ class TiedRows:
             column = _shrunk(block, read) if shrinks else None
             if column is not None:
                 others = np.take_along_axis(block[column.unread], column.order, axis=0)
-                block = np.concatenate([block[column.read], others[: column.size - len(column.read)]])
+                block = np.concatenate(
+                    [block[column.read], others[: column.size - len(column.read)]]
+                )
                 tied[position] = others[-1]
                 # A code that is not read has no place of its own, and none is asked for.
                 place[column.read] = np.arange(len(column.read))

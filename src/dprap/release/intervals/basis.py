@@ -19,11 +19,12 @@ class Basis(StrEnum):
     """What an answer over some columns rests on, from the surest to the least sure.
 
     The last four are modelled. `PAIRS`: every pair of the columns was measured or follows from what
-    was, so that only what three columns have to do with each other is assumed. `MODEL`: the workload
-    has every pair of the columns, so the run could have measured them and found others worse.
-    `OUTSIDE`: the workload lacks a pair of the columns, so nobody ever looked at it. `UNSEEN`: the
-    workload lacks one of the columns, or no measurement has it. What is measured of such a column is little beside that of
-    others, and nothing tells how far an answer is off, so it has no interval.
+    was, so that only what three columns have to do with each other is assumed. `MODEL`: the
+    workload has every pair of the columns, so the run could have measured them and found others
+    worse. `OUTSIDE`: the workload lacks a pair of the columns, so nobody ever looked at it.
+    `UNSEEN`: the workload lacks one of the columns, or no measurement has it. What is measured of
+    such a column is little beside that of others, and nothing tells how far an answer is off, so it
+    has no interval.
     """
 
     MEASURED = "measured"
@@ -43,8 +44,8 @@ class Basis(StrEnum):
 class Grounds:
     """The sets of columns that a run measured whole, measured at all, and was asked for.
 
-    Cells of a set in `measured` were measured code by code; `touched` has those of groups of codes too.
-    `queried` are columns of single queries that were measured.
+    Cells of a set in `measured` were measured code by code; `touched` has those of groups of codes
+    too. `queried` are columns of single queries that were measured.
     """
 
     measured: frozenset[frozenset[str]]
@@ -53,7 +54,9 @@ class Grounds:
     queried: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, measurements: Iterable[Measurement | QueryMeasurement], workload: Workload) -> Grounds:
+    def of(
+        cls, measurements: Iterable[Measurement | QueryMeasurement], workload: Workload
+    ) -> Grounds:
         """The grounds of a run."""
         everything = tuple(measurements)
         marginals = [item.marginal for item in everything if isinstance(item, Measurement)]
@@ -61,7 +64,8 @@ class Grounds:
         return cls(
             # grouped columns are summed out: what is left was measured code by code
             frozenset(
-                frozenset(name for name, groups in each.groups_by_column() if groups is None) for each in marginals
+                frozenset(name for name, groups in each.groups_by_column() if groups is None)
+                for each in marginals
             ),
             frozenset(frozenset(each.columns) for each in marginals),
             frozenset(frozenset(family.columns) for family in workload.families),
@@ -73,7 +77,10 @@ class Grounds:
 
         >>> known = frozenset({frozenset({"age", "sex"}), frozenset({"sex", "region", "job"})})
         >>> grounds = Grounds(known, known, known | {frozenset({"age", "job"})})
-        >>> [grounds.basis_of(asked).name for asked in (["age", "sex"], ["job", "sex"], ["age", "job"], ["age", "region"])]
+        >>> [
+        ...     grounds.basis_of(asked).name
+        ...     for asked in (["age", "sex"], ["job", "sex"], ["age", "job"], ["age", "region"])
+        ... ]
         ['MEASURED', 'IMPLIED', 'MODEL', 'OUTSIDE']
         """
         wanted = frozenset(columns)
@@ -83,14 +90,19 @@ class Grounds:
             return Basis.MEASURED
         if _covered(wanted, self.measured, self._in_measured):
             return Basis.IMPLIED
-        parts = [frozenset(pair) for pair in combinations(wanted, 2)] if len(wanted) > 1 else [wanted]
-        if len(wanted) > 2 and all(_covered(pair, self.measured, self._in_measured) for pair in parts):
+        parts = (
+            [frozenset(pair) for pair in combinations(wanted, 2)] if len(wanted) > 1 else [wanted]
+        )
+        if len(wanted) > 2 and all(
+            _covered(pair, self.measured, self._in_measured) for pair in parts
+        ):
             return Basis.PAIRS
         known = all(_covered(pair, self.asked, self._in_asked) for pair in parts)
         return Basis.MODEL if known else Basis.OUTSIDE
 
     def lacking(self, columns: Iterable[str]) -> list[tuple[str, ...]]:
-        """Relations among these columns that no measurement has: pairs, or all of them where every pair was measured.
+        """Relations among these columns that no measurement has: pairs, or all of them where every
+        pair was measured.
 
         >>> known = frozenset({frozenset({"age", "sex"}), frozenset({"sex", "job"})})
         >>> Grounds(known, known, known).lacking(["age", "sex", "job"])
@@ -103,7 +115,10 @@ class Grounds:
 
     def shows(self, columns: Iterable[str]) -> bool:
         """Whether every pair of these columns was measured, in groups of codes at least."""
-        return all(_covered(frozenset(pair), self.touched, self._in_touched) for pair in combinations(columns, 2))
+        return all(
+            _covered(frozenset(pair), self.touched, self._in_touched)
+            for pair in combinations(columns, 2)
+        )
 
     @cached_property
     def _seen(self) -> frozenset[str]:
@@ -133,5 +148,7 @@ def _subsets(sets: Iterable[frozenset[str]]) -> frozenset[frozenset[str]]:
     )
 
 
-def _covered(wanted: frozenset[str], sets: frozenset[frozenset[str]], listed: frozenset[frozenset[str]]) -> bool:
+def _covered(
+    wanted: frozenset[str], sets: frozenset[frozenset[str]], listed: frozenset[frozenset[str]]
+) -> bool:
     return wanted in listed if len(wanted) <= _LISTED else any(wanted <= each for each in sets)

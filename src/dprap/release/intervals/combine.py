@@ -16,7 +16,8 @@ _MANY = 1e5
 
 @dataclass(frozen=True)
 class Combined:
-    """Combined estimates; every field but `level` is an array in the shape of one analysis' estimates.
+    """Combined estimates; every field but `level` is an array in the shape of one analysis'
+    estimates.
 
     `between` is the share of the variance that comes from what the release leaves open: noise and
     what was not measured. The rest is what the analysis of the private table itself would have had.
@@ -34,9 +35,9 @@ class Combined:
 def combine(estimates: object, variances: object, *, level: float = 0.95) -> Combined:
     """Combine the analyses of the tables of `Release.tables` by Rubin's rules.
 
-    The tables are draws of what the private table may have been, so the private table plays the part
-    of missing data. With Q̄ the mean of m estimates, Ū that of their variances and B the variance
-    between the estimates, the combined variance is Ū + (1 + 1/m)·B, and intervals use a t
+    The tables are draws of what the private table may have been, so the private table plays the
+    part of missing data. With Q̄ the mean of m estimates, Ū that of their variances and B the
+    variance between the estimates, the combined variance is Ū + (1 + 1/m)·B, and intervals use a t
     distribution with (m − 1)·(1 + Ū/((1 + 1/m)·B))² degrees of freedom.
 
     Args:
@@ -54,7 +55,6 @@ def combine(estimates: object, variances: object, *, level: float = 0.95) -> Com
     >>> combined = combine([1.0, 1.2, 0.8], [0.04, 0.05, 0.03])
     >>> round(float(combined.estimate), 3), round(float(combined.standard_error), 3)
     (1.0, 0.306)
-
     """
     try:
         found, within = (np.asarray(each, dtype=np.float64) for each in (estimates, variances))
@@ -63,9 +63,14 @@ def combine(estimates: object, variances: object, *, level: float = 0.95) -> Com
             "estimates and variances are numbers: as many from every table, in the same order."
         ) from None
     if found.ndim < 1 or found.shape != within.shape or len(found) < 2:
-        raise SettingsError("combine takes the estimates and the variances of at least two tables, in the same shape.")
+        raise SettingsError(
+            "combine takes the estimates and the variances of at least two tables, in the same"
+            " shape."
+        )
     if not (np.isfinite(found).all() and np.isfinite(within).all() and (within >= 0).all()):
-        raise SettingsError("an estimate is not finite, or a variance is negative or not finite. Leave it out.")
+        raise SettingsError(
+            "an estimate is not finite, or a variance is negative or not finite. Leave it out."
+        )
     if not 0 < level < 1:
         raise SettingsError(f"the level must lie between 0 and 1, not {level}.")
     m = len(found)
@@ -77,7 +82,9 @@ def combine(estimates: object, variances: object, *, level: float = 0.95) -> Com
     error = np.sqrt(total)
     factor = np.vectorize(student_quantile, otypes=[np.float64])(freedom, level)
     share = np.divide(between, total, out=np.zeros_like(total), where=total > 0)
-    return Combined(mean, error, freedom, mean - factor * error, mean + factor * error, share, level)
+    return Combined(
+        mean, error, freedom, mean - factor * error, mean + factor * error, share, level
+    )
 
 
 def student_quantile(freedom: float, level: float) -> float:
@@ -85,7 +92,11 @@ def student_quantile(freedom: float, level: float) -> float:
 
     With x = √ν·tan θ its density becomes cos^(ν−1) θ, which is summed up on a grid of angles.
 
-    >>> round(student_quantile(3, 0.95), 3), round(student_quantile(19, 0.95), 3), round(student_quantile(1e9, 0.95), 3)
+    >>> (
+    ...     round(student_quantile(3, 0.95), 3),
+    ...     round(student_quantile(19, 0.95), 3),
+    ...     round(student_quantile(1e9, 0.95), 3),
+    ... )
     (3.182, 2.093, 1.96)
     """
     freedom = min(freedom, _MANY)

@@ -1,9 +1,10 @@
-"""Intervals of what is made of several answers: differences, products, ratios, shares of a group, and quantiles.
+"""Intervals of what is made of several answers: differences, products, ratios, shares of a group,
+and quantiles.
 
-Each is a smooth function of counts or means (the delta method; for ratios Fieller's). Errors of means
-of disjoint groups are taken as independent: their cells have noise of their own, and what the fit takes
-from one it gives to many others. Errors of two counts of one table are not, if they are a large part of
-all records: what one has too many, the other lacks (`of_one_table`).
+Each is a smooth function of counts or means (the delta method; for ratios Fieller's). Errors of
+means of disjoint groups are taken as independent: their cells have noise of their own, and what the
+fit takes from one it gives to many others. Errors of two counts of one table are not, if they are a
+large part of all records: what one has too many, the other lacks (`of_one_table`).
 """
 
 from __future__ import annotations
@@ -61,14 +62,16 @@ def difference(first: Interval, second: Interval, *, correlation: float = 0.0) -
 
 def product(first: Interval, second: Interval) -> Interval:
     """The interval of first · second, such as a sum: a count times a mean."""
-    return _smooth(first, second, first.estimate * second.estimate, (second.estimate, first.estimate))
+    return _smooth(
+        first, second, first.estimate * second.estimate, (second.estimate, first.estimate)
+    )
 
 
 def ratio(first: Interval, second: Interval, *, correlation: float = 0.0) -> Interval:
-    """The interval of first / second, by Fieller's method: every r for which first − r · second may be 0.
+    """The interval of first / second: every r for which first − r · second may be 0 (Fieller).
 
-    With a and b the two, s and t their errors, c their covariance and z the quantile, these are the r with
-    (a − r·b)² ≤ z²(s² + r²·t² − 2rc). A slope would do where b is far from 0 alone.
+    With a and b the two, s and t their errors, c their covariance and z the quantile, these are the
+    r with (a − r·b)² ≤ z²(s² + r²·t² − 2rc). A slope would do where b is far from 0 alone.
 
     Args:
         first: A count or mean.
@@ -86,12 +89,13 @@ def ratio(first: Interval, second: Interval, *, correlation: float = 0.0) -> Int
     >>> one = Interval(120.0, 100.0, 140.0, 10.2, 0.95, Basis.MEASURED)
     >>> ratio(one, one).estimate
     1.0
-
     """
     if second.estimate == 0:
         raise SettingsError("a ratio needs a second number that is not 0.")
     value = first.estimate / second.estimate
-    found = _smooth(first, second, value, (1 / second.estimate, -value / second.estimate), correlation)
+    found = _smooth(
+        first, second, value, (1 / second.estimate, -value / second.estimate), correlation
+    )
     if first.standard_error is None or second.standard_error is None:
         return found
     z = z_of(first.level)
@@ -102,7 +106,9 @@ def ratio(first: Interval, second: Interval, *, correlation: float = 0.0) -> Int
     middle = first.estimate * second.estimate - correlation * numerator * denominator
     inside = middle**2 - room * (first.estimate**2 - numerator**2)
     half = math.sqrt(max(inside, 0.0)) / room
-    return replace(found, low=middle / room - half, high=middle / room + half, standard_error=half / z)
+    return replace(
+        found, low=middle / room - half, high=middle / room + half, standard_error=half / z
+    )
 
 
 def share(part: Interval, rest: Interval) -> Interval:
@@ -137,7 +143,7 @@ def share(part: Interval, rest: Interval) -> Interval:
 
 
 def quantile(value_at: Callable[[float], float], below: Interval) -> Interval:
-    """The interval of a quantile, by inverting that of the share of records below it (Woodruff's method).
+    """The interval of a quantile, from that of the share of records below it (Woodruff).
 
     Args:
         value_at: The quantile of a probability, as the release gives it.
@@ -147,10 +153,11 @@ def quantile(value_at: Callable[[float], float], below: Interval) -> Interval:
         The values between which the quantile lies if the share is anywhere in its interval.
 
     >>> from dprap.release.intervals.basis import Basis
-    >>> median = quantile(lambda share: 100 * share, Interval(0.5, 0.45, 0.55, 0.0255, 0.95, Basis.MEASURED))
+    >>> median = quantile(
+    ...     lambda share: 100 * share, Interval(0.5, 0.45, 0.55, 0.0255, 0.95, Basis.MEASURED)
+    ... )
     >>> round(median.low), median.estimate, round(median.high)
     (45, 50.0, 55)
-
     """
     value = value_at(below.estimate)
     if below.low is None or below.high is None:
@@ -161,11 +168,17 @@ def quantile(value_at: Callable[[float], float], below: Interval) -> Interval:
 
 
 def _smooth(
-    first: Interval, second: Interval, value: float, slopes: tuple[float, float], correlation: float = 0.0
+    first: Interval,
+    second: Interval,
+    value: float,
+    slopes: tuple[float, float],
+    correlation: float = 0.0,
 ) -> Interval:
     """A smooth function of two numbers whose errors have a correlation."""
     if first.level != second.level or first.population != second.population:
-        raise SettingsError("both intervals must have the same level and speak of the same: records or population.")
+        raise SettingsError(
+            "both intervals must have the same level and speak of the same: records or population."
+        )
     order = list(Basis)
     basis = max(first.basis, second.basis, key=order.index)
     if first.standard_error is None or second.standard_error is None:

@@ -33,16 +33,21 @@ from dprap.release.intervals.basis import Basis
 from dprap.release.intervals.combine import student_quantile
 
 FORMAT_VERSION: Literal[2] = 2
-# Tables of this version have errors of means in another unit and know no answers outside of the workload.
+# Tables of this version have errors of means in another unit and know no answers outside of the
+# workload.
 _FORMER = 1
 LEVELS = (0.5, 0.68, 0.8, 0.9, 0.95, 0.99)
-"""The quantiles that are kept; between them errors are interpolated on the scale of a normal error."""
+"""The quantiles that are kept; between them errors are interpolated on the scale of a normal
+error.
+"""
 
 # More columns than these behave as these do: nearly all of such answers are modelled.
 MOST_COLUMNS = 4
 MOST_MODELLED = 3
-"""Modelled answers over more columns are not calibrated by themselves: their errors are those of this number of columns
-times a factor, since no synthetic table has in it what the model does not know of four columns."""
+"""Modelled answers over more columns are not calibrated by themselves: their errors are those of
+this number of columns times a factor, since no synthetic table has in it what the model does not
+know of four columns.
+"""
 
 # Fewer sampled errors say too little of a 95% quantile; neighbouring sizes are then taken together.
 _LEAST_SAMPLED = 40
@@ -54,7 +59,8 @@ _BINS_PER_OCTAVE = 2
 _USUAL_LEVEL = 0.95
 # Records of the whole column that are added to a group where its spread is asked for.
 _PRIOR_RECORDS = 100.0
-# Smaller counts are taken as this. Counts are expectations: one of a tenth of a record is nearly surely none.
+# Smaller counts are taken as this. Counts are expectations: one of a tenth of a record is nearly
+# surely none.
 _SMALLEST = 1 / 256
 
 _Z = np.array([NormalDist().inv_cdf((1 + level) / 2) for level in LEVELS])
@@ -69,29 +75,40 @@ class Kind(StrEnum):
     MEAN = "mean"
 
 
-# Synthetic truths come from the model, so that they are easier to fit than real ones. Noise hides that where it is large: in
-# small cells, and in sums of few cells. These factors, on errors of repetitions, were chosen on two to four runs of four
-# tables at three budgets, with seeds below 500.
-_EASIER_CELL = 0.12  # of cells with 32 records or more over two columns or more; in proportion to the octave below
+# Synthetic truths come from the model, so that they are easier to fit than real ones. Noise hides
+# that where it is large: in small cells, and in sums of few cells. These factors, on errors of
+# repetitions, were chosen on two to four runs of four tables at three budgets, with seeds below
+# 500.
+# of cells with 32 records or more over two columns or more; in proportion to the octave below
+_EASIER_CELL = 0.12
 _EASIER_SUM = 0.4  # of sums of very many cells over two columns or more
 _EASIER_MEAN = 0.7  # of means of columns of very many codes
 _OCTAVES_TO_FULL = 5.0
-# A column of the synthetic table was smoothed once already, so that smoothing it again does less harm than the first time:
-# errors of the run were 1.02 to 1.25 times as large.
+# A column of the synthetic table was smoothed once already, so that smoothing it again does less
+# harm than the first time: errors of the run were 1.02 to 1.25 times as large.
 _EASIER_COLUMN = 1.15
-# Relations that nobody looked at differ more between pairs of columns than the few that are held out show.
+# Relations that nobody looked at differ more between pairs of columns than the few that are held
+# out show.
 _UNLIKE = 1.25
 
 
-def easier_cells(columns: int, sizes: Float64[np.ndarray, " answers"]) -> Float64[np.ndarray, " answers"]:
+def easier_cells(
+    columns: int, sizes: Float64[np.ndarray, " answers"]
+) -> Float64[np.ndarray, " answers"]:
     """By how much errors of cells of these sizes are larger than those of repetitions."""
     if columns == 1:
         return np.full(len(sizes), _EASIER_COLUMN)
-    return np.asarray(1 + _EASIER_CELL * np.clip(np.log2(np.maximum(sizes, 1.0)) / _OCTAVES_TO_FULL, 0.0, 1.0))
+    return np.asarray(
+        1 + _EASIER_CELL * np.clip(np.log2(np.maximum(sizes, 1.0)) / _OCTAVES_TO_FULL, 0.0, 1.0)
+    )
 
 
-def easier_sums(columns: int, cells: Float64[np.ndarray, " answers"]) -> Float64[np.ndarray, " answers"]:
-    """By how much errors of sums over so many cells are larger: noise averages out and what the model lacks does not."""
+def easier_sums(
+    columns: int, cells: Float64[np.ndarray, " answers"]
+) -> Float64[np.ndarray, " answers"]:
+    """By how much errors of sums over so many cells are larger: noise averages out and what the
+    model lacks does not.
+    """
     if columns == 1:
         return np.full(len(cells), _EASIER_COLUMN)
     return np.asarray(1 + _EASIER_SUM * (1 - 1 / np.sqrt(np.maximum(cells, 1.0))))
@@ -125,18 +142,26 @@ class Curve(BaseModel):
     def _places(self) -> Float64[np.ndarray, " sizes"]:
         return np.log2(np.maximum(self.sizes, _SMALLEST))
 
-    def errors(self, sizes: Float64[np.ndarray, " answers"], z: float) -> Float64[np.ndarray, " answers"]:
-        """The quantile of the error that a normal error exceeds beyond `z` standard deviations, for answers of these sizes."""
+    def errors(
+        self, sizes: Float64[np.ndarray, " answers"], z: float
+    ) -> Float64[np.ndarray, " answers"]:
+        """The quantile of the error that a normal error exceeds beyond `z` standard deviations, for
+        answers of these sizes.
+        """
         by_size = np.array([np.interp(z, [0.0, *_Z], [0.0, *each]) for each in self.quantiles])
         found = np.interp(np.log2(np.maximum(sizes, _SMALLEST)), self._places, by_size)
         if self.kind is Kind.MEAN:
             # of smaller groups than were seen, means are less sure, as those of small samples are
-            found = found * np.sqrt(np.clip(self.sizes[0] / np.maximum(sizes, 1.0), 1.0, _MOST_BELOW))
+            found = found * np.sqrt(
+                np.clip(self.sizes[0] / np.maximum(sizes, 1.0), 1.0, _MOST_BELOW)
+            )
         return np.asarray(found)
 
 
 class ErrorTable(BaseModel):
-    """The calibration of a release: one curve for each class of answers that could be calibrated."""
+    """The calibration of a release: one curve for each class of answers that could be
+    calibrated.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -149,7 +174,8 @@ class ErrorTable(BaseModel):
         return {(curve.kind, curve.columns, curve.basis): curve for curve in self.curves}
 
     def curve(self, kind: Kind, columns: int, basis: Basis) -> Curve | None:
-        """The curve of a class, or of the nearest class whose errors are no smaller; None where there is none.
+        """The curve of a class, or of the nearest class whose errors are no smaller; None where
+        there is none.
 
         An answer over more columns, or with a weaker basis, has the larger error.
         """
@@ -162,14 +188,21 @@ class ErrorTable(BaseModel):
         return None
 
     def half_widths(
-        self, kind: Kind, columns: int, basis: Basis, sizes: Float64[np.ndarray, " answers"], level: float
+        self,
+        kind: Kind,
+        columns: int,
+        basis: Basis,
+        sizes: Float64[np.ndarray, " answers"],
+        level: float,
     ) -> Float64[np.ndarray, " answers"] | None:
         """Half the widths of intervals at a level; None where the class is not calibrated."""
         calibrated = min(columns, MOST_MODELLED) if basis.modelled else columns
         curve = self.curve(kind, calibrated, basis)
         if curve is None:
             return None
-        return _beyond(columns, basis) * curve.errors(np.asarray(sizes, dtype=np.float64), z_of(level))
+        return _beyond(columns, basis) * curve.errors(
+            np.asarray(sizes, dtype=np.float64), z_of(level)
+        )
 
     def save(self, path: Path) -> None:
         """Write the table."""
@@ -189,25 +222,33 @@ def _beyond(columns: int, basis: Basis) -> float:
 
 
 def mean_scale(
-    count: Float64[np.ndarray, " groups"], variance: Float64[np.ndarray, " groups"], of_column: float
+    count: Float64[np.ndarray, " groups"],
+    variance: Float64[np.ndarray, " groups"],
+    of_column: float,
 ) -> Float64[np.ndarray, " groups"]:
     """The unit in which errors of means are pooled, for groups of these sizes and variances.
 
     The variance within a group is drawn towards that of the whole column: a release may have lost
     the rare large values of a small group, and then its own spread says that the mean is sure.
     """
-    return np.asarray(np.sqrt((count * variance + _PRIOR_RECORDS * of_column) / (count + _PRIOR_RECORDS)))
+    return np.asarray(
+        np.sqrt((count * variance + _PRIOR_RECORDS * of_column) / (count + _PRIOR_RECORDS))
+    )
 
 
 def z_of(level: float) -> float:
     """The normal quantile of a two-sided level; refuses levels beyond those that are calibrated."""
     if not isinstance(level, int | float) or not LEVELS[0] <= level <= LEVELS[-1]:
-        raise SettingsError(f"the level must lie between {LEVELS[0]} and {LEVELS[-1]}, not {level!r}. Try 0.95.")
+        raise SettingsError(
+            f"the level must lie between {LEVELS[0]} and {LEVELS[-1]}, not {level!r}. Try 0.95."
+        )
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
 def read_error_table(path: Path) -> ErrorTable | None:
-    """Read a table back, None where there is no file or one of an earlier form; raises ValueError where it is damaged."""
+    """Read a table back, None where there is no file or one of an earlier form; raises ValueError
+    where it is damaged.
+    """
     if not path.exists():
         return None
     try:
@@ -245,14 +286,15 @@ class ErrorClass:
 
 
 def table_of_samples(
-    samples: Iterable[Mapping[ErrorClass, Samples]], widening: Mapping[Basis, Float64[np.ndarray, " octaves"]]
+    samples: Iterable[Mapping[ErrorClass, Samples]],
+    widening: Mapping[Basis, Float64[np.ndarray, " octaves"]],
 ) -> ErrorTable:
     """Pool the errors of all replicates, by class and size.
 
     Args:
         samples: For each replicate, the errors of each class.
-        widening: By basis, factors for errors of sizes in [2^i, 2^(i+1)), the last one for all above.
-
+        widening: By basis, factors for errors of sizes in [2^i, 2^(i+1)), the last one for all
+            above.
     """
     together: dict[ErrorClass, list[Samples]] = {}
     replicates = 0
@@ -265,7 +307,9 @@ def table_of_samples(
         sizes = np.concatenate([part.sizes for part in parts])
         errors = np.concatenate([part.errors for part in parts])
         if len(sizes) >= _LEAST_OF_CLASS:
-            factor = _of_few(sum(part.sets for part in parts)) * (_UNLIKE if name.basis is Basis.OUTSIDE else 1.0)
+            factor = _of_few(sum(part.sets for part in parts)) * (
+                _UNLIKE if name.basis is Basis.OUTSIDE else 1.0
+            )
             curves.append(_curve(name, sizes, factor * errors, widening.get(name.basis)))
     return ErrorTable(replicates=replicates, curves=curves)
 
@@ -310,4 +354,6 @@ def _curve(
             if size > centres[-1]:
                 centres.append(size)
                 quantiles.append(np.quantile(errors[top], LEVELS).tolist())
-    return Curve(kind=name.kind, columns=name.columns, basis=name.basis, sizes=centres, quantiles=quantiles)
+    return Curve(
+        kind=name.kind, columns=name.columns, basis=name.basis, sizes=centres, quantiles=quantiles
+    )

@@ -70,7 +70,9 @@ def fidelity(release: Release, columns: tuple[str, ...]) -> Fidelity:
         return Fidelity(columns, basis, Verdict.UNKNOWN, None, None)
     publishable = float(counts[~too_noisy(counts, errors)].sum() / counts.sum())
     order = np.argsort(errors)
-    middle = order[np.searchsorted(np.cumsum(counts[order]), counts.sum() / 2).clip(max=len(order) - 1)]
+    middle = order[
+        np.searchsorted(np.cumsum(counts[order]), counts.sum() / 2).clip(max=len(order) - 1)
+    ]
     if publishable >= _KEPT and not basis.modelled:
         verdict = Verdict.KEPT
     elif publishable >= _APPROXIMATE:
@@ -91,10 +93,11 @@ def manifest(release: Release) -> list[Fidelity]:
 
     >>> from dprap import synthesize
     >>> from dprap.datasets import example, example_schema
-    >>> release = synthesize(example(300), example_schema(), epsilon=5.0, kway=1, method="independent")
+    >>> release = synthesize(
+    ...     example(300), example_schema(), epsilon=5.0, kway=1, method="independent"
+    ... )
     >>> manifest(release)[0].columns
     ('age',)
-
     """
     domain = release.schema.domain
     pairs = (pair for pair in combinations(domain.names, 2) if domain.size_of(pair) <= MOST_CELLS)
@@ -107,7 +110,9 @@ def standard_errors(
     """Standard errors of cells, in counts; None where the release does not tell."""
     if release.errors is None:
         return None
-    return release.errors.half_widths(Kind.CELL, len(columns), release.grounds.basis_of(columns), counts, _ONE_ERROR)
+    return release.errors.half_widths(
+        Kind.CELL, len(columns), release.grounds.basis_of(columns), counts, _ONE_ERROR
+    )
 
 
 def too_noisy(

@@ -70,7 +70,9 @@ class Interval:
         ends = [None if end is None else end * factor for end in (self.low, self.high)]
         error = None if self.standard_error is None else self.standard_error * abs(factor)
         low, high = ends if factor >= 0 else reversed(ends)
-        return replace(self, estimate=self.estimate * factor, low=low, high=high, standard_error=error)
+        return replace(
+            self, estimate=self.estimate * factor, low=low, high=high, standard_error=error
+        )
 
 
 def count_intervals(
@@ -100,11 +102,12 @@ def count_intervals(
 
     >>> from dprap import synthesize
     >>> from dprap.datasets import example, example_schema
-    >>> release = synthesize(example(300), example_schema(), epsilon=5.0, kway=1, method="independent")
+    >>> release = synthesize(
+    ...     example(300), example_schema(), epsilon=5.0, kway=1, method="independent"
+    ... )
     >>> (women,) = count_intervals(release, ("sex",), np.array([150.0]))
     >>> women.low < 150 < women.high
     True
-
     """
     counts = np.asarray(counts, dtype=np.float64)
     basis = release.grounds.basis_of(columns)
@@ -117,11 +120,18 @@ def count_intervals(
     else:
         halves = release.errors.half_widths(kind, len(columns), basis, counts, level)
         if halves is not None and release.rows_are_public:
-            # What is not counted is a count too: of nearly all records, the rest is what is uncertain.
+            # What is not counted is a count too: of nearly all records, the rest is what is
+            # uncertain.
             rest = release.errors.half_widths(kind, len(columns), basis, most - counts, level)
-            halves = halves if rest is None else np.where(counts > most / 2, np.minimum(halves, rest), halves)
+            halves = (
+                halves
+                if rest is None
+                else np.where(counts > most / 2, np.minimum(halves, rest), halves)
+            )
     if halves is None:
-        return [Interval(float(count), None, None, None, level, basis, population) for count in counts]
+        return [
+            Interval(float(count), None, None, None, level, basis, population) for count in counts
+        ]
     if population:
         inside = np.clip(counts, 1.0, release.rows)
         halves = np.sqrt(halves**2 + z**2 * np.maximum(inside * (1 - inside / release.rows), 0))
@@ -170,15 +180,18 @@ def mean_interval(
 
     >>> from dprap import synthesize
     >>> from dprap.datasets import example, example_schema
-    >>> release = synthesize(example(300), example_schema(), epsilon=5.0, kway=1, method="independent")
+    >>> release = synthesize(
+    ...     example(300), example_schema(), epsilon=5.0, kway=1, method="independent"
+    ... )
     >>> facts = {"group_count": 300, "spread": 20.0, "column_spread": 20.0}
     >>> mean_interval(release, ("age",), 45.0, **facts).estimate
     45.0
-
     """
     basis = release.grounds.basis_of(columns)
     table, size = release.errors, np.array([group_count])
-    halves = None if table is None else table.half_widths(Kind.MEAN, len(columns), basis, size, level)
+    halves = (
+        None if table is None else table.half_widths(Kind.MEAN, len(columns), basis, size, level)
+    )
     if halves is None:
         return Interval(mean, None, None, None, level, basis, population)
     half = float(halves[0] * mean_scale(size, np.array([spread**2]), column_spread**2)[0])
@@ -195,12 +208,20 @@ def statistic_interval(
     columns: Sequence[str] | None = None,
     level: float = DEFAULT_LEVEL,
 ) -> Interval:
-    """The interval of any statistic, from its values on draws of the release's rows; see `Release.statistic_interval`."""
+    """The interval of any statistic, from its values on draws of the release's rows; see
+    `Release.statistic_interval`.
+    """
     z_of(level)  # refuses levels that make no sense
     if not callable(statistic):
-        raise SettingsError("the statistic is a function of a release, such as lambda release: release.ask(...).count.")
+        raise SettingsError(
+            "the statistic is a function of a release, such as lambda release:"
+            " release.ask(...).count."
+        )
     estimate = float(statistic(release))
-    values = np.array([statistic(replace(release, relaxed=rows, drawn=None)) for rows in release.draws], dtype=float)
+    values = np.array(
+        [statistic(replace(release, relaxed=rows, drawn=None)) for rows in release.draws],
+        dtype=float,
+    )
     basis = release.grounds.basis_of(release.schema.domain.names if columns is None else columns)
     if not (np.isfinite(values).all() and math.isfinite(estimate)):
         return Interval(estimate, None, None, None, level, basis)

@@ -37,8 +37,8 @@ from dprap.release.intervals.error_table import Kind
 if TYPE_CHECKING:
     from dprap.release.release import Release
 
-# Steps of a draw, to the measured marginals and then to the pairs. Rows start at the fit, of which a
-# draw is a small departure.
+# Steps of a draw, to the measured marginals and then to the pairs. Rows start at the fit, of which
+# a draw is a small departure.
 _STEPS = 60
 _PAIR_STEPS = 40
 _LEARNING_RATE = 0.05
@@ -52,7 +52,8 @@ _PARTS = (0.05, 2.0)
 _MOST_CELLS = 5_000
 # Counts below it are taken as it; an empty cell may turn out not to be empty.
 _LEAST_COUNT = 0.5
-# Rounds in which the sums of a drawn interaction are taken off; after these they are next to nothing.
+# Rounds in which the sums of a drawn interaction are taken off; after these they are next to
+# nothing.
 _CENTRINGS = 4
 # The level of one standard error of a normal distribution.
 _ONE_ERROR = 0.6827
@@ -63,7 +64,9 @@ Spread: TypeAlias = tuple[Marginal, np.ndarray, np.ndarray]
 """A marginal, what rows say of its cells, and how far each may be off."""
 
 
-def draw_rows(release: Release, relaxed: RelaxedDataset, *, draws: int, seed: int) -> Iterator[RelaxedDataset]:
+def draw_rows(
+    release: Release, relaxed: RelaxedDataset, *, draws: int, seed: int
+) -> Iterator[RelaxedDataset]:
     """Draw rows that the measurements allow.
 
     Args:
@@ -80,23 +83,35 @@ def draw_rows(release: Release, relaxed: RelaxedDataset, *, draws: int, seed: in
             is open is not known.
 
     """
-    known = any(isinstance(item, Measurement) and item.marginal.columns for item in release.measurements)
+    known = any(
+        isinstance(item, Measurement) and item.marginal.columns for item in release.measurements
+    )
     if not known or np.ptp(relaxed.weights) > _LEAST_PROBABILITY:
         raise SettingsError(
-            f"method {release.facts.method} does not tell what its noise leaves open, so tables that show it cannot be "
-            "drawn. Use adaptive or independent, or `table` for a single table."
+            f"method {release.facts.method} does not tell what its noise leaves open, so tables"
+            " that show it cannot be drawn. Use adaptive or independent, or `table` for a single"
+            " table."
         )
     logits = np.log(np.maximum(relaxed.probabilities, _LEAST_PROBABILITY)).astype(np.float32)
     start = RelaxedDataset.from_logits(relaxed.domain, logits)
     measured = _measured_spreads(release, start)
-    first = [_drawn(release, start, measured, [seed, number]) for number in range(min(draws, _FIRST_DRAWS))]
+    first = [
+        _drawn(release, start, measured, [seed, number])
+        for number in range(min(draws, _FIRST_DRAWS))
+    ]
     part = _part_to_go(release, measured, first)
     for number in range(draws):
-        drawn = first[number] if number < len(first) else _drawn(release, start, measured, [seed, number])
+        drawn = (
+            first[number]
+            if number < len(first)
+            else _drawn(release, start, measured, [seed, number])
+        )
         yield _between(start, drawn, part)
 
 
-def _drawn(release: Release, start: RelaxedDataset, measured: list[Spread], seed: list[int]) -> RelaxedDataset:
+def _drawn(
+    release: Release, start: RelaxedDataset, measured: list[Spread], seed: list[int]
+) -> RelaxedDataset:
     """One draw, before it is brought to the spread that errors have."""
     rng = np.random.default_rng(seed)
     targets = [
@@ -112,7 +127,8 @@ def _drawn(release: Release, start: RelaxedDataset, measured: list[Spread], seed
 
 
 def _part_to_go(release: Release, measured: list[Spread], drawn: list[RelaxedDataset]) -> float:
-    """How far towards a draw to go, so that measured cells differ between draws as much as they are off.
+    """How far towards a draw to go, so that measured cells differ between draws as much as they are
+    off.
 
     Noise alone would move cells too far: measurements support each other, and the mechanism's
     shrinkage takes off much of it. What is left is what the error table says.
@@ -141,10 +157,14 @@ def _between(start: RelaxedDataset, drawn: RelaxedDataset, part: float) -> Relax
     """Rows on the way from the fit to a draw, or beyond it."""
     if drawn.logits is None:
         raise TypeError("draws need logits")
-    return RelaxedDataset.from_logits(start.domain, _prior(start) + np.float32(part) * (drawn.logits - _prior(start)))
+    return RelaxedDataset.from_logits(
+        start.domain, _prior(start) + np.float32(part) * (drawn.logits - _prior(start))
+    )
 
 
-def _moved(release: Release, start: RelaxedDataset, targets: list[Target], steps: int) -> RelaxedDataset:
+def _moved(
+    release: Release, start: RelaxedDataset, targets: list[Target], steps: int
+) -> RelaxedDataset:
     """Rows fitted to targets from where they are."""
     noise = max((item.stddev_counts for item in release.measurements), default=1.0)
     settings = FitSettings(
@@ -174,12 +194,16 @@ def _measured_spreads(release: Release, start: RelaxedDataset) -> list[Spread]:
     for marginal, precision in precisions.items():
         shares = blocks.shares(marginal).astype(np.float64)
         counts = np.maximum(shares * release.rows, _LEAST_COUNT)
-        found.append((marginal, shares, np.sqrt(1 / precision + precision**-2 / counts) / release.rows))
+        found.append(
+            (marginal, shares, np.sqrt(1 / precision + precision**-2 / counts) / release.rows)
+        )
     return found
 
 
 def _pair_spreads(release: Release, rows: RelaxedDataset) -> list[Spread]:
-    """Pairs of columns that were not measured, with what the rows say and the error that the table gives, in shares."""
+    """Pairs of columns that were not measured, with what the rows say and the error that the table
+    gives, in shares.
+    """
     table = release.errors
     if table is None:
         return []
@@ -204,7 +228,11 @@ def _interaction(spread: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     variance = spread**2
     for _ in range(_CENTRINGS):
         for axis in (0, 1):
-            drawn -= variance * drawn.sum(axis=axis, keepdims=True) / variance.sum(axis=axis, keepdims=True)
+            drawn -= (
+                variance
+                * drawn.sum(axis=axis, keepdims=True)
+                / variance.sum(axis=axis, keepdims=True)
+            )
     return np.asarray(drawn)
 
 

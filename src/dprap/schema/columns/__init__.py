@@ -5,7 +5,7 @@
 | `base` | what every column declares, and the questions that each type answers |
 | `listed` | what columns with a list of values have in common |
 | `ordered` | values with an order: how they are placed in bins, refined and drawn |
-| `binned` | what columns with an order and bins have in common, as constraints and questions see them |
+| `binned` | what columns with bins have in common, as constraints and questions see them |
 | `shape` | the fine shape inside bins: histograms, rounding habits |
 | `numeric` | what integers and numbers have in common |
 | `categorical`, `boolean`, `integer`, `number`, `date`, `datetime` | the types |
@@ -23,7 +23,18 @@ from dprap.schema.columns.number import Number
 Column = Categorical | Boolean | Integer | Number | Date | Datetime
 """Any column type; `type` in the file says which."""
 
-TYPE_NAMES: tuple[str, ...] = tuple(get_args(each.model_fields["type"].annotation)[0] for each in get_args(Column))
+TYPE_NAMES: tuple[str, ...] = tuple(
+    get_args(each.model_fields["type"].annotation)[0] for each in get_args(Column)
+)
 """What `type` may be."""
 
-__all__ = ["TYPE_NAMES", "Boolean", "Categorical", "Column", "Date", "Datetime", "Integer", "Number"]
+__all__ = [
+    "TYPE_NAMES",
+    "Boolean",
+    "Categorical",
+    "Column",
+    "Date",
+    "Datetime",
+    "Integer",
+    "Number",
+]

@@ -1,10 +1,12 @@
 """What every column declares and answers for: the base of all column types.
 
-A column declares its nulls, the policy for values outside its domain, and the type its values come out with. It answers for
-everything that depends on its type: what a value means, how codes become values, texts and SQL types, which values a
-question or a constraint names, and what messages call it. The rest of dprap asks and never looks at the type.
+A column declares its nulls, the policy for values outside its domain, and the type its values come
+out with. It answers for everything that depends on its type: what a value means, how codes become
+values, texts and SQL types, which values a question or a constraint names, and what messages call
+it. The rest of dprap asks and never looks at the type.
 
-Codes of a column: its ordinary values first, then the catch-all `other` if there is one, then null if nullable.
+Codes of a column: its ordinary values first, then the catch-all `other` if there is one, then null
+if nullable.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ DatabaseKind: TypeAlias = Literal[
 ]
 """What a database column holds, whatever the database calls it."""
 
-SqlType: TypeAlias = Literal["boolean", "text", "int8", "float8", "date", "timestamp", "timestamptz"]
+SqlType: TypeAlias = Literal[
+    "boolean", "text", "int8", "float8", "date", "timestamp", "timestamptz"
+]
 """The types of SQL in which values are compared with labels and edges."""
 
 _STORAGE_TYPES: dict[str, pa.DataType] = {
@@ -64,9 +68,17 @@ INTEGER_STORAGE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32
 
 
 def require_texts(values: Iterable[str | int | None]) -> None:
-    """Raise ValueError for a text that no file can hold: one with half a character, a lone surrogate."""
-    if any(isinstance(value, str) and value != value.encode("utf-8", "ignore").decode() for value in values):
-        raise ValueError("has a text with half a character (a lone surrogate), which no table can hold. Remove it")
+    """Raise ValueError for a text that no file can hold: one with half a character, a lone
+    surrogate.
+    """
+    if any(
+        isinstance(value, str) and value != value.encode("utf-8", "ignore").decode()
+        for value in values
+    ):
+        raise ValueError(
+            "has a text with half a character (a lone surrogate), which no table can hold."
+            " Remove it"
+        )
 
 
 class Part(BaseModel):
@@ -75,10 +87,13 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     def __eq__(self, other: object) -> bool:
-        # by what is declared: computed edges kept beside the fields are arrays, which do not compare to one truth value
+        # by what is declared: computed edges kept beside the fields are arrays, which do not
+        # compare to one truth value
         if type(self) is not type(other):
             return NotImplemented
-        return all(getattr(self, field) == getattr(other, field) for field in type(self).model_fields)
+        return all(
+            getattr(self, field) == getattr(other, field) for field in type(self).model_fields
+        )
 
 
 class BaseColumn(Part):
@@ -113,7 +128,8 @@ class BaseColumn(Part):
         require_texts(self.null_values or ())
         if self.policy not in self.policies:
             raise ValueError(
-                f"out_of_domain: {self.policy} does not fit this column. Choose one of: {', '.join(self.policies)}"
+                f"out_of_domain: {self.policy} does not fit this column. Choose one of:"
+                f" {', '.join(self.policies)}"
             )
         if self.policy == "null" and not self.nullable:
             raise ValueError("out_of_domain: null needs nullable: true")
@@ -126,7 +142,9 @@ class BaseColumn(Part):
 
     @property
     def policy(self) -> OutOfDomain:
-        """What happens to values outside the domain; a declared catch-all means `other`, the default is `error`."""
+        """What happens to values outside the domain; a declared catch-all means `other`, the
+        default is `error`.
+        """
         return self.out_of_domain or ("other" if self.has_other else "error")
 
     @property
@@ -156,46 +174,65 @@ class BaseColumn(Part):
 
     @property
     def is_total(self) -> bool:
-        """Whether every thinkable value, null included, has a code: encoding then cannot fail because of the data."""
+        """Whether every thinkable value, null included, has a code: encoding then cannot fail
+        because of the data.
+        """
         return self.policy == "other" or (self.policy != "error" and self.nullable)
 
     def place(self, value: Any) -> int:
         """The position of one value among the ordinary codes (and the catch-all), or an `Unplaced`.
 
-        This is the one meaning of a value, whichever container brings it: docs/values.md has it as a table. Under the
-        policy `clip` a value outside the bounds is in the nearest bin, so it has a position.
+        This is the one meaning of a value, whichever container brings it: docs/values.md has it as
+        a table. Under the policy `clip` a value outside the bounds is in the nearest bin, so it has
+        a position.
 
         Args:
-            value: a Python, NumPy or pandas scalar, or a `pyarrow.Scalar`. Texts that mean null in all columns of
-                a CSV file are the reader's business: it hands over None.
+            value: a Python, NumPy or pandas scalar, or a `pyarrow.Scalar`. Texts that mean null in
+                all columns of a CSV file are the reader's business: it hands over None.
 
         Returns:
-            A position from 0 on, or `Unplaced.MISSING`, `UNREADABLE` or `OUTSIDE`, which are negative.
-
+            A position from 0 on, or `Unplaced.MISSING`, `UNREADABLE` or `OUTSIDE`, which are
+            negative.
         """
         found = plain(value)
         if isinstance(found, Unplaced):
             return found
-        return Unplaced.MISSING if self.null_values and self._means_null(found) else self.place_plain(found)
+        return (
+            Unplaced.MISSING
+            if self.null_values and self._means_null(found)
+            else self.place_plain(found)
+        )
 
     def _means_null(self, value: Plain) -> bool:
-        """Whether a value is one of the column's `null_values`: the same text, or the whole number that a text names."""
+        """Whether a value is one of the column's `null_values`: the same text, or the whole number
+        that a text names.
+        """
         if isinstance(value, str):
             return value in (self.null_values or ())
-        return not isinstance(value, bool) and isinstance(value, int | float | Decimal) and value in self.null_numbers
+        return (
+            not isinstance(value, bool)
+            and isinstance(value, int | float | Decimal)
+            and value in self.null_numbers
+        )
 
     @cached_property
     def null_numbers(self) -> frozenset[int]:
-        """The whole numbers among `null_values`, such as 99 and -9: in typed tables, too, they mean null."""
+        """The whole numbers among `null_values`, such as 99 and -9: in typed tables, too, they mean
+        null.
+        """
         return frozenset(int(text) for text in self.null_values or () if _WHOLE.fullmatch(text))
 
     def null_mask(self, array: pa.Array) -> Mask:
-        """Which elements of an Arrow array of numbers are among `null_numbers`; anything for null."""
+        """Which elements of an Arrow array of numbers are among `null_numbers`; anything for
+        null.
+        """
         found = np.zeros(len(array), dtype=bool)
         if not is_number_type(array.type):
             return found
         if pa.types.is_decimal(array.type):  # few, and never exact in another type
-            return np.array([each.is_valid and self._means_null(each.as_py()) for each in array], dtype=bool)
+            return np.array(
+                [each.is_valid and self._means_null(each.as_py()) for each in array], dtype=bool
+            )
         values = array.fill_null(0).to_numpy(zero_copy_only=False)
         for number in self.null_numbers:
             found |= values == number
@@ -206,7 +243,9 @@ class BaseColumn(Part):
         raise NotImplementedError
 
     def place_array(self, array: pa.Array) -> Positions:
-        """`place` of each value of an Arrow array of a type that the column takes, but no text; anything for null."""
+        """`place` of each value of an Arrow array of a type that the column takes, but no text;
+        anything for null.
+        """
         raise NotImplementedError
 
     def place_texts(self, texts: pa.Array) -> Positions:
@@ -214,9 +253,11 @@ class BaseColumn(Part):
         raise NotImplementedError
 
     def takes(self, kind: pa.DataType) -> bool:
-        """Whether a typed table may bring this column as this Arrow type: some of its values are readable.
+        """Whether a typed table may bring this column as this Arrow type: some of its values are
+        readable.
 
-        Text is taken where the schema says so (`storage: string`, or a `format`), and where no text can be refused.
+        Text is taken where the schema says so (`storage: string`, or a `format`), and where no text
+        can be refused.
         """
         return is_text_type(kind) and (self.storage == "string" or self.is_total or self.reads_text)
 
@@ -239,16 +280,21 @@ class BaseColumn(Part):
         """Arrow type in which decoded values come out."""
         storage = self.storage or self.default_storage
         decimal = _DECIMAL.fullmatch(storage)
-        return pa.decimal128(int(decimal[1]), int(decimal[2])) if decimal else _STORAGE_TYPES[storage]
+        return (
+            pa.decimal128(int(decimal[1]), int(decimal[2])) if decimal else _STORAGE_TYPES[storage]
+        )
 
-    def draw(self, positions: Int64[np.ndarray, " records"], is_null: Mask, rng: np.random.Generator) -> pa.Array:
-        """Values for positions, in the column's Arrow type, that are placed at these positions again.
+    def draw(
+        self, positions: Int64[np.ndarray, " records"], is_null: Mask, rng: np.random.Generator
+    ) -> pa.Array:
+        """Values for positions, in the column's Arrow type, that are placed at these positions
+        again.
 
         Args:
-            positions: positions among the ordinary codes and the catch-all; 0 where the value is null.
+            positions: positions among the ordinary codes and the catch-all; 0 where the value is
+                null.
             is_null: which values are null.
             rng: public randomness, for bins and groups that hold several values.
-
         """
         raise NotImplementedError
 
@@ -258,7 +304,9 @@ class BaseColumn(Part):
         return array.cast(pa.float64()) if array.type == pa.float32() else array
 
     def sql_type(self, kind: DatabaseKind) -> SqlType | None:
-        """The SQL type in which a database column of this kind is compared; None if the column does not read it."""
+        """The SQL type in which a database column of this kind is compared; None if the column does
+        not read it.
+        """
         return self.sql_types.get(kind)
 
     def label(self, code: int) -> str:
@@ -277,7 +325,9 @@ class BaseColumn(Part):
         return self.type
 
     def code_of(self, name: str, value: Any) -> int:
-        """Code of one value as a constraint of the schema writes it; raises ValueError when it has none."""
+        """Code of one value as a constraint of the schema writes it; raises ValueError when it has
+        none.
+        """
         if value is not None:
             return self.regular_code_of(name, value)
         if self.null_code is None:
@@ -289,14 +339,18 @@ class BaseColumn(Part):
         raise NotImplementedError
 
     def codes_of_values(self, name: str, values: Iterable[Any]) -> CodeMask:
-        """Codes of the values that a constraint lists; raises ValueError when one has no code to itself."""
+        """Codes of the values that a constraint lists; raises ValueError when one has no code to
+        itself.
+        """
         mask = np.zeros(self.size, dtype=bool)
         for value in values:
             mask[self.code_of(name, value)] = True
         return mask
 
     def codes_of_range(self, name: str, low: Any, high: Any) -> CodeMask:  # noqa: ARG002 - columns with an order use them
-        """Codes of the values from one to another, None for an open end; raises ValueError when the range cuts one."""
+        """Codes of the values from one to another, None for an open end; raises ValueError when the
+        range cuts one.
+        """
         raise ValueError(f"gives a range for column {name!r}, which has no order. List its values")
 
     def all_values(self) -> ValueSet:
@@ -306,11 +360,15 @@ class BaseColumn(Part):
     def no_value(self, name: str) -> ValueSet:
         """Null, alone; raises WorkloadError where it cannot occur."""
         if not self.nullable:
-            raise WorkloadError(f"column {name!r} is declared without missing values, so none can be null.")
+            raise WorkloadError(
+                f"column {name!r} is declared without missing values, so none can be null."
+            )
         return ValueSet(missing=True)
 
     def equal(self, name: str, text: str) -> ValueSet:
-        """The values that a literal names: one value, a group by its name, or a whole day, month or year."""
+        """The values that a literal names: one value, a group by its name, or a whole day, month or
+        year.
+        """
         raise NotImplementedError
 
     def compared(self, name: str, operator: str, text: str) -> ValueSet:
@@ -326,7 +384,8 @@ class BaseColumn(Part):
         raise NotImplementedError
 
     def shares_of(self, values: ValueSet) -> CodeWeights:
-        """How much of each code's values a set holds: 0, 1, or a share for a bin or group that is cut.
+        """How much of each code's values a set holds: 0, 1, or a share for a bin or group that is
+        cut.
 
         The values of a bin lie as its fine shape says, where one is known, and evenly otherwise.
         """

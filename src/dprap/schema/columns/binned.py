@@ -1,4 +1,6 @@
-"""What columns with an order and bins have in common: `ordered` values, and what constraints and questions mean on them."""
+"""What columns with an order and bins have in common: `ordered` values, and what constraints and
+questions mean on them.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ from dprap.schema.value_sets import CodeWeights, Interval, ValueSet
 
 
 class BinnedColumn(OrderedColumn):
-    """A column whose ordinary codes are bins in increasing order, as constraints and questions see it."""
+    """A column whose ordinary codes are bins in increasing order, as constraints and questions see
+    it.
+    """
 
     def regular_code_of(self, name: str, value: Any) -> int:
         """The bin of a value."""
@@ -35,7 +39,9 @@ class BinnedColumn(OrderedColumn):
         mask = super().codes_of_values(name, values)
         for code in np.flatnonzero(mask[: self.regular]):
             if self.steps is None or self.steps[0][code] != self.steps[1][code]:
-                raise ValueError(f"names one value of a bin of column {name!r}. Give a range of whole bins")
+                raise ValueError(
+                    f"names one value of a bin of column {name!r}. Give a range of whole bins"
+                )
         return mask
 
     def codes_of_range(self, name: str, low: Any, high: Any) -> CodeMask:
@@ -46,13 +52,17 @@ class BinnedColumn(OrderedColumn):
         starts, ends = edges[:-1], edges[1:]
         inside = (starts >= start) & (ends <= stop)
         if ((ends > start) & (starts < stop) & ~inside).any():
-            raise ValueError(f"cuts through a bin of column {name!r}. Move the range or the bin edges")
+            raise ValueError(
+                f"cuts through a bin of column {name!r}. Move the range or the bin edges"
+            )
         mask = np.zeros(self.size, dtype=bool)
         mask[: self.regular] = inside
         return mask
 
     def read_declared(self, value: Any) -> float | None:
-        """A value as a constraint writes it, in the unit of `bin_edges`; None or an exception if it is of another type."""
+        """A value as a constraint writes it, in the unit of `bin_edges`; None or an exception if it
+        is of another type.
+        """
         raise NotImplementedError
 
     def end_of_range(self, last: float) -> float:
@@ -84,23 +94,33 @@ class BinnedColumn(OrderedColumn):
     def compared(self, name: str, operator: str, text: str) -> ValueSet:
         """The values below or above a literal, as far as the bounds reach."""
         low, high = self.literal(name, text)
-        ends = {"<": (-math.inf, low), "<=": (-math.inf, high), ">": (high, math.inf), ">=": (low, math.inf)}[operator]
+        ends = {
+            "<": (-math.inf, low),
+            "<=": (-math.inf, high),
+            ">": (high, math.inf),
+            ">=": (low, math.inf),
+        }[operator]
         return self.all_values().without_missing() & ValueSet(intervals=(ends,))
 
     def between(self, name: str, low: str | None, high: str | None) -> ValueSet:
         """The values from one literal to the end of another."""
         start = -math.inf if low is None else self.literal(name, low)[0]
         stop = math.inf if high is None else self.literal(name, high)[1]
-        if start == stop:  # a number without declared decimals: from 0 to 0 is the value 0, not nothing
+        # a number without declared decimals: from 0 to 0 is the value 0, not nothing
+        if start == stop:
             stop = math.nextafter(stop, math.inf)
         if start >= stop:
-            raise WorkloadError(f"column {name!r}: the range {low}..{high} is empty. Put the smaller end first.")
+            raise WorkloadError(
+                f"column {name!r}: the range {low}..{high} is empty. Put the smaller end first."
+            )
         return self._between(name, start, stop)
 
     def _between(self, name: str, low: float, high: float) -> ValueSet:
         found = self.all_values().without_missing() & ValueSet(intervals=((low, high),))
         if found.empty:
-            raise WorkloadError(f"column {name!r}: nothing there lies in its declared domain, {self.span}.")
+            raise WorkloadError(
+                f"column {name!r}: nothing there lies in its declared domain, {self.span}."
+            )
         return found
 
     @property
@@ -139,7 +159,9 @@ class BinnedColumn(OrderedColumn):
             assert begin is not None  # noqa: S101 - a column has a lattice or none
             assert end is not None  # noqa: S101
             all_points = weight_between(first[:-1], first[1:] - 1, self.rounding)
-            part = weight_between(begin, end - 1, self.rounding) / np.where(all_points > 0, all_points, 1)
+            part = weight_between(begin, end - 1, self.rounding) / np.where(
+                all_points > 0, all_points, 1
+            )
         else:
             part = (stops - starts) / (edges[1:] - edges[:-1])
         part = np.clip(part, 0, 1)

@@ -27,14 +27,24 @@ class Boolean(ListedColumn):
     true_values: tuple[StrictStr, ...] = ("true", "True", "TRUE")
 
     storages = ("bool", "string")
-    sql_types: ClassVar[Mapping[DatabaseKind, SqlType]] = {"boolean": "boolean", "text": "text", "enum": "text"}
+    sql_types: ClassVar[Mapping[DatabaseKind, SqlType]] = {
+        "boolean": "boolean",
+        "text": "text",
+        "enum": "text",
+    }
     not_readable = "cannot be read as boolean"
     not_listed = Unplaced.UNREADABLE
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if not self.false_values or not self.true_values or set(self.false_values) & set(self.true_values):
-            raise ValueError("false_values and true_values must be non-empty and have no text in common")
+        if (
+            not self.false_values
+            or not self.true_values
+            or set(self.false_values) & set(self.true_values)
+        ):
+            raise ValueError(
+                "false_values and true_values must be non-empty and have no text in common"
+            )
         require_texts(self.label_texts)
         return self
 
@@ -56,14 +66,23 @@ class Boolean(ListedColumn):
         """Booleans and the declared texts; numbers are no booleans."""
         if isinstance(value, bool):
             return int(value)
-        return self.label_texts.get(value, Unplaced.UNREADABLE) if isinstance(value, str) else Unplaced.UNREADABLE
+        return (
+            self.label_texts.get(value, Unplaced.UNREADABLE)
+            if isinstance(value, str)
+            else Unplaced.UNREADABLE
+        )
 
     def place_array(self, array: pa.Array) -> Positions:
         """Booleans; text goes to `place_texts`."""
         filled = array.fill_null(False)  # noqa: FBT003 - Arrow's argument
         return np.asarray(filled.to_numpy(zero_copy_only=False).astype(np.int64))
 
-    def draw(self, positions: Int64[np.ndarray, " records"], is_null: Mask, rng: np.random.Generator) -> pa.Array:  # noqa: ARG002 - nothing is left to chance
+    def draw(
+        self,
+        positions: Int64[np.ndarray, " records"],
+        is_null: Mask,
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> pa.Array:
         """The boolean, or the first text that means it."""
         if self.storage == "string":
             texts = pa.array([self.false_values[0], self.true_values[0]])

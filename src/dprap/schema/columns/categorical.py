@@ -27,12 +27,16 @@ _COMPARE = {"<": operators.lt, "<=": operators.le, ">": operators.gt, ">=": oper
 class Categorical(ListedColumn):
     """One of a list of values, or one of a list of groups of values, with an optional catch-all.
 
-    >>> Categorical(type="categorical", values=("north", "south"), other="elsewhere", nullable=True).size
+    >>> Categorical(
+    ...     type="categorical", values=("north", "south"), other="elsewhere", nullable=True
+    ... ).size
     4
     """
 
     type: Literal["categorical"]
-    values: Annotated[tuple[StrictStr, ...] | tuple[StrictInt, ...], Field(min_length=1)] | None = None
+    values: Annotated[tuple[StrictStr, ...] | tuple[StrictInt, ...], Field(min_length=1)] | None = (
+        None
+    )
     groups: dict[StrictStr, tuple[StrictStr, ...] | tuple[StrictInt, ...]] | None = None
     other: StrictStr | StrictInt | None = None
     decode: Literal["uniform", "representative"] = "uniform"
@@ -63,10 +67,15 @@ class Categorical(ListedColumn):
             raise ValueError("has an empty group. Remove it or list its values")
         if self.size > MAX_CODES:
             raise ValueError(
-                f"has {self.size:,} values; the limit is {MAX_CODES:,}. Use groups or a top list with other"
+                f"has {self.size:,} values; the limit is {MAX_CODES:,}. Use groups or a top list"
+                " with other"
             )
-        if self.other is not None and (self.other in members or type(self.other) is not type(members[0])):
-            raise ValueError("other must be a label of the same type as the values and not one of them")
+        if self.other is not None and (
+            self.other in members or type(self.other) is not type(members[0])
+        ):
+            raise ValueError(
+                "other must be a label of the same type as the values and not one of them"
+            )
         if self.policy == "other" and self.other is None:
             raise ValueError("out_of_domain: other needs a catch-all label. Add other: <label>")
         self._check_representatives()
@@ -82,12 +91,19 @@ class Categorical(ListedColumn):
             return
         if self.representatives is None or len(self.representatives) != self.regular:
             raise ValueError("decode: representative needs representatives, one per group")
-        if any(value not in group for value, group in zip(self.representatives, self.member_groups, strict=True)):
+        if any(
+            value not in group
+            for value, group in zip(self.representatives, self.member_groups, strict=True)
+        ):
             raise ValueError("has a representative that is not in its group")
 
     def allowed_storage(self) -> tuple[str, ...]:
         """Integer types for integer values, text types for text; the first is the default."""
-        return ("int64", *INTEGER_STORAGE, "float64") if self.is_integer else ("string", "large_string", "dictionary")
+        return (
+            ("int64", *INTEGER_STORAGE, "float64")
+            if self.is_integer
+            else ("string", "large_string", "dictionary")
+        )
 
     @cached_property
     def member_groups(self) -> tuple[tuple[str | int, ...], ...]:
@@ -136,10 +152,14 @@ class Categorical(ListedColumn):
 
     def takes(self, kind: pa.DataType) -> bool:
         """Text for a list of texts, numbers for a list of integers."""
-        return super().takes(kind) or (is_number_type(kind) if self.is_integer else is_text_type(kind))
+        return super().takes(kind) or (
+            is_number_type(kind) if self.is_integer else is_text_type(kind)
+        )
 
     def place_plain(self, value: Plain) -> int:
-        """Look the value up; integers by their value, and in text by their digits exactly as Python writes them."""
+        """Look the value up; integers by their value, and in text by their digits exactly as Python
+        writes them.
+        """
         if isinstance(value, str):
             return self.label_texts.get(value, Unplaced.OUTSIDE)
         whole = whole_number(value) if self.is_integer else None
@@ -154,20 +174,26 @@ class Categorical(ListedColumn):
         positions = arrays.look_up(pa.array(values), self.labels, Unplaced.OUTSIDE)
         return positions if beyond is None else np.where(beyond, Unplaced.OUTSIDE, positions)
 
-    def draw(self, positions: Int64[np.ndarray, " records"], is_null: Mask, rng: np.random.Generator) -> pa.Array:
+    def draw(
+        self, positions: Int64[np.ndarray, " records"], is_null: Mask, rng: np.random.Generator
+    ) -> pa.Array:
         """The value, or one of the group: any, or its representative."""
         labels = pa.array(self.all_members)
         sizes = np.array([len(group) for group in self.member_groups] + [1])
         starts = np.concatenate([[0], np.cumsum(sizes[:-1])])
         if self.decode == "representative":
             place = {member: index for index, member in enumerate(self.members)}
-            chosen = np.array([place[value] for value in self.representatives or ()] + [len(self.members)])
+            chosen = np.array(
+                [place[value] for value in self.representatives or ()] + [len(self.members)]
+            )
             indices = chosen[positions]
         elif (sizes == 1).all():
             indices = starts[positions]
         else:
             indices = starts[positions] + rng.integers(0, sizes[positions])
-        dictionary = pa.DictionaryArray.from_arrays(pa.array(indices.astype(np.int32), mask=is_null), labels)
+        dictionary = pa.DictionaryArray.from_arrays(
+            pa.array(indices.astype(np.int32), mask=is_null), labels
+        )
         if self.storage == "dictionary":
             return dictionary
         return labels.take(dictionary.indices).cast(self.arrow_type)
@@ -177,7 +203,9 @@ class Categorical(ListedColumn):
         return array.cast(pa.int64()) if pa.types.is_floating(array.type) else array
 
     def sql_type(self, kind: DatabaseKind) -> SqlType | None:
-        """Text for texts, whole numbers for integers; text that holds integers only where nothing can go wrong."""
+        """Text for texts, whole numbers for integers; text that holds integers only where nothing
+        can go wrong.
+        """
         if kind in ("text", "enum"):
             return "text" if not self.is_integer or self.is_total else None
         return "int8" if self.is_integer and kind in ("integer", "float", "decimal") else None
@@ -188,7 +216,9 @@ class Categorical(ListedColumn):
         return f"categorical of {'integers' if self.is_integer else 'text'}"
 
     def regular_code_of(self, name: str, value: Any) -> int:
-        """Code of a group by its name, of a value that is not one of several, or of the catch-all."""
+        """Code of a group by its name, of a value that is not one of several, or of the
+        catch-all.
+        """
         if self.groups and value in self.groups:
             return list(self.groups).index(value)
         if self.other is not None and value == self.other:
@@ -196,7 +226,9 @@ class Categorical(ListedColumn):
         for code, group in enumerate(self.member_groups):
             if value in group:
                 if len(group) > 1:
-                    raise ValueError(f"names one value of a group of column {name!r}. Name the group")
+                    raise ValueError(
+                        f"names one value of a group of column {name!r}. Name the group"
+                    )
                 return code
         raise ValueError(f"names a value that column {name!r} does not list")
 
@@ -209,22 +241,33 @@ class Categorical(ListedColumn):
             return ValueSet(members=frozenset({by_text[text]}))
         close = difflib.get_close_matches(text, by_text, n=3) or list(by_text)[:6]
         more = ", …" if len(by_text) > len(close) else ""
-        raise WorkloadError(f"column {name!r} has no value {text!r}. Its values are: {', '.join(close)}{more}.")
+        raise WorkloadError(
+            f"column {name!r} has no value {text!r}. Its values are: {', '.join(close)}{more}."
+        )
 
     def compared(self, name: str, operator: str, text: str) -> ValueSet:
         """Integers by their order; texts have none."""
         if not self.is_integer:
             return super().compared(name, operator, text)
         bound, _ = whole_literal(name, text)
-        return ValueSet(members=frozenset(member for member in self.members if _COMPARE[operator](member, bound)))
+        return ValueSet(
+            members=frozenset(
+                member for member in self.members if _COMPARE[operator](member, bound)
+            )
+        )
 
     def position_shares(self, values: ValueSet) -> CodeWeights:
         """The share of each group's members that are in a set, or whether its representative is."""
         if self.decode == "representative":
             found = [float(value in values.members) for value in self.representatives or ()]
         else:
-            found = [sum(each in values.members for each in group) / len(group) for group in self.member_groups]
-        return np.array(found if self.other is None else [*found, float(self.other in values.members)])
+            found = [
+                sum(each in values.members for each in group) / len(group)
+                for group in self.member_groups
+            ]
+        return np.array(
+            found if self.other is None else [*found, float(self.other in values.members)]
+        )
 
     def regular_label(self, code: int) -> str:
         """The value, the name of the group, or the catch-all's label."""

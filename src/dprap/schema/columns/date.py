@@ -41,7 +41,14 @@ class Date(BinnedColumn):
     edges: tuple[date, ...] | None = None
     representatives: tuple[date, ...] | None = None
 
-    storages = ("date32", "timestamp[s]", "timestamp[ms]", "timestamp[us]", "timestamp[ns]", "string")
+    storages = (
+        "date32",
+        "timestamp[s]",
+        "timestamp[ms]",
+        "timestamp[us]",
+        "timestamp[ns]",
+        "string",
+    )
     sql_types: ClassVar[Mapping[DatabaseKind, SqlType]] = {"date": "date", "timestamp": "date"}
     not_readable = "cannot be read as date"
 
@@ -67,7 +74,9 @@ class Date(BinnedColumn):
         return self.format is not None
 
     def read(self, value: Plain) -> int | None:
-        """Days, wall times (their day) and texts in ISO form or the declared format, as days since 1970-01-01."""
+        """Days, wall times (their day) and texts in ISO form or the declared format, as days since
+        1970-01-01.
+        """
         if isinstance(value, str) and self.format is not None:
             found = read_by_format(value, self.format, last_year=self.bounds[1].year)
             return None if found is None else bins.days_since_epoch(found)
@@ -86,7 +95,9 @@ class Date(BinnedColumn):
             check_edges(self.edges)
             return self.edges[0], self.edges[-1]
         if self.min is None or self.max is None:
-            raise ValueError("needs public bounds: min and max (or edges). Never take them from the data")
+            raise ValueError(
+                "needs public bounds: min and max (or edges). Never take them from the data"
+            )
         return self.min, self.max
 
     @property
@@ -122,7 +133,9 @@ class Date(BinnedColumn):
         """Declared representatives, else the middle of each bin."""
         if self.representatives is None:
             return self.middle_steps()
-        return np.array([bins.days_since_epoch(day) for day in self.representatives], dtype=np.int64)
+        return np.array(
+            [bins.days_since_epoch(day) for day in self.representatives], dtype=np.int64
+        )
 
     def place_array(self, array: pa.Array) -> Positions:
         """The bins of dates, and of the days of wall times."""
@@ -137,12 +150,20 @@ class Date(BinnedColumn):
         """ISO dates."""
         return read_days(texts)
 
-    def draw(self, positions: Int64[np.ndarray, " records"], is_null: Mask, rng: np.random.Generator) -> pa.Array:
+    def draw(
+        self, positions: Int64[np.ndarray, " records"], is_null: Mask, rng: np.random.Generator
+    ) -> pa.Array:
         """A day of each bin: any, or its representative."""
         is_fixed = self.decode == "representative"
-        values = self.representative_values[positions] if is_fixed else self.draw_steps(positions, rng)
+        values = (
+            self.representative_values[positions] if is_fixed else self.draw_steps(positions, rng)
+        )
         days = pa.array(values, pa.int64(), mask=is_null).cast(pa.int32()).cast(pa.date32())
-        return written(days, self.format) if pa.types.is_string(self.arrow_type) else days.cast(self.arrow_type)
+        return (
+            written(days, self.format)
+            if pa.types.is_string(self.arrow_type)
+            else days.cast(self.arrow_type)
+        )
 
     def as_csv(self, array: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
         """Days, in ISO form or the declared format."""
@@ -174,5 +195,8 @@ class Date(BinnedColumn):
 
     def regular_label(self, code: int) -> str:
         """The day, or the first and last day of the bin."""
-        first, last = (np.datetime64(int(day), "D") for day in (self.bin_edges[code], self.bin_edges[code + 1] - 1))
+        first, last = (
+            np.datetime64(int(day), "D")
+            for day in (self.bin_edges[code], self.bin_edges[code + 1] - 1)
+        )
         return str(first) if first == last else f"{first}..{last}"

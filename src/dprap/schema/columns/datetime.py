@@ -38,7 +38,9 @@ class Datetime(BinnedColumn):
     type: Literal["datetime"]
     min: datetime | None = None
     max: datetime | None = None
-    unit: Literal["second", "minute", "hour", "day", "week", "month", "quarter", "year"] | None = None
+    unit: Literal["second", "minute", "hour", "day", "week", "month", "quarter", "year"] | None = (
+        None
+    )
     width: Annotated[StrictInt, Field(ge=1)] = 1
     timezone: StrictStr | None = None
     resolution: Literal["minute", "second", "millisecond", "microsecond"] = "second"
@@ -56,7 +58,9 @@ class Datetime(BinnedColumn):
             if name is not None:
                 ZoneInfo(name)
         except (ZoneInfoNotFoundError, ValueError, OSError):
-            raise ValueError("is not a known time zone. Use a name such as Europe/Berlin or UTC") from None
+            raise ValueError(
+                "is not a known time zone. Use a name such as Europe/Berlin or UTC"
+            ) from None
         return name
 
     @model_validator(mode="after")
@@ -64,10 +68,14 @@ class Datetime(BinnedColumn):
         low, high = self.bounds
         instants = (low, high, *(self.edges or ()), *(self.representatives or ()))
         if self.timezone is None and any(each.tzinfo is not None for each in instants):
-            raise ValueError("has bounds with a UTC offset and no time zone. Declare timezone or remove the offsets")
+            raise ValueError(
+                "has bounds with a UTC offset and no time zone. Declare timezone or remove the"
+                " offsets"
+            )
         if self.timezone is not None and any(not 2 <= each.year <= 9998 for each in instants):
             raise ValueError(
-                "bounds in a time zone lie a year from either end of the calendar: years 2 to 9998. Move them, or drop timezone"
+                "bounds in a time zone lie a year from either end of the calendar: years 2 to 9998."
+                " Move them, or drop timezone"
             )
         if self.edges is not None:
             check_edges([self.microseconds(each) for each in self.edges])
@@ -78,7 +86,9 @@ class Datetime(BinnedColumn):
         if self.step % {"timestamp[s]": 10**6, "timestamp[ms]": 1000}.get(self.storage or "", 1):
             raise ValueError("resolution is finer than the storage. Choose a finer storage")
         if self.storage == "timestamp[ns]" and (low.year < 1678 or high.year > 2261):
-            raise ValueError("storage: timestamp[ns] holds the years 1678 to 2261. Choose timestamp[us]")
+            raise ValueError(
+                "storage: timestamp[ns] holds the years 1678 to 2261. Choose timestamp[us]"
+            )
         walls = tuple(each.replace(tzinfo=self.zone) for each in (low, high))
         problem = None if self.format is None else format_problem(self.format, walls)
         if problem is not None:
@@ -105,7 +115,9 @@ class Datetime(BinnedColumn):
 
     def takes(self, kind: pa.DataType) -> bool:
         """Timestamps with a zone where one is declared, else without."""
-        return super().takes(kind) or (pa.types.is_timestamp(kind) and (kind.tz is None) == (self.timezone is None))
+        return super().takes(kind) or (
+            pa.types.is_timestamp(kind) and (kind.tz is None) == (self.timezone is None)
+        )
 
     @property
     def reads_text(self) -> bool:
@@ -113,7 +125,9 @@ class Datetime(BinnedColumn):
         return self.format is not None
 
     def read(self, value: Plain) -> int | None:
-        """Instants where there is a time zone, else wall times, and their texts, as microseconds since 1970."""
+        """Instants where there is a time zone, else wall times, and their texts, as microseconds
+        since 1970.
+        """
         found = value
         if isinstance(value, str) and self.format is not None:
             by_format = read_by_format(value, self.format, last_year=self.bounds[1].year)
@@ -134,7 +148,9 @@ class Datetime(BinnedColumn):
                 raise ValueError("edges: needs at least two values in strictly increasing order")
             return self.edges[0], self.edges[-1]
         if self.min is None or self.max is None:
-            raise ValueError("needs public bounds: min and max (or edges). Never take them from the data")
+            raise ValueError(
+                "needs public bounds: min and max (or edges). Never take them from the data"
+            )
         return self.min, self.max
 
     @property
@@ -146,7 +162,9 @@ class Datetime(BinnedColumn):
     def _grid_unit(self) -> str:
         low, high = map(self.microseconds, self.bounds)
         units = [unit for unit, length in bins.MICROSECONDS.items() if length >= self.step]
-        fitting = (unit for unit in units if (high - low) / bins.MICROSECONDS[unit] + 2 <= bins.MAX_CODES)
+        fitting = (
+            unit for unit in units if (high - low) / bins.MICROSECONDS[unit] + 2 <= bins.MAX_CODES
+        )
         return next(fitting, "day")
 
     @cached_property
@@ -212,12 +230,22 @@ class Datetime(BinnedColumn):
         """ISO dates with a time of day, and an offset where there is a time zone."""
         return read_moments(texts, is_zoned=self.zone is not None)
 
-    def draw(self, positions: Int64[np.ndarray, " records"], is_null: Mask, rng: np.random.Generator) -> pa.Array:
+    def draw(
+        self, positions: Int64[np.ndarray, " records"], is_null: Mask, rng: np.random.Generator
+    ) -> pa.Array:
         """A time of each bin, at the declared resolution: any, or its representative."""
         is_fixed = self.decode == "representative"
-        values = self.representative_values[positions] if is_fixed else self.draw_steps(positions, rng) * self.step
+        values = (
+            self.representative_values[positions]
+            if is_fixed
+            else self.draw_steps(positions, rng) * self.step
+        )
         times = pa.array(values, pa.int64(), mask=is_null).cast(pa.timestamp("us", self.timezone))
-        return written(times, self.format) if pa.types.is_string(self.arrow_type) else times.cast(self.arrow_type)
+        return (
+            written(times, self.format)
+            if pa.types.is_string(self.arrow_type)
+            else times.cast(self.arrow_type)
+        )
 
     def as_csv(self, array: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
         """Times in ISO form, instants in UTC; or in the declared format."""
@@ -227,7 +255,8 @@ class Datetime(BinnedColumn):
             return written(array, self.format)
         if self.timezone is None:
             return array
-        return array.cast(pa.timestamp(array.type.unit, "UTC"))  # old offsets have seconds, which Arrow does not write
+        # old offsets have seconds, which Arrow does not write
+        return array.cast(pa.timestamp(array.type.unit, "UTC"))
 
     def typed_in_units(self, array: pa.Array) -> pa.Array:
         """Microseconds since 1970; digits after them are cut off, as in `place`."""
@@ -236,7 +265,9 @@ class Datetime(BinnedColumn):
     @property
     def described(self) -> str:
         """The type, and whether it is of instants."""
-        zone = "without a time zone" if self.timezone is None else f"in a time zone ({self.timezone})"
+        zone = (
+            "without a time zone" if self.timezone is None else f"in a time zone ({self.timezone})"
+        )
         return f"datetime {zone}"
 
     @property
@@ -257,7 +288,9 @@ class Datetime(BinnedColumn):
         return self.microseconds(datetime.fromisoformat(value) if isinstance(value, str) else value)
 
     def literal(self, name: str, text: str) -> Interval:
-        """First instant of a day, a month or a year on the column's own clock, or an instant; and the first after it."""
+        """First instant of a day, a month or a year on the column's own clock, or an instant; and
+        the first after it.
+        """
         try:
             if "T" not in text and ":" not in text:
                 ends = (datetime(day.year, day.month, day.day) for day in read_period(text))  # noqa: DTZ001 - see above
@@ -265,7 +298,9 @@ class Datetime(BinnedColumn):
                 return low, high
             instant = datetime.fromisoformat(text if text.isascii() else "")
             if instant.tzinfo is not None and self.timezone is None:
-                raise WorkloadError(f"column {name!r} has no time zone: leave the offset out of {text!r}.")
+                raise WorkloadError(
+                    f"column {name!r} has no time zone: leave the offset out of {text!r}."
+                )
             at = self.microseconds(instant)
         except (ValueError, OverflowError):
             wanted = "a date or a time such as 2024-12-31T18:30"
@@ -276,9 +311,14 @@ class Datetime(BinnedColumn):
         """First and last instant of the bin, on the zone's clock."""
         ends = (int(self.bin_edges[code]), int(self.bin_edges[code + 1]) - 1)
         instants = [datetime.fromtimestamp(0, UTC) + timedelta(microseconds=end) for end in ends]
-        walls = [each.astimezone(self.zone) if self.zone else each.replace(tzinfo=None) for each in instants]
+        walls = [
+            each.astimezone(self.zone) if self.zone else each.replace(tzinfo=None)
+            for each in instants
+        ]
         return "..".join(wall.replace(microsecond=0).isoformat() for wall in walls)
 
     def microseconds(self, instant: datetime) -> int:
-        """An instant in the unit of the bins; one without an offset is on the declared zone's clock."""
+        """An instant in the unit of the bins; one without an offset is on the declared zone's
+        clock.
+        """
         return bins.microseconds_since_epoch(instant, self.zone)

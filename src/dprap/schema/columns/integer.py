@@ -47,15 +47,25 @@ class Integer(Numeric):
     representatives: tuple[Int64Bound, ...] | None = None
 
     storages = ("int64", *INTEGER_STORAGE, "float64", "float32", "decimal128", "string")
-    sql_types: ClassVar[Mapping[DatabaseKind, SqlType]] = {"integer": "int8", "float": "int8", "decimal": "int8"}
+    sql_types: ClassVar[Mapping[DatabaseKind, SqlType]] = {
+        "integer": "int8",
+        "float": "int8",
+        "decimal": "int8",
+    }
     not_readable = "are not whole numbers"
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         self._check_bounds(self.min, self.max, self.edges, self.width, self.bins, self.spacing)
         self.check_bins()
-        if pa.types.is_decimal(self.arrow_type) and self.arrow_type.scale == 0 and self.arrow_type.precision > 18:
-            raise ValueError("storage: whole decimals have at most 18 digits. Use decimal128(18, 0) or int64")
+        if (
+            pa.types.is_decimal(self.arrow_type)
+            and self.arrow_type.scale == 0
+            and self.arrow_type.precision > 18
+        ):
+            raise ValueError(
+                "storage: whole decimals have at most 18 digits. Use decimal128(18, 0) or int64"
+            )
         low, high = int(self.bin_edges[0]), int(self.bin_edges[-1] - 1)
         if self.storage != "string" and not arrays.holds(self.arrow_type, low, high):
             raise ValueError("storage is too small for the declared bounds. Choose a wider type")
@@ -88,16 +98,23 @@ class Integer(Numeric):
 
     def declared_edges(self, edges: Sequence[Any]) -> dict[str, Any]:
         """Edges, and the step of the grid where it is not 1."""
-        return {"edges": tuple(map(int, edges)), "step": None if self.lattice_step == 1 else self.lattice_step}
+        return {
+            "edges": tuple(map(int, edges)),
+            "step": None if self.lattice_step == 1 else self.lattice_step,
+        }
 
     @cached_property
     def bin_edges(self) -> Edges:
         """Edges among the integers."""
-        low, high = (self.edges[0], self.edges[-1]) if self.edges else (self.min or 0, self.max or 0)
+        low, high = (
+            (self.edges[0], self.edges[-1]) if self.edges else (self.min or 0, self.max or 0)
+        )
         if not self.has_bins:
             return bins.integer_grid(low, high, self.lattice_step)
         log = self.spacing == "log"
-        return bins.integer_edges(low, high, width=self.width, bins=self.bins, edges=self.edges, log=log)
+        return bins.integer_edges(
+            low, high, width=self.width, bins=self.bins, edges=self.edges, log=log
+        )
 
     @cached_property
     def representative_values(self) -> Num[np.ndarray, " bins"]:
@@ -108,11 +125,15 @@ class Integer(Numeric):
 
     def read(self, value: Plain) -> int | None:
         """Whole numbers, of whatever type or as text."""
-        return read_whole(self.plain_number(value)) if isinstance(value, str) else whole_number(value)
+        return (
+            read_whole(self.plain_number(value)) if isinstance(value, str) else whole_number(value)
+        )
 
     def place_array(self, array: pa.Array) -> Positions:
         """The bins of numbers that are whole."""
-        return arrays.place_whole_numbers(array, lambda values, _: self.into_bins(values), self.place)
+        return arrays.place_whole_numbers(
+            array, lambda values, _: self.into_bins(values), self.place
+        )
 
     @property
     def plain_texts(self) -> str | None:
@@ -123,11 +144,15 @@ class Integer(Numeric):
         """Whole numbers."""
         return cast_numbers(texts, pa.int64())
 
-    def draw(self, positions: Int64[np.ndarray, " records"], is_null: Mask, rng: np.random.Generator) -> pa.Array:
+    def draw(
+        self, positions: Int64[np.ndarray, " records"], is_null: Mask, rng: np.random.Generator
+    ) -> pa.Array:
         """An integer of each bin: any, or its representative."""
         is_fixed = self.decode == "representative"
         values = (
-            self.representative_values[positions] if is_fixed else self.draw_steps(positions, rng) * self.lattice_step
+            self.representative_values[positions]
+            if is_fixed
+            else self.draw_steps(positions, rng) * self.lattice_step
         )
         if self.format is not None and self.storage == "string":
             return whole_texts(values, is_null, self.format)

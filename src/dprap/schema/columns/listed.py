@@ -36,7 +36,9 @@ class ListedColumn(BaseColumn):
 
     def place_texts(self, texts: pa.Array) -> Positions:
         """Look texts up in the list."""
-        return arrays.with_missing(arrays.look_up(texts, self.label_texts, self.not_listed), arrays.nulls(texts))
+        return arrays.with_missing(
+            arrays.look_up(texts, self.label_texts, self.not_listed), arrays.nulls(texts)
+        )
 
     def all_values(self) -> ValueSet:
         """All members of the list."""
@@ -44,7 +46,9 @@ class ListedColumn(BaseColumn):
 
     def compared(self, name: str, operator: str, text: str) -> ValueSet:  # noqa: ARG002 - a list of texts has no order
         """Refuse: a list has no order."""
-        raise WorkloadError(f"column {name!r} has no order: use =, != or in {{…}} instead of {operator}.")
+        raise WorkloadError(
+            f"column {name!r} has no order: use =, != or in {{…}} instead of {operator}."
+        )
 
     def between(self, name: str, low: str | None, high: str | None) -> ValueSet:
         """The members that are not below one literal and not above another."""

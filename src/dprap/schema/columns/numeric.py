@@ -30,7 +30,9 @@ class Numeric(BinnedColumn):
             raise ValueError("must be above 0")
         return value
 
-    def _check_bounds(self, low: Any, high: Any, edges: Any, width: Any, count: Any, spacing: str) -> None:
+    def _check_bounds(
+        self, low: Any, high: Any, edges: Any, width: Any, count: Any, spacing: str
+    ) -> None:
         if sum(choice is not None for choice in (edges, width, count)) > 1:
             raise ValueError("takes only one of edges, width and bins")
         if edges is not None:
@@ -38,11 +40,15 @@ class Numeric(BinnedColumn):
             if (low is not None and low != edges[0]) or (high is not None and high != edges[-1]):
                 raise ValueError("min and max must equal the first and last edge. Leave them out")
         elif low is None or high is None:
-            raise ValueError("needs public bounds: min and max (or edges). Never take them from the data")
+            raise ValueError(
+                "needs public bounds: min and max (or edges). Never take them from the data"
+            )
         elif low > high:
             raise ValueError("min is above max. Swap them")
         if spacing == "log" and (count is None or low is None or low <= 0):
-            raise ValueError("spacing: log needs bins and a min above 0. Give edges where the column has zeros")
+            raise ValueError(
+                "spacing: log needs bins and a min above 0. Give edges where the column has zeros"
+            )
 
     @property
     def order_kind(self) -> str:
@@ -59,7 +65,9 @@ class Numeric(BinnedColumn):
         return self.format is not None
 
     def plain_number(self, text: str) -> str:
-        """A text as plain digits by the declared format; what is no number in it becomes the empty text."""
+        """A text as plain digits by the declared format; what is no number in it becomes the empty
+        text.
+        """
         return text if self.format is None else self.format.plain(text) or ""
 
     def typed_in_units(self, array: pa.Array) -> pa.Array:
@@ -67,7 +75,9 @@ class Numeric(BinnedColumn):
         return array.cast(pa.float64(), safe=False)
 
     def starts_by_tens(self, at: Int64[np.ndarray, " points"]) -> tuple[Starts, ...]:
-        """Nested intervals of the grid between round numbers, coarse to fine; `at` are its points as whole numbers."""
+        """Nested intervals of the grid between round numbers, coarse to fine; `at` are its points
+        as whole numbers.
+        """
         span = int(at[-1]) - int(at[0])
         widths = [10**power for power in range(min(len(str(span)), _MOST_DIGITS), 0, -1)]
         return nested_starts([at // width for width in widths], len(at))

@@ -32,20 +32,26 @@ Starts = Int64[np.ndarray, " intervals"]
 """The first code of each interval of neighbouring codes."""
 
 PLAIN_POINTS = 256
-"""Up to so many points a column without bins has a code for each: a byte, and few enough to measure one by one."""
+"""Up to so many points a column without bins has a code for each: a byte, and few enough to measure
+one by one.
+"""
 
 TOP_INTERVALS = 256
-"""Refinement starts with the finest round intervals of which there are at most so many: noise is the same for all."""
+"""Refinement starts with the finest round intervals of which there are at most so many: noise is
+the same for all.
+"""
 
 
 class OrderedColumn(BaseColumn):
     """A column whose ordinary codes are bins in increasing order.
 
-    `edges` are in the unit of the encoded value: the integer, the number, days or microseconds since 1970.
-    Values are drawn on a lattice of steps where the column has one: integers, decimals, days, seconds.
+    `edges` are in the unit of the encoded value: the integer, the number, days or microseconds
+    since 1970. Values are drawn on a lattice of steps where the column has one: integers, decimals,
+    days, seconds.
 
-    Where no bins are declared, the bins are the points of a grid. More than `PLAIN_POINTS` of them are too fine to be measured:
-    a run then pays to find intervals (`is_fine`), and its release has the `refined` column.
+    Where no bins are declared, the bins are the points of a grid. More than `PLAIN_POINTS` of them
+    are too fine to be measured: a run then pays to find intervals (`is_fine`), and its release has
+    the `refined` column.
     """
 
     decode: Literal["uniform", "representative", "histogram"] = "uniform"
@@ -63,7 +69,9 @@ class OrderedColumn(BaseColumn):
         raise NotImplementedError
 
     def read(self, value: Plain) -> float | None:
-        """The value in the unit of `bin_edges`, None if it is unreadable; integers of any size stay exact."""
+        """The value in the unit of `bin_edges`, None if it is unreadable; integers of any size stay
+        exact.
+        """
         raise NotImplementedError
 
     @cached_property
@@ -83,14 +91,16 @@ class OrderedColumn(BaseColumn):
         return 0 if at < edges[0] else self.regular - 1
 
     def into_bins(self, values: Num[np.ndarray, " records"]) -> Positions:
-        """The bin of each value; the nearest one under `clip`, else OUTSIDE, where a value is outside the bounds."""
+        """The bin of each value; the nearest one under `clip`, else OUTSIDE, where a value is
+        outside the bounds.
+        """
         edges = self.bin_edges
         steps = np.diff(edges[:-1])
         if len(edges) == 2:
             positions = np.zeros(len(values), dtype=np.int64)
         elif edges.dtype == np.int64 and (steps == steps[0]).all():
-            # equal integer bins: a division instead of a search. Clip first, far values would overflow;
-            # and after, because the last bin may be longer
+            # equal integer bins: a division instead of a search. Clip first, far values would
+            # overflow; and after, because the last bin may be longer
             inside = np.clip(values, edges[0], edges[-1] - 1)
             positions = np.minimum((inside - edges[0]) // steps[0], len(edges) - 2)
         else:
@@ -107,10 +117,12 @@ class OrderedColumn(BaseColumn):
         return arrays.with_missing(positions, arrays.nulls(texts))
 
     def parse(self, texts: pa.Array) -> Parsed:
-        """Values in the unit of `bin_edges`, and which texts could be read. Nulls count as not read.
+        """Values in the unit of `bin_edges`, and which texts could be read.
 
-        Each is what `read` gives for its text. Integers beyond int64 are at its ends, which lie outside the bounds of
-        every column.
+        Nulls count as not read.
+
+        Each is what `read` gives for its text. Integers beyond int64 are at its ends, which lie
+        outside the bounds of every column.
         """
         values = np.zeros(len(texts), dtype=self.bin_edges.dtype)
         readable = np.zeros(len(texts), dtype=bool)
@@ -133,7 +145,9 @@ class OrderedColumn(BaseColumn):
 
     @property
     def plain_texts(self) -> str | None:
-        """A regular expression of the texts that `parse_plain` reads; None if each text is read alone."""
+        """A regular expression of the texts that `parse_plain` reads; None if each text is read
+        alone.
+        """
         return None
 
     def parse_plain(self, texts: pa.Array) -> Parsed:
@@ -152,33 +166,45 @@ class OrderedColumn(BaseColumn):
 
     @property
     def is_fine(self) -> bool:
-        """Whether a run pays to find intervals among the codes, because they are points and too many to measure."""
+        """Whether a run pays to find intervals among the codes, because they are points and too
+        many to measure.
+        """
         if self.has_bins or self.refine is False:
             return False
         return self.regular > (1 if self.refine else PLAIN_POINTS)
 
     def interval_levels(self) -> tuple[Starts, ...]:
-        """Nested intervals of the grid's points, between round values: from a few coarse ones down to the points."""
+        """Nested intervals of the grid's points, between round values: from a few coarse ones down
+        to the points.
+        """
         raise NotImplementedError
 
     def refined(self, starts: Starts, histogram: Histogram | None, rounding: Habits) -> Self:
-        """The column with an interval of points for each code, and the shape inside them; every value keeps its place.
+        """The column with an interval of points for each code, and the shape inside them; every
+        value keeps its place.
 
         Args:
             starts: The first point of each interval, from 0 on.
             histogram: Where the values lie inside the intervals.
             rounding: How much likelier multiples are.
-
         """
         kept = {
-            name: getattr(self, name) for name in self.model_fields_set if name not in ("min", "max", "unit", "refine")
+            name: getattr(self, name)
+            for name in self.model_fields_set
+            if name not in ("min", "max", "unit", "refine")
         }
-        shape = {} if histogram is None else {"decode": "histogram", "histogram": histogram.model_dump()}
+        shape = (
+            {}
+            if histogram is None
+            else {"decode": "histogram", "histogram": histogram.model_dump()}
+        )
         edges = (*self.bin_edges[starts].tolist(), self.last_value)
         return type(self)(**{**kept, **self.declared_edges(edges), **shape, "rounding": rounding})
 
     def declared_edges(self, edges: Sequence[Any]) -> dict[str, Any]:
-        """The settings by which a column of this type declares edges, and the step of its grid; the last is the maximum."""
+        """The settings by which a column of this type declares edges, and the step of its grid; the
+        last is the maximum.
+        """
         raise NotImplementedError
 
     @cached_property
@@ -186,16 +212,22 @@ class OrderedColumn(BaseColumn):
         """First and last lattice step of each bin, or None where any float will do."""
         return self.steps_between(self.bin_edges)
 
-    def first_steps(self, values: Num[np.ndarray, " values"]) -> Int64[np.ndarray, " values"] | None:
+    def first_steps(
+        self, values: Num[np.ndarray, " values"]
+    ) -> Int64[np.ndarray, " values"] | None:
         """The first lattice step at or after each value, or None where any float will do."""
-        return np.asarray(np.ceil(values).astype(np.int64) if values.dtype == np.float64 else values)
+        return np.asarray(
+            np.ceil(values).astype(np.int64) if values.dtype == np.float64 else values
+        )
 
     def step_values(self, steps: Num[np.ndarray, " steps"]) -> Num[np.ndarray, " steps"]:
         """Lattice steps in the unit of `bin_edges`."""
         return steps
 
     def value_text(self, value: float) -> str:
-        """Text for people: a value in the unit of `bin_edges`, such as a mean, which need not be on the lattice."""
+        """Text for people: a value in the unit of `bin_edges`, such as a mean, which need not be on
+        the lattice.
+        """
         raise NotImplementedError
 
     def steps_between(self, edges: Edges) -> tuple[Steps, Steps] | None:
@@ -205,13 +237,17 @@ class OrderedColumn(BaseColumn):
 
     @property
     def order_kind(self) -> str:
-        """What values of the column can be compared with: numbers, dates, wall times or instants."""
+        """What values of the column can be compared with: numbers, dates, wall times or
+        instants.
+        """
         return self.type
 
     @property
     def least_values(self) -> Float64[np.ndarray, " bins"]:
         """The least value of each bin."""
-        return (self.bin_edges[:-1] if self.steps is None else self.step_values(self.steps[0])).astype(np.float64)
+        return (
+            self.bin_edges[:-1] if self.steps is None else self.step_values(self.steps[0])
+        ).astype(np.float64)
 
     @property
     def largest_values(self) -> Float64[np.ndarray, " bins"]:
@@ -235,7 +271,10 @@ class OrderedColumn(BaseColumn):
         if self.regular > bins.MAX_CODES:
             bins.refuse_too_many(self.regular)
         if self.steps is not None and (self.steps[0] > self.steps[1]).any():
-            raise ValueError("has a bin that holds no value at the declared precision. Use wider bins or finer values")
+            raise ValueError(
+                "has a bin that holds no value at the declared precision. Use wider bins or finer"
+                " values"
+            )
         self._check_shape()
         declared: Any = getattr(self, "representatives", None)
         if self.decode != "representative":
@@ -263,18 +302,29 @@ class OrderedColumn(BaseColumn):
             raise ValueError("decode: histogram and histogram: {edges, weights} go together")
         if histogram is None:
             return
-        if len(histogram.weights) != len(histogram.edges) - 1 or (np.diff(histogram.edges) <= 0).any():
+        if (
+            len(histogram.weights) != len(histogram.edges) - 1
+            or (np.diff(histogram.edges) <= 0).any()
+        ):
             raise ValueError("histogram: needs increasing edges and one weight between each two")
 
     @cached_property
     def cells(self) -> Cells | None:
-        """Parts of the bins with the weights of the declared histogram; None where a bin is one whole."""
-        return None if self.histogram is None else cells_of(self.histogram, self.bin_edges, self.steps_between)
+        """Parts of the bins with the weights of the declared histogram; None where a bin is one
+        whole.
+        """
+        return (
+            None
+            if self.histogram is None
+            else cells_of(self.histogram, self.bin_edges, self.steps_between)
+        )
 
     def draw_cells(
         self, positions: Int64[np.ndarray, " records"], rng: np.random.Generator
     ) -> tuple[Edges, Int64[np.ndarray, " records"]]:
-        """Edges to draw between, and for each record the cell between two of them: its bin, or a part of its bin."""
+        """Edges to draw between, and for each record the cell between two of them: its bin, or a
+        part of its bin.
+        """
         if self.cells is None:
             return self.bin_edges, positions
         return self.cells.edges, self.cells.draw(positions, rng)
@@ -292,7 +342,8 @@ class OrderedColumn(BaseColumn):
     def as_drawn(self, values: Num[np.ndarray, " records"]) -> pa.Array:
         """Values in the unit of `bin_edges` in the Arrow type of drawn ones."""
         fixed = self.model_copy(update={"decode": "representative"})
-        fixed.__dict__["representative_values"] = values.astype(self.bin_edges.dtype)  # the cache of that property
+        # the cache of that property
+        fixed.__dict__["representative_values"] = values.astype(self.bin_edges.dtype)
         places = np.arange(len(values))
         if self.storage == "float32":
             kept = np.asarray(self.into_bins(values))
@@ -321,17 +372,26 @@ class OrderedColumn(BaseColumn):
 
 
 def check_edges(edges: Sequence[Any]) -> None:
-    """Refuse edges that are not in increasing order; the last may equal the one before: a bin for the maximum alone."""
+    """Refuse edges that are not in increasing order; the last may equal the one before: a bin for
+    the maximum alone.
+    """
     if len(edges) < 2 or any(a >= b for a, b in pairwise(edges[:-1])) or edges[-1] < edges[-2]:
         raise ValueError("edges: needs at least two values in strictly increasing order")
 
 
-def nested_starts(labels: Sequence[Int64[np.ndarray, " points"]], points: int) -> tuple[Starts, ...]:
-    """Levels of nested intervals of points, coarse to fine; neighbours with one label are in one interval.
+def nested_starts(
+    labels: Sequence[Int64[np.ndarray, " points"]], points: int
+) -> tuple[Starts, ...]:
+    """Levels of nested intervals of points, coarse to fine; neighbours with one label are in one
+    interval.
 
-    It begins with the finest level of at most `TOP_INTERVALS` intervals and ends with the points themselves.
+    It begins with the finest level of at most `TOP_INTERVALS` intervals and ends with the points
+    themselves.
 
-    >>> [len(starts) for starts in nested_starts([np.arange(1000) // 100, np.arange(1000) // 10], 1000)]
+    >>> [
+    ...     len(starts)
+    ...     for starts in nested_starts([np.arange(1000) // 100, np.arange(1000) // 10], 1000)
+    ... ]
     [100, 1000]
     """
     cuts = np.zeros(points, dtype=bool)

@@ -1,4 +1,5 @@
-"""The fine shape of a column inside its bins: where decoding draws, and how much of a bin a condition holds.
+"""The fine shape of a column inside its bins: where decoding draws, and how much of a bin a
+condition holds.
 
 A histogram is public: declared with the schema, or found by noisy counts that a run paid for
 (`dprap.mechanisms.refinement`). Its cells refine the bins, and each bin shares its records out
@@ -44,7 +45,8 @@ Float64Bound = Annotated[FiniteFloat, AfterValidator(_not_too_large)]
 class Histogram(Part):
     """A public, finer picture of a column: where inside its bins the values lie.
 
-    `edges` are in the unit of the column's bins: the number itself, days or microseconds since 1970.
+    `edges` are in the unit of the column's bins: the number itself, days or microseconds since
+    1970.
     """
 
     edges: Annotated[tuple[Float64Bound, ...], Field(min_length=2)]
@@ -52,7 +54,8 @@ class Histogram(Part):
 
 
 Habits = tuple[tuple[Annotated[int, Field(ge=2)], Annotated[FiniteFloat, Field(ge=0)]], ...]
-"""Rounding habits: pairs of a number m and how many times likelier its multiples are than other values.
+"""Rounding habits: pairs of a number m and how many times likelier its multiples are than other
+values.
 
 The numbers divide one another, smallest first; a value counts by the largest that divides it.
 """
@@ -60,7 +63,10 @@ The numbers divide one another, smallest first; a value counts by the largest th
 
 @dataclass(frozen=True)
 class Cells:
-    """Where decoding draws: cells that refine the bins. The cells of bin b share out the interval from b to b + 1."""
+    """Where decoding draws: cells that refine the bins.
+
+    The cells of bin b share out the interval from b to b + 1.
+    """
 
     edges: Edges
     shares: Float64[np.ndarray, " edges"]
@@ -69,19 +75,31 @@ class Cells:
     @property
     def weights(self) -> Float64[np.ndarray, " cells"]:
         """The share of its bin that each cell has."""
-        return np.asarray(self.shares[1:] - np.maximum(self.shares[:-1], self.bin_of), dtype=np.float64)
+        return np.asarray(
+            self.shares[1:] - np.maximum(self.shares[:-1], self.bin_of), dtype=np.float64
+        )
 
-    def draw(self, positions: Int64[np.ndarray, " records"], rng: np.random.Generator) -> Int64[np.ndarray, " records"]:
+    def draw(
+        self, positions: Int64[np.ndarray, " records"], rng: np.random.Generator
+    ) -> Int64[np.ndarray, " records"]:
         """A cell for each record, in its bin, by the cells' weights."""
         # strictly below the next whole number, where the next bin starts
-        at = np.minimum(positions + rng.random(len(positions)), np.nextafter(positions + 1.0, -np.inf))
+        at = np.minimum(
+            positions + rng.random(len(positions)), np.nextafter(positions + 1.0, -np.inf)
+        )
         return np.asarray(np.searchsorted(self.shares, at, side="right") - 1)
 
 
 def cells_of(histogram: Histogram, bin_edges: Edges, steps_between: StepsBetween) -> Cells:
-    """The bins cut at the histogram's edges, weighted by it; a bin where it has no weight is uniform."""
+    """The bins cut at the histogram's edges, weighted by it; a bin where it has no weight is
+    uniform.
+    """
     at = np.asarray(histogram.edges)
-    cuts = at if bin_edges.dtype == np.float64 else np.ceil(np.clip(at, -(2.0**62), 2.0**62)).astype(np.int64)
+    cuts = (
+        at
+        if bin_edges.dtype == np.float64
+        else np.ceil(np.clip(at, -(2.0**62), 2.0**62)).astype(np.int64)
+    )
     inside = cuts[(cuts > bin_edges[0]) & (cuts < bin_edges[-1])]
     edges = np.union1d(bin_edges, inside)
     regular = len(bin_edges) - 1
@@ -110,17 +128,22 @@ def check_habits(habits: Habits) -> None:
     """Raise ValueError unless each number divides the next."""
     numbers = [1, *(number for number, _ in habits)]
     if any(later <= earlier or later % earlier for earlier, later in pairwise(numbers)):
-        raise ValueError("rounding: each number must divide the next larger one, as in [[10, 3.0], [100, 5.0]]")
+        raise ValueError(
+            "rounding: each number must divide the next larger one, as in [[10, 3.0], [100, 5.0]]"
+        )
 
 
 def draw_between(
-    first: Int64[np.ndarray, " records"], last: Int64[np.ndarray, " records"], habits: Habits, rng: np.random.Generator
+    first: Int64[np.ndarray, " records"],
+    last: Int64[np.ndarray, " records"],
+    habits: Habits,
+    rng: np.random.Generator,
 ) -> Int64[np.ndarray, " records"]:
     """A whole number from `first` to `last` for each record, multiples as likely as the habits say.
 
     With chain numbers 1 = m_0 | m_1 | … and weights 1 = w_0, w_1, …, a number whose largest divisor
-    in the chain is m_i has weight w_i. The class i is drawn first, with a chance in proportion to w_i
-    times the numbers of that class between first and last, then one of them.
+    in the chain is m_i has weight w_i. The class i is drawn first, with a chance in proportion to
+    w_i times the numbers of that class between first and last, then one of them.
     """
     if not habits:
         return np.asarray(rng.integers(first, last, endpoint=True))
@@ -140,7 +163,8 @@ def draw_between(
         if not wrong.size:
             break
         drawn[wrong] = (
-            rng.integers(low[wrong, kind[wrong]], high[wrong, kind[wrong]], endpoint=True) * (numbers[kind[wrong]])
+            rng.integers(low[wrong, kind[wrong]], high[wrong, kind[wrong]], endpoint=True)
+            * (numbers[kind[wrong]])
         )
     return np.asarray(drawn)
 
@@ -148,19 +172,35 @@ def draw_between(
 def weight_between(
     first: Int64[np.ndarray, " ranges"], last: Int64[np.ndarray, " ranges"], habits: Habits
 ) -> Float64[np.ndarray, " ranges"]:
-    """The weight of all whole numbers from `first` to `last`, as `draw_between` weighs them; 0 where there are none."""
+    """The weight of all whole numbers from `first` to `last`, as `draw_between` weighs them; 0
+    where there are none.
+    """
     if not habits:
         return np.asarray(np.maximum(last - first + 1, 0), dtype=np.float64)
     numbers = np.array([1, *(number for number, _ in habits)], dtype=np.int64)
     _, _, alone = _multiples(first, last, numbers)
-    return np.asarray(product(alone, np.array([1.0, *(weight for _, weight in habits)])), dtype=np.float64)
+    return np.asarray(
+        product(alone, np.array([1.0, *(weight for _, weight in habits)])), dtype=np.float64
+    )
 
 
 def _multiples(
-    first: Int64[np.ndarray, " ranges"], last: Int64[np.ndarray, " ranges"], numbers: Int64[np.ndarray, " chain"]
-) -> tuple[Int64[np.ndarray, "ranges chain"], Int64[np.ndarray, "ranges chain"], Int64[np.ndarray, "ranges chain"]]:
-    """First and last multiple of each number, as a factor; and how many are multiples of it and of no later one."""
+    first: Int64[np.ndarray, " ranges"],
+    last: Int64[np.ndarray, " ranges"],
+    numbers: Int64[np.ndarray, " chain"],
+) -> tuple[
+    Int64[np.ndarray, "ranges chain"],
+    Int64[np.ndarray, "ranges chain"],
+    Int64[np.ndarray, "ranges chain"],
+]:
+    """First and last multiple of each number, as a factor; and how many are multiples of it and of
+    no later one.
+    """
     low = -(-first[:, None] // numbers)
     high = last[:, None] // numbers
     multiples = np.maximum(high - low + 1, 0)
-    return low, high, multiples - np.append(multiples[:, 1:], np.zeros((len(first), 1), np.int64), axis=1)
+    return (
+        low,
+        high,
+        multiples - np.append(multiples[:, 1:], np.zeros((len(first), 1), np.int64), axis=1),
+    )

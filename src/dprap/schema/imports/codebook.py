@@ -13,7 +13,17 @@ from dprap.schema.imports.column_settings import column_settings
 from dprap.schema.texts import read_number, read_whole
 
 _HEADINGS = {
-    "variable": ("variable", "variable name", "variable_name", "varname", "column", "name", "field", "item", "var"),
+    "variable": (
+        "variable",
+        "variable name",
+        "variable_name",
+        "varname",
+        "column",
+        "name",
+        "field",
+        "item",
+        "var",
+    ),
     "value": ("value", "code", "values", "codes"),
     "label": ("label", "meaning", "description", "value_label", "text"),
     "kind": ("type", "kind"),
@@ -46,13 +56,15 @@ def known(path: Path) -> dict[str, dict[str, Any] | None]:
     )
     if not heads.get("variable") or not any(heads.get(key) for key in ("value", "kind", "low")):
         raise SchemaError(
-            f"{path}: is no code book. It needs a column named variable, and value, type, or min and max; label and missing may follow."
+            f"{path}: is no code book. It needs a column named variable, and value, type, or min"
+            " and max; label and missing may follow."
         )
     found: dict[str, list[dict[str, str]]] = {}
     name = ""
     for row in rows:
         facts = {key: (row.get(head) or "").strip() for key, head in heads.items() if head}
-        name = facts.get("variable") or name  # many code books name a variable once, above its values
+        # many code books name a variable once, above its values
+        name = facts.get("variable") or name
         found.setdefault(name, []).append(facts)
     return {name: _settings(lines) for name, lines in found.items() if name}
 
@@ -62,7 +74,11 @@ def _settings(lines: list[dict[str, str]]) -> dict[str, Any]:
         return next((line[key] for line in lines if line.get(key)), None)
 
     values = [line["value"] for line in lines if line.get("value")]
-    nulls = [line["value"] for line in lines if line.get("value") and line.get("missing", "").lower() in _YES]
+    nulls = [
+        line["value"]
+        for line in lines
+        if line.get("value") and line.get("missing", "").lower() in _YES
+    ]
     kept = [value for value in values if value not in nulls]
     # of a variable without listed values the missing ones are named themselves, such as 98, 99
     nulls += [
@@ -76,17 +92,24 @@ def _settings(lines: list[dict[str, str]]) -> dict[str, Any]:
     low, high = first("low"), first("high")
     whole = [read_whole(value) for value in kept]
     is_whole = bool(kept) and all(
-        number is not None and str(number) == value for number, value in zip(whole, kept, strict=True)
+        number is not None and str(number) == value
+        for number, value in zip(whole, kept, strict=True)
     )
     if kind is None and low is not None and high is not None and not kept:
-        kind = "integer" if read_whole(low) is not None and read_whole(high) is not None else "number"
+        kind = (
+            "integer" if read_whole(low) is not None and read_whole(high) is not None else "number"
+        )
     if kind in ("integer", "number"):
         read: Any = read_whole if kind == "integer" else read_number
         low, high = (None if bound is None else read(bound) for bound in (low, high))
     described = "; ".join(
-        f"{line['value']}: {line['label']}" for line in lines if line.get("value") and line.get("label")
+        f"{line['value']}: {line['label']}"
+        for line in lines
+        if line.get("value") and line.get("label")
     )
-    label = next((line["label"] for line in lines if line.get("label") and not line.get("value")), None)
+    label = next(
+        (line["label"] for line in lines if line.get("label") and not line.get("value")), None
+    )
     return column_settings(
         kind,
         values=(whole if is_whole else kept) if kept and kind in (None, "categorical") else None,

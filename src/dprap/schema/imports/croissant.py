@@ -16,7 +16,9 @@ def is_of_kind(content: dict[str, Any]) -> bool:
 
 
 def known(content: dict[str, Any]) -> dict[str, dict[str, Any] | None]:
-    """Settings of the fields; a field that refers to a set of records with data takes its values from there."""
+    """Settings of the fields; a field that refers to a set of records with data takes its values
+    from there.
+    """
     sets = content.get("recordSet") or content["cr:recordSet"]
     listed = {str(each.get("@id", each.get("name"))): each for each in sets}
     with_fields = [each for each in sets if not each.get("data")] or sets
@@ -29,7 +31,9 @@ def known(content: dict[str, Any]) -> dict[str, dict[str, Any] | None]:
             for kind in ([kinds] if isinstance(kinds, str) else kinds)
         ]
         kind = next((_KINDS[word] for word in words if word in _KINDS), None)
-        found[name] = column_settings(kind, values=_enumeration(field, listed), description=field.get("description"))
+        found[name] = column_settings(
+            kind, values=_enumeration(field, listed), description=field.get("description")
+        )
     return found
 
 

@@ -22,13 +22,16 @@ def is_of_kind(content: dict[str, Any]) -> bool:
 
 
 def known(content: dict[str, Any]) -> dict[str, dict[str, Any] | None]:
-    """Settings of the fields; keys and unique fields point to single records, and are not to be released."""
+    """Settings of the fields; keys and unique fields point to single records, and are not to be
+    released.
+    """
     table = content if "fields" in content else content["resources"][0]["schema"]
     missing = table.get("missingValues")
     key = table.get("primaryKey") or []
     keys = [key] if isinstance(key, str) else list(key)
     return {
-        str(field["name"]): None if _is_key(field, keys) else _settings(field, missing) for field in table["fields"]
+        str(field["name"]): None if _is_key(field, keys) else _settings(field, missing)
+        for field in table["fields"]
     }
 
 
@@ -44,7 +47,11 @@ def _settings(field: dict[str, Any], missing: list[Any] | None) -> dict[str, Any
     texts = [each["value"] if isinstance(each, dict) else each for each in nulls or []]
     form = field.get("format")
     signs = {"decimal": field.get("decimalChar"), "thousands": field.get("groupChar")}
-    signs = {name: sign for name, sign in signs.items() if sign is not None and (name, sign) != ("decimal", ".")}
+    signs = {
+        name: sign
+        for name, sign in signs.items()
+        if sign is not None and (name, sign) != ("decimal", ".")
+    }
     return column_settings(
         kind or ("categorical" if limits.get("enum") else None),
         values=limits.get("enum"),
@@ -53,7 +60,11 @@ def _settings(field: dict[str, Any], missing: list[Any] | None) -> dict[str, Any
         nullable=not limits.get("required", False) and bool(texts),
         description=field.get("description") or field.get("title"),
         null_values=texts or None,
-        format=form if kind in ("date", "datetime") and isinstance(form, str) and "%" in form else signs or None,
+        format=(
+            form
+            if kind in ("date", "datetime") and isinstance(form, str) and "%" in form
+            else signs or None
+        ),
         true_values=field.get("trueValues") if kind == "boolean" else None,
         false_values=field.get("falseValues") if kind == "boolean" else None,
     )

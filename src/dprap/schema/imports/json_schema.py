@@ -16,7 +16,9 @@ _PERSONAL = ("email", "idn-email", "uuid", "uri", "iri", "hostname", "ipv4", "ip
 def is_of_kind(content: dict[str, Any]) -> bool:
     """Whether content describes an object with properties, or a list of such."""
     items = content.get("items")
-    return isinstance(content.get("properties"), dict) or (isinstance(items, dict) and is_of_kind(items))
+    return isinstance(content.get("properties"), dict) or (
+        isinstance(items, dict) and is_of_kind(items)
+    )
 
 
 def known(content: dict[str, Any]) -> dict[str, dict[str, Any] | None]:
@@ -26,26 +28,35 @@ def known(content: dict[str, Any]) -> dict[str, dict[str, Any] | None]:
     shared = {**content.get("definitions", {}), **content.get("$defs", {})}
     required = set(content.get("required", content["properties"]))
     return {
-        str(name): _settings(each, shared, is_required=name in required) for name, each in content["properties"].items()
+        str(name): _settings(each, shared, is_required=name in required)
+        for name, each in content["properties"].items()
     }
 
 
-def _settings(entry: dict[str, Any], shared: dict[str, Any], *, is_required: bool) -> dict[str, Any] | None:
+def _settings(
+    entry: dict[str, Any], shared: dict[str, Any], *, is_required: bool
+) -> dict[str, Any] | None:
     entry, allows_null = _resolved(entry, shared)
     if entry.get("format") in _PERSONAL:
         return None
     kinds = entry.get("type", [])
     kinds = [kinds] if isinstance(kinds, str) else list(kinds)
     allows_null |= "null" in kinds
-    kind = next((_KINDS[each] for each in kinds if each in _KINDS), None) or _FORMATS.get(entry.get("format", ""))
+    kind = next((_KINDS[each] for each in kinds if each in _KINDS), None) or _FORMATS.get(
+        entry.get("format", "")
+    )
     values = entry.get("enum") or ([entry["const"]] if "const" in entry else None)
     low, high = entry.get("minimum"), entry.get("maximum")
     if kind == "integer":
         low = entry["exclusiveMinimum"] + 1 if low is None and "exclusiveMinimum" in entry else low
-        high = entry["exclusiveMaximum"] - 1 if high is None and "exclusiveMaximum" in entry else high
+        high = (
+            entry["exclusiveMaximum"] - 1 if high is None and "exclusiveMaximum" in entry else high
+        )
     low = entry.get("exclusiveMinimum") if low is None else low
     high = entry.get("exclusiveMaximum") if high is None else high
-    low, high = (bound.isoformat() if isinstance(bound, date | datetime) else bound for bound in (low, high))
+    low, high = (
+        bound.isoformat() if isinstance(bound, date | datetime) else bound for bound in (low, high)
+    )
     return column_settings(
         kind,
         values=None if values is None else [value for value in values if value is not None],
@@ -73,5 +84,8 @@ def _resolved(entry: dict[str, Any], shared: dict[str, Any]) -> tuple[dict[str, 
         allows_null |= len(others) < len(choices)
         if len(others) != 1:
             break
-        entry = {**{k: v for k, v in entry.items() if k not in ("anyOf", "oneOf", "allOf")}, **others[0]}
+        entry = {
+            **{k: v for k, v in entry.items() if k not in ("anyOf", "oneOf", "allOf")},
+            **others[0],
+        }
     return entry, allows_null

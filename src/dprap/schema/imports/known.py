@@ -7,24 +7,35 @@ from typing import Any, TypeAlias
 
 from dprap.documents import DocumentError, parse, read_text
 from dprap.errors import SchemaError
-from dprap.schema.imports import codebook, croissant, frictionless, json_schema, labels, pandera, sdv
+from dprap.schema.imports import (
+    codebook,
+    croissant,
+    frictionless,
+    json_schema,
+    labels,
+    pandera,
+    sdv,
+)
 from dprap.schema.schema import Schema
 
 Known: TypeAlias = dict[str, dict[str, Any] | None]
 """Settings by the names of columns; None for a column that is not to be released."""
 
-_KINDS = "SDV metadata, Frictionless, JSON Schema, Croissant, pandera, a SAS, Stata or SPSS file, or a code book"
+_KINDS = (
+    "SDV metadata, Frictionless, JSON Schema, Croissant, pandera, a SAS, Stata or SPSS file, or a"
+    " code book"
+)
 
 
 def import_known(source: Any) -> Known:
     """What a source knows of the columns of a table, complete or not.
 
     Args:
-        source: The path of a file; or a pydantic model, a pandera schema, or the content of a JSON file.
+        source: The path of a file; or a pydantic model, a pandera schema, or the content of a JSON
+            file.
 
     Raises:
         SchemaError: If the source is of no kind that dprap knows.
-
     """
     if isinstance(source, str | Path):
         return _from_file(Path(source))
@@ -45,11 +56,16 @@ def import_schema(source: Any) -> Schema:
 
     """
     known = import_known(source)
-    lacking = [name for name, settings in known.items() if settings is not None and not is_complete(settings)]
+    lacking = [
+        name
+        for name, settings in known.items()
+        if settings is not None and not is_complete(settings)
+    ]
     if lacking:
         raise SchemaError(
-            f"column {lacking[0]!r}: the source gives no list of values or no bounds ({len(lacking)} such columns). Complete "
-            "it from the table: `dprap schema draft TABLE --known SOURCE`."
+            f"column {lacking[0]!r}: the source gives no list of values or no bounds"
+            f" ({len(lacking)} such columns). Complete it from the table: `dprap schema draft TABLE"
+            " --known SOURCE`."
         )
     columns = {name: settings for name, settings in known.items() if settings is not None}
     ignored = [name for name, settings in known.items() if settings is None]

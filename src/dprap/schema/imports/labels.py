@@ -16,7 +16,9 @@ _READERS = {".sav": "read_sav", ".zsav": "read_sav", ".por": "read_por", ".dta":
 
 
 def known(path: Path) -> dict[str, dict[str, Any] | None]:
-    """A list of codes for each variable with value labels; codes of missing values are null markers."""
+    """A list of codes for each variable with value labels; codes of missing values are null
+    markers.
+    """
     try:
         import pyreadstat
     except ImportError:
@@ -27,8 +29,14 @@ def known(path: Path) -> dict[str, dict[str, Any] | None]:
     try:
         _, facts = reader(str(path), **_options(path.suffix.lower()))
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, OSError):
-        raise SchemaError(f"{path}: cannot be read. It may be damaged or of another kind.") from None
-    labels = dict(zip(facts.column_names, facts.column_labels, strict=True)) if facts.column_names else {}
+        raise SchemaError(
+            f"{path}: cannot be read. It may be damaged or of another kind."
+        ) from None
+    labels = (
+        dict(zip(facts.column_names, facts.column_labels, strict=True))
+        if facts.column_names
+        else {}
+    )
     values = facts.variable_value_labels or facts.value_labels or {}
     return {
         str(name): _settings(values.get(name), _missing(facts, name), labels.get(name))
@@ -40,7 +48,11 @@ def _options(ending: str) -> dict[str, bool]:
     """What keeps records unread, and codes of missing values told."""
     if ending == ".sas7bcat":
         return {}
-    return {"metadataonly": True, "user_missing": True} if ending in (".sav", ".zsav") else {"metadataonly": True}
+    return (
+        {"metadataonly": True, "user_missing": True}
+        if ending in (".sav", ".zsav")
+        else {"metadataonly": True}
+    )
 
 
 def _missing(facts: Any, name: str) -> list[Any]:
@@ -50,7 +62,9 @@ def _missing(facts: Any, name: str) -> list[Any]:
     return [*codes, *(getattr(facts, "missing_user_values", None) or {}).get(name, [])]
 
 
-def _settings(values: dict[Any, str] | None, missing: list[Any], label: str | None) -> dict[str, Any]:
+def _settings(
+    values: dict[Any, str] | None, missing: list[Any], label: str | None
+) -> dict[str, Any]:
     nulls = [_code(code) for code in missing]
     codes = [_code(code) for code in values or {} if _code(code) not in nulls]
     described = "; ".join(f"{_code(code)}: {text}" for code, text in (values or {}).items())

@@ -32,13 +32,15 @@ def is_of_kind(content: dict[str, Any]) -> bool:
 def known(content: dict[str, Any]) -> dict[str, dict[str, Any] | None]:
     """Settings of the columns; unique ones point to single records, and are not to be released."""
     return {
-        str(name): None
-        if each.get("unique")
-        else _settings(
-            str(each.get("dtype")),
-            dict(_checks(each.get("checks"))),
-            each.get("nullable", False),
-            each.get("description"),
+        str(name): (
+            None
+            if each.get("unique")
+            else _settings(
+                str(each.get("dtype")),
+                dict(_checks(each.get("checks"))),
+                each.get("nullable", False),
+                each.get("description"),
+            )
         )
         for name, each in content["columns"].items()
     }
@@ -48,13 +50,18 @@ def known_object(schema: Any) -> dict[str, dict[str, Any] | None]:
     """Settings of the columns of a `DataFrameSchema` or a `DataFrameModel`."""
     schema = schema.to_schema() if hasattr(schema, "to_schema") else schema
     return {
-        str(name): None
-        if getattr(column, "unique", False)
-        else _settings(
-            str(column.dtype),
-            {str(check.name): getattr(check, "statistics", None) or {} for check in column.checks},
-            column.nullable,
-            column.description,
+        str(name): (
+            None
+            if getattr(column, "unique", False)
+            else _settings(
+                str(column.dtype),
+                {
+                    str(check.name): getattr(check, "statistics", None) or {}
+                    for check in column.checks
+                },
+                column.nullable,
+                column.description,
+            )
         )
         for name, column in schema.columns.items()
     }
@@ -78,7 +85,9 @@ def _argument(found: Any, *names: str) -> Any:
     return next((found[name] for name in (*names, "value") if name in found), None)
 
 
-def _settings(dtype: str, checks: dict[str, Any], nullable: bool, description: str | None) -> dict[str, Any]:
+def _settings(
+    dtype: str, checks: dict[str, Any], nullable: bool, description: str | None
+) -> dict[str, Any]:
     kind = next((name for pattern, name in _KINDS if pattern.search(dtype)), None)
     values = _argument(checks["isin"], "allowed_values") if "isin" in checks else None
     low = next((_argument(checks[name], "min_value") for name in _LOW if name in checks), None)
@@ -89,4 +98,6 @@ def _settings(dtype: str, checks: dict[str, Any], nullable: bool, description: s
     if kind == "integer":
         low = low + 1 if low is not None and "greater_than" in checks else low
         high = high - 1 if high is not None and "less_than" in checks else high
-    return column_settings(kind, values=values, low=low, high=high, nullable=bool(nullable), description=description)
+    return column_settings(
+        kind, values=values, low=low, high=high, nullable=bool(nullable), description=description
+    )

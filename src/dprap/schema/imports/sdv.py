@@ -13,13 +13,19 @@ _PERSONAL = ("id", "text", "unknown")
 def is_of_kind(content: dict[str, Any]) -> bool:
     """Whether content is metadata of SDV."""
     columns = content.get("columns")
-    single = isinstance(columns, dict) and any(isinstance(each, dict) and "sdtype" in each for each in columns.values())
+    single = isinstance(columns, dict) and any(
+        isinstance(each, dict) and "sdtype" in each for each in columns.values()
+    )
     return single or (isinstance(content.get("tables"), dict) and "resources" not in content)
 
 
 def known(content: dict[str, Any]) -> dict[str, dict[str, Any] | None]:
     """Settings of the columns; None for ids and what SDV marks as personal."""
-    columns = content["columns"] if "columns" in content else next(iter(content["tables"].values()))["columns"]
+    columns = (
+        content["columns"]
+        if "columns" in content
+        else next(iter(content["tables"].values()))["columns"]
+    )
     return {str(name): _settings(each) for name, each in columns.items()}
 
 
@@ -28,7 +34,11 @@ def _settings(entry: dict[str, Any]) -> dict[str, Any] | None:
     if kind in _PERSONAL or entry.get("pii", False) or kind not in (*_KINDS, "categorical"):
         return None
     form = entry.get("datetime_format")
-    if kind == "datetime" and form and not any(mark in form for mark in ("%H", "%I", "%T", "%X", "%c")):
+    if (
+        kind == "datetime"
+        and form
+        and not any(mark in form for mark in ("%H", "%I", "%T", "%X", "%c"))
+    ):
         return column_settings("date", format=None if form == "%Y-%m-%d" else form)
     whole = str(entry.get("computer_representation", "")).startswith(("Int", "UInt"))
     if kind == "numerical":

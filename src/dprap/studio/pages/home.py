@@ -62,7 +62,10 @@ def add_database(visit: Visit) -> Response:
     """Note down where in a database a table is. Nobody is asked yet, and no password is kept."""
     said = texts()["home"]
     name = safe_stem(visit.form.get("name", ""))
-    address, inner = visit.form.get("address", "").strip(), visit.form.get("database_table", "").strip()
+    address, inner = (
+        visit.form.get("address", "").strip(),
+        visit.form.get("database_table", "").strip(),
+    )
     errors = {}
     try:
         address = address_to_keep(address)

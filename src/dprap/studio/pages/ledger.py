@@ -16,20 +16,30 @@ from dprap.studio.visit import Visit
 
 
 def show(visit: Visit) -> Response:
-    """The runs of the ledger and what they spent; every line and every stored result is checked where asked."""
+    """The runs of the ledger and what they spent; every line and every stored result is checked
+    where asked.
+    """
     if visit.form.get("closed"):
         return _page(visit, told=texts()["ledger"]["closed"])
     return _verified(visit) if visit.form.get("verify") else _page(visit)
 
 
 def _page(visit: Visit, status: int = 200, **values: Any) -> Response:
-    shown: dict[str, Any] = {"step": "ledger", "data": None, "left": None, "told": None, "can_abandon": False}
+    shown: dict[str, Any] = {
+        "step": "ledger",
+        "data": None,
+        "left": None,
+        "told": None,
+        "can_abandon": False,
+    }
     path = visit.table.path
     try:
         path = ledger_path(visit)
         state = ledgers.books(path)
     except DprapError as error:
-        return visit.show("ledger.html", 422, **(shown | {"errors": {"": _without_path(error, path)}} | values))
+        return visit.show(
+            "ledger.html", 422, **(shown | {"errors": {"": _without_path(error, path)}} | values)
+        )
     if state is not None:
         task = tasks.last_task(visit.workspace, visit.table)
         data = ledger_data(state, events=True)
@@ -41,7 +51,11 @@ def _page(visit: Visit, status: int = 200, **values: Any) -> Response:
             "left": None if left is None else float(left),
             "can_abandon": task is None or not task.is_running,
         }
-    name = path.relative_to(visit.table.folder) if path.is_relative_to(visit.table.folder) else path.name
+    name = (
+        path.relative_to(visit.table.folder)
+        if path.is_relative_to(visit.table.folder)
+        else path.name
+    )
     shown["command"] = commands.shown(["ledger", "show", f"./{name}"])
     return visit.show("ledger.html", status, **(shown | values))
 
@@ -53,7 +67,9 @@ def _verified(visit: Visit) -> Response:
     except DprapError as error:
         return _page(visit, 422, errors={"verify": _without_path(error, path)})
     charges = sum(len(run.charges) for run in state.runs.values())
-    return _page(visit, told=texts()["ledger"]["intact"].format(runs=len(state.runs), charges=charges))
+    return _page(
+        visit, told=texts()["ledger"]["intact"].format(runs=len(state.runs), charges=charges)
+    )
 
 
 def abandon(visit: Visit) -> Response:

@@ -1,4 +1,7 @@
-"""Step 3: the plan. What matters, how much privacy, and what follows: live, and without touching data."""
+"""Step 3: the plan.
+
+What matters, how much privacy, and what follows: live, and without touching data.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,9 @@ def show(visit: Visit) -> Response:
     return _page(visit, _saved_form(visit))
 
 
-def _page(visit: Visit, form: dict[str, Any], status: int = 200, errors: dict[str, str] | None = None) -> Response:
+def _page(
+    visit: Visit, form: dict[str, Any], status: int = 200, errors: dict[str, str] | None = None
+) -> Response:
     table = visit.table
     if not table.has_schema:
         return visit.show("plan_empty.html", step="plan", reason="no_schema")
@@ -66,14 +71,18 @@ def save(visit: Visit) -> Response:
 
 def _saved_form(visit: Visit) -> dict[str, Any]:
     notes = notes_of(visit.workspace, visit.table)
-    form = {"epsilon": f"{EPSILON:g}", "neighbors": "replace", "kway": ""} | dict(notes.get("plan") or {})
+    form = {"epsilon": f"{EPSILON:g}", "neighbors": "replace", "kway": ""} | dict(
+        notes.get("plan") or {}
+    )
     if not form.get("records") and notes.get("records"):
         form["records"] = str(notes["records"])
     return form
 
 
 def planned(visit: Visit) -> tuple[dict[str, Any], int | None] | None:
-    """The options of the saved plan, and the number of records it was made for; None before there is one."""
+    """The options of the saved plan, and the number of records it was made for; None before there
+    is one.
+    """
     if not notes_of(visit.workspace, visit.table).get("plan"):
         return None
     form = _saved_form(visit)
@@ -129,7 +138,9 @@ def _figures(visit: Visit, form: dict[str, Any]) -> dict[str, Any]:
             options["kway"] = forms.whole(str(form["kway"]))
         plan = plan_run(schema, RunOptions(**options), records=records)
         if weighted is not None:
-            by_name = {names[at]: weight for at, weight in _weights(form).items() if at < len(names)}
+            by_name = {
+                names[at]: weight for at, weight in _weights(form).items() if at < len(names)
+            }
             workload = outlook.weighted_workload(plan, by_name, form.get("target") or None)
             options = {key: value for key, value in options.items() if key != "kway"}
             plan = plan_run(schema, RunOptions(**options, workload=workload), records=records)
@@ -139,7 +150,9 @@ def _figures(visit: Visit, form: dict[str, Any]) -> dict[str, Any]:
         state = ledgers.books(ledger_path(visit))
     except (DprapError, ValueError) as error:
         message = error if isinstance(error, DprapError) else None
-        return nothing | {"errors": forms.option_field(message) if message else {"kway": said["whole"]}}
+        return nothing | {
+            "errors": forms.option_field(message) if message else {"kway": said["whole"]}
+        }
     left = ledgers.left_of_cap(state)
     return {
         "plan": plan,
@@ -154,7 +167,9 @@ def _figures(visit: Visit, form: dict[str, Any]) -> dict[str, Any]:
 
 
 def _questions(form: dict[str, Any], names: list[str]) -> list[tuple[str, ...]]:
-    """The columns of which people want to know how good their counts will be; a single, a pair and a triple unasked."""
+    """The columns of which people want to know how good their counts will be; a single, a pair and
+    a triple unasked.
+    """
     asked = [form.get(f"about-{each}", "") for each in range(3)]
     chosen = tuple(dict.fromkeys(name for name in asked if name in names))
     standing = [names[:1], names[:2], names[:3]]

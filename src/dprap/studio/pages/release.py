@@ -1,4 +1,7 @@
-"""Step 5: the release. Its report, questions, files, and the comparison behind a door marked NOT PRIVATE."""
+"""Step 5: the release.
+
+Its report, questions, files, and the comparison behind a door marked NOT PRIVATE.
+"""
 
 from __future__ import annotations
 
@@ -70,12 +73,16 @@ def _page(visit: Visit, run: Run, status: int = 200, **values: Any) -> Response:
         "names": list(release.schema.columns),
         "files": files,
         "task": task if comparing and task is not None and task.is_running else None,
-        "compare_errors": task.errors() if comparing and task is not None and not task.is_running else [],
+        "compare_errors": (
+            task.errors() if comparing and task is not None and not task.is_running else []
+        ),
         "has_comparison": _is_plain(finished_release.comparison_path(run.out)),
         "form": {},
         "answered": None,
         "command": commands.shown(["report", f"./{run.out.name}"]),
-        "compare_command": commands.shown(commands.evaluate(visit.workspace, visit.table, {}, run.out)),
+        "compare_command": commands.shown(
+            commands.evaluate(visit.workspace, visit.table, {}, run.out)
+        ),
     }
     return visit.show("release.html", status, **(shown | values))
 
@@ -86,7 +93,9 @@ def ask(visit: Visit) -> Response:
     if run is None:
         return refusal("gone", 404)
     question = _question(visit)
-    by = tuple(dict.fromkeys(name for at in range(_MOST_BY) if (name := visit.form.get(f"by-{at}"))))
+    by = tuple(
+        dict.fromkeys(name for at in range(_MOST_BY) if (name := visit.form.get(f"by-{at}")))
+    )
     errors, answered = {}, None
     try:
         release = finished_release.load_release(run.out)
@@ -95,7 +104,12 @@ def ask(visit: Visit) -> Response:
         answered = finished_release.answer(release, question, by)
     except DprapError as error:
         errors["question"] = str(error)
-    arguments = ["answer", f"./{run.out.name}", question, *(word for name in by for word in ("--by", name))]
+    arguments = [
+        "answer",
+        f"./{run.out.name}",
+        question,
+        *(word for name in by for word in ("--by", name)),
+    ]
     values: dict[str, Any] = {
         "answered": None if answered is None else _shown(answered),
         "errors": errors,
@@ -144,9 +158,13 @@ def _shown(answered: Any) -> dict[str, Any]:
                 "count": group.count,
                 "share": group.share,
                 "measured": group.measured,
-                "bar": (group.share / largest if answered.by else group.share),
-                "low": None if low is None else low / answered.rows / (largest if answered.by else 1),
-                "high": None if high is None else high / answered.rows / (largest if answered.by else 1),
+                "bar": group.share / largest if answered.by else group.share,
+                "low": (
+                    None if low is None else low / answered.rows / (largest if answered.by else 1)
+                ),
+                "high": (
+                    None if high is None else high / answered.rows / (largest if answered.by else 1)
+                ),
                 "interval": None if low is None else (low, high),
                 "certified": error,
             }
@@ -163,13 +181,17 @@ def _shown(answered: Any) -> dict[str, Any]:
 
 
 def interval_of(group: Any, rows: int) -> tuple[float | None, float | None]:
-    """Where the truth lies, as far as the release says: its own interval where it has one, else the certificate's."""
+    """Where the truth lies, as far as the release says: its own interval where it has one, else the
+    certificate's.
+    """
     interval = getattr(group, "interval", None)
     if interval is not None and interval.low is not None:
         return float(interval.low), float(interval.high)
     if group.certified_error is None:
         return None, None
-    return max(0.0, group.count - group.certified_error), min(float(rows), group.count + group.certified_error)
+    return max(0.0, group.count - group.certified_error), min(
+        float(rows), group.count + group.certified_error
+    )
 
 
 def report(visit: Visit) -> Response:
@@ -190,8 +212,13 @@ def download(visit: Visit) -> Response:
     if run is None or number not in dict(_present(run)):
         return refusal("gone", 404)
     name = _FILES[number]
-    headers = {"content-disposition": f'attachment; filename="{name}"', "content-security-policy": "sandbox"}
-    return StreamingResponse(_chunks(run.out / name), media_type="application/octet-stream", headers=headers)
+    headers = {
+        "content-disposition": f'attachment; filename="{name}"',
+        "content-security-policy": "sandbox",
+    }
+    return StreamingResponse(
+        _chunks(run.out / name), media_type="application/octet-stream", headers=headers
+    )
 
 
 def download_all(visit: Visit) -> Response:
@@ -199,7 +226,10 @@ def download_all(visit: Visit) -> Response:
     run = _run(visit)
     if run is None:
         return refusal("gone", 404)
-    headers = {"content-disposition": 'attachment; filename="release.zip"', "content-security-policy": "sandbox"}
+    headers = {
+        "content-disposition": 'attachment; filename="release.zip"',
+        "content-security-policy": "sandbox",
+    }
     return StreamingResponse(_archive(run), media_type="application/zip", headers=headers)
 
 

@@ -1,4 +1,7 @@
-"""Step 4: the run. Confirmed with the budget's sentence; it goes on without the browser and without the server."""
+"""Step 4: the run.
+
+Confirmed with the budget's sentence; it goes on without the browser and without the server.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,9 @@ def _confirmation(visit: Visit) -> dict[str, Any]:
     arguments = commands.synth(visit.workspace, visit.table, options, out)
     try:
         real = options | ({"workload": str(visit.table.workload)} if "workload" in options else {})
-        plan = plan_run(schema_files.load_schema(visit.table.schema), RunOptions(**real), records=records)
+        plan = plan_run(
+            schema_files.load_schema(visit.table.schema), RunOptions(**real), records=records
+        )
         state = ledgers.books(ledger_path(visit))
     except DprapError as error:
         return nothing | {"refused": str(error)}
@@ -72,7 +77,9 @@ def _confirmation(visit: Visit) -> dict[str, Any]:
         epsilon=f"{plan.budget.epsilon:g}",
         delta=f"{plan.budget.delta:.2g}",
         rho=f"{float(plan.budget.whole_rho):.4g}",
-        unit=said["unit_record"] if plan.neighbors.max_rows_per_person == 1 else said["unit_person"],
+        unit=(
+            said["unit_record"] if plan.neighbors.max_rows_per_person == 1 else said["unit_person"]
+        ),
     )
     return {
         "sentence": sentence,
@@ -86,7 +93,11 @@ def _confirmation(visit: Visit) -> dict[str, Any]:
 
 def _digest(visit: Visit, arguments: list[str]) -> str:
     """Stands for exactly what was shown: the command, the schema and the workload."""
-    seen = [*arguments, schema_files.version_of(visit.table.schema), schema_files.version_of(visit.table.workload)]
+    seen = [
+        *arguments,
+        schema_files.version_of(visit.table.schema),
+        schema_files.version_of(visit.table.workload),
+    ]
     return hashlib.sha256("\0".join(seen).encode()).hexdigest()[:24]
 
 
@@ -129,7 +140,9 @@ def progress(visit: Visit) -> Response:
     if task is not None and task.is_running and task.kind in _RUNNING:
         return visit.show("progress.html", **_progress(visit, task))
     runs = visit.workspace.runs(visit.table)
-    done = next((run for run in runs if task is not None and run.out.name == task.out and run.is_done), None)
+    done = next(
+        (run for run in runs if task is not None and run.out.name == task.out and run.is_done), None
+    )
     response = visit.show("progress.html", **_progress(visit, task))
     if done is not None:
         response.headers["HX-Redirect"] = f"/table/{visit.table.key}/release/{done.key}"
@@ -139,11 +152,15 @@ def progress(visit: Visit) -> Response:
 
 
 def _progress(visit: Visit, task: tasks.Task | None) -> dict[str, Any]:
-    """How far a run is: the stage, ρ spent by the ledger's own account, and the time that is left, roughly."""
+    """How far a run is: the stage, ρ spent by the ledger's own account, and the time that is left,
+    roughly.
+    """
     known = None if task is None else task.progress()
     spent = None
     if task is not None:
-        run = next((each for each in visit.workspace.runs(visit.table) if each.out.name == task.out), None)
+        run = next(
+            (each for each in visit.workspace.runs(visit.table) if each.out.name == task.out), None
+        )
         try:
             books = ledgers.books(ledger_path(visit)) if run is not None else None
             spent = ledgers.spent_by(books, None if run is None else run.job.options.run)
@@ -151,13 +168,19 @@ def _progress(visit: Visit, task: tasks.Task | None) -> dict[str, Any]:
             spent = None  # it is being written; the next look will see
     share = None if spent is None else min(1.0, spent[0] / spent[1])
     elapsed = 0.0 if task is None else max(0.0, time.time() - task.started)
-    left = None if known is None or share is None or not 0.05 < share < 1 else known.seconds * (1 - share) / share
+    left = (
+        None
+        if known is None or share is None or not 0.05 < share < 1
+        else known.seconds * (1 - share) / share
+    )
     return {"known": known, "spent": spent, "share": share, "elapsed": elapsed, "remaining": left}
 
 
 def _finished(runs: list[Run], task: tasks.Task | None) -> Run | None:
     """The release that the last task made."""
-    return next((run for run in runs if task is not None and run.out.name == task.out and run.is_done), None)
+    return next(
+        (run for run in runs if task is not None and run.out.name == task.out and run.is_done), None
+    )
 
 
 def _is_under_way(run: Run, task: tasks.Task | None) -> bool:

@@ -1,4 +1,7 @@
-"""Step 2: the schema. One card a column; what came from the data is marked until somebody vouches for it."""
+"""Step 2: the schema.
+
+One card a column; what came from the data is marked until somebody vouches for it.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,9 @@ def _page(visit: Visit, status: int = 200, **values: Any) -> Response:
     try:
         schema = schema_files.load_schema(table.schema)
     except SchemaError as error:
-        return visit.show("schema_empty.html", 422, step="schema", errors={"": str(error)}, **values)
+        return visit.show(
+            "schema_empty.html", 422, step="schema", errors={"": str(error)}, **values
+        )
     mapping = schema.as_mapping()
     cards = [_card(schema, position, name) for position, name in enumerate(schema.columns)]
     suggested = schema_files.suggested_constraints(table.schema) if schema.is_draft else []
@@ -63,7 +68,9 @@ def _page(visit: Visit, status: int = 200, **values: Any) -> Response:
         "constraints": [_constraint_text(each) for each in mapping.get("constraints", [])],
         "names": list(schema.columns),
         "task": task if is_check and task is not None and task.is_running else None,
-        "checked": _checked(visit) if is_check and task is not None and not task.is_running else None,
+        "checked": (
+            _checked(visit) if is_check and task is not None and not task.is_running else None
+        ),
         "by": _who(visit),
         "card_errors": {},
         "edited": None,
@@ -102,9 +109,9 @@ def _card(schema: Any, position: int, name: str) -> dict[str, Any]:
 def _fitting(texts_of_codes: list[str]) -> list[str]:
     """As many labels as fit on about a line, and at least one."""
     lengths = accumulate(len(text) + 2 for text in texts_of_codes)
-    return [text for text, end in zip(texts_of_codes, lengths, strict=True) if end <= _MOST_LETTERS] or texts_of_codes[
-        :1
-    ]
+    return [
+        text for text, end in zip(texts_of_codes, lengths, strict=True) if end <= _MOST_LETTERS
+    ] or texts_of_codes[:1]
 
 
 def column_form(visit: Visit) -> Response:
@@ -117,7 +124,12 @@ def column_form(visit: Visit) -> Response:
     card = _card(schema, position, name)
     kind = visit.form.get("type", "")
     if kind in forms.TYPES and kind != card["kind"]:
-        card |= {"kind": kind, "policy": "error", "binning": "bins" if kind == "number" else "each", "bin_value": ""}
+        card |= {
+            "kind": kind,
+            "policy": "error",
+            "binning": "bins" if kind == "number" else "each",
+            "bin_value": "",
+        }
     version = schema_files.version_of(visit.table.schema)
     return visit.show("column_fields.html", card=card, version=version, card_errors={}, form={})
 
@@ -140,7 +152,13 @@ def save_column(visit: Visit) -> Response:
         try:
             edited = schema_files.replace_column(name, column)(schema)
             if is_accepted and schema_files.taken_from_data(edited, name) and not because:
-                return _page(visit, 422, card_errors={"because": said["because"]}, edited=position, form=visit.form)
+                return _page(
+                    visit,
+                    422,
+                    card_errors={"because": said["because"]},
+                    edited=position,
+                    form=visit.form,
+                )
             change = _accepting(visit, [name], because) if is_accepted else lambda changed: changed
             schema_files.change_schema(table.schema, version, lambda _: change(edited))
         except schema_files.ChangedMeanwhileError as error:
@@ -153,13 +171,17 @@ def save_column(visit: Visit) -> Response:
 
 
 def vouch_for_all(visit: Visit) -> Response:
-    """Accept all columns that nobody has accepted yet, with one reason for what came from the data."""
+    """Accept all columns that nobody has accepted yet, with one reason for what came from the
+    data.
+    """
     because = visit.form.get("because", "").strip()
     schema = schema_files.load_schema(visit.table.schema)
     left = schema_files.unread_columns(schema)
     if not because and any(schema_files.taken_from_data(schema, name) for name in left):
         return _page(visit, 422, errors={"because": texts()["forms"]["because"]})
-    schema_files.change_schema(visit.table.schema, visit.form.get("version", ""), _accepting(visit, left, because))
+    schema_files.change_schema(
+        visit.table.schema, visit.form.get("version", ""), _accepting(visit, left, because)
+    )
     return visit.to("schema", "#accept")
 
 
@@ -169,7 +191,9 @@ def accept(visit: Visit) -> Response:
     if schema.is_draft:
         if schema_files.unread_columns(schema):
             return _page(visit, 422, errors={"because": texts()["forms"]["not_all"]})
-        schema_files.change_schema(visit.table.schema, visit.form.get("version", ""), schema_files.finish_review)
+        schema_files.change_schema(
+            visit.table.schema, visit.form.get("version", ""), schema_files.finish_review
+        )
     return check(visit)
 
 
@@ -189,7 +213,11 @@ def add_constraint(visit: Visit) -> Response:
         suggested = schema_files.suggested_constraints(visit.table.schema)
         position = visit.form["suggestion"]
         errors: forms.Errors = {}
-        constraint = suggested[int(position)] if position.isdigit() and int(position) < len(suggested) else {}
+        constraint = (
+            suggested[int(position)]
+            if position.isdigit() and int(position) < len(suggested)
+            else {}
+        )
         if not constraint:
             raise schema_files.ChangedMeanwhileError(texts()["forms"]["changed"])
     else:
@@ -223,7 +251,8 @@ def _declared(form: Mapping[str, str], schema: Any) -> tuple[dict[str, Any], for
     for side, name in (("a", first), ("b", second)) if kind == "forbid" else (("b", second),):
         try:
             where[name] = _condition(
-                schema.columns[name].type if name in schema.columns else "", form.get(f"values_{side}", "")
+                schema.columns[name].type if name in schema.columns else "",
+                form.get(f"values_{side}", ""),
             )
         except (KeyError, ValueError):
             errors.setdefault(f"values_{side}", said["which_values"])
@@ -240,7 +269,9 @@ def drop_constraint(visit: Visit) -> Response:
 
 
 async def import_file(request: Request) -> Response:
-    """Take what is known already: a schema of dprap replaces the one there is, metadata of other tools win in a new draft."""
+    """Take what is known already: a schema of dprap replaces the one there is, metadata of other
+    tools win in a new draft.
+    """
     workspace, keys = request.app.state.workspace, request.app.state.keys
     found = workspace.table(request.path_params["table"])
     if found is None:
@@ -255,7 +286,11 @@ async def import_file(request: Request) -> Response:
         path.unlink(missing_ok=True)
         return path
 
-    taken = Upload(lambda name, value: name == CSRF_FIELD and keys.is_form_token(value), target, _LARGEST_SCHEMA)
+    taken = Upload(
+        lambda name, value: name == CSRF_FIELD and keys.is_form_token(value),
+        target,
+        _LARGEST_SCHEMA,
+    )
     problem, is_metadata = None, False
     try:
         await taken.take(request.headers.get("content-type", ""), request.stream())
@@ -263,9 +298,13 @@ async def import_file(request: Request) -> Response:
             raise SettingsError(texts()["home"]["which_file"])
         is_metadata = _is_metadata(taken.path)
         if is_metadata:
-            schema_files.check_known(taken.path, table_names(found.path) if not found.is_database else [])
+            schema_files.check_known(
+                taken.path, table_names(found.path) if not found.is_database else []
+            )
         else:
-            schema = schema_files.read_schema(taken.path.read_bytes(), cast("Any", _FORMS[taken.path.suffix]))
+            schema = schema_files.read_schema(
+                taken.path.read_bytes(), cast("Any", _FORMS[taken.path.suffix])
+            )
             schema_files.save_schema(schema, found.own_schema)
     except DprapError as error:
         problem = str(error)
@@ -310,7 +349,9 @@ def _today() -> date:
 
 
 def _who(visit: Visit) -> str:
-    """Who vouches: the name in the form, or the last one given for this table, or the user of this machine."""
+    """Who vouches: the name in the form, or the last one given for this table, or the user of this
+    machine.
+    """
     given = visit.form.get("by", "").strip()
     return given or str(notes_of(visit.workspace, visit.table).get("by") or "") or _user()
 
@@ -331,14 +372,23 @@ def _checked(visit: Visit) -> dict[str, Any]:
         found = {}
     if not isinstance(found, dict) or "problems" not in found:
         errors = [] if task is None else task.errors()
-        return {"problems": errors or [texts()["schema"]["check_failed"]], "notes": [], "records": None}
-    if found.get("records") and notes_of(visit.workspace, visit.table).get("records") != found["records"]:
+        return {
+            "problems": errors or [texts()["schema"]["check_failed"]],
+            "notes": [],
+            "records": None,
+        }
+    if (
+        found.get("records")
+        and notes_of(visit.workspace, visit.table).get("records") != found["records"]
+    ):
         note_down(visit.workspace, visit.table, records=found["records"])
     return found
 
 
 def _condition(kind: str, text: str) -> Any:
-    """Values of a column as a constraint writes them: a list, or `low..high` for columns with an order."""
+    """Values of a column as a constraint writes them: a list, or `low..high` for columns with an
+    order.
+    """
     low, dots, high = text.strip().partition("..")
     if dots and kind != "categorical":
         read = forms.number if kind in ("integer", "number") else str
@@ -355,7 +405,9 @@ def _condition(kind: str, text: str) -> Any:
 def _constraint_text(constraint: Mapping[str, Any]) -> str:
     """A constraint in words."""
     said = texts()["schema"]
-    where = cast("str", said["and"]).join(_where_text(*each) for each in constraint.get("where", {}).items())
+    where = cast("str", said["and"]).join(
+        _where_text(*each) for each in constraint.get("where", {}).items()
+    )
     parts = " + ".join(constraint.get("parts", ()))
     words = {
         "forbid": said["forbidden"],

@@ -46,17 +46,27 @@ def show(visit: Visit, status: int = 200, errors: dict[str, str] | None = None) 
         has_schema=has_schema,
         size=None if table.is_database else table.path.stat().st_size,
         database=visit.workspace.database_of(table),
-        command=None
-        if table.is_database
-        else commands.shown(
-            commands.draft(visit.workspace, table, given, known=_known(visit), force=table.own_schema.exists())
+        command=(
+            None
+            if table.is_database
+            else commands.shown(
+                commands.draft(
+                    visit.workspace,
+                    table,
+                    given,
+                    known=_known(visit),
+                    force=table.own_schema.exists(),
+                )
+            )
         ),
     )
 
 
 def write(visit: Visit) -> Response:
     """Take what the steward says about how a CSV file is written; empty fields are recognised."""
-    given: dict[str, str | int] = {name: text for name in ("delimiter", "encoding") if (text := visit.form.get(name))}
+    given: dict[str, str | int] = {
+        name: text for name in ("delimiter", "encoding") if (text := visit.form.get(name))
+    }
     lines = visit.form.get("skip_lines", "").strip()
     if lines:
         if not (lines.isascii() and lines.isdigit() and len(lines) < 5):
@@ -74,7 +84,9 @@ def _known(visit: Visit) -> Path | None:
     """The metadata that somebody imported for this table, if they are still there."""
     name = notes_of(visit.workspace, visit.table).get("known")
     path = visit.workspace.memory_of(visit.table) / str(name)
-    return path if isinstance(name, str) and name.startswith(f"{KNOWN}.") and path.is_file() else None
+    return (
+        path if isinstance(name, str) and name.startswith(f"{KNOWN}.") and path.is_file() else None
+    )
 
 
 def _written(visit: Visit) -> dict[str, str | int]:
@@ -97,7 +109,9 @@ def start_draft(visit: Visit) -> Response:
     """Propose a schema; what is known from elsewhere wins over the data."""
     if visit.table.own_schema.is_symlink():
         visit.table.own_schema.unlink()  # or the draft would be written where the link leads
-    arguments = commands.draft(visit.workspace, visit.table, _written(visit), known=_known(visit), force=True)
+    arguments = commands.draft(
+        visit.workspace, visit.table, _written(visit), known=_known(visit), force=True
+    )
     tasks.start(visit.workspace, visit.table, "draft", arguments)
     return visit.to("table")
 
