@@ -10,17 +10,25 @@ import pytest
 from tests.privacy.hostile_values import BERLIN, Label, Liar
 
 import dprap
-from dprap.accounting import Accounting, Budget, Neighbors, Relation
+from dprap.accounting import Accounting, Budget, Measurement, Neighbors, Relation
 from dprap.accounting.measurement import FoundValues
 from dprap.encoding import encode
 from dprap.errors import BudgetError, DataError, LedgerError, SchemaError, SettingsError
 from dprap.privacy import Curator, Ledger, balance_lines, read_ledger
 from dprap.privacy.discovery import log_tail, threshold_for
 from dprap.privacy.person_bound import PersonColumn, bound_mask
-from dprap.runs.discover import discover, open_for_discovery, shares_by_need
+from dprap.queries import Marginal
+from dprap.runs.discover import bounds_of, discover, open_for_discovery, shares_by_need
 from dprap.runs.options import RunOptions
 from dprap.schema import Schema
-from dprap.schema.discover import LONGEST_TEXT, MOST_VALUES, is_candidate, listed_column
+from dprap.schema.discover import (
+    LONGEST_TEXT,
+    MOST_VALUES,
+    DiscoverColumn,
+    grid_edges,
+    is_candidate,
+    listed_column,
+)
 from dprap.sources.touched import touched_in
 from dprap.sources.unknown_columns import open_discovery
 
@@ -238,6 +246,28 @@ def test_bounds_hold_nearly_all_records():
         assert ((frame[name] < column.min) | (frame[name] > column.max)).mean() <= 0.01
         assert column.max <= 100 * frame[name].max()
     assert found.columns["pay"].min >= 0
+
+
+def test_noise_far_from_the_records_moves_no_bound():
+    """A count of five standard deviations is noise once in a thousand columns: it may move a bound
+    by a cell or two, and not to the end of the grid.
+    """
+    edges = grid_edges("number")
+    body = int(np.searchsorted(edges, 1000.0))
+
+    def bounds(**noise: float) -> tuple[float, float]:
+        counts = np.zeros(len(edges) - 1)
+        counts[body] = 5_000.0
+        for place, count in noise.items():
+            counts[{"first": 0, "near": body + 2, "last": -1}[place]] = count
+        found = Measurement(Marginal(("pay",)), counts, stddev_counts=10.0, rho=0.1)
+        return bounds_of(DiscoverColumn(type="number"), found)
+
+    alone = bounds()
+    assert bounds(first=50.0) == bounds(last=50.0) == alone
+    assert bounds(near=50.0) == (alone[0], edges[body + 4])
+    assert bounds(first=90.0)[0] == edges[0]
+    assert bounds(last=90.0)[1] == edges[-1]
 
 
 def test_one_promise_covers_discovery_and_the_run():

@@ -24,6 +24,7 @@ import numpy as np
 
 from dprap.accounting import Budget, Measurement, Neighbors
 from dprap.accounting.measurement import FoundValues
+from dprap.array_types import Answers, Bool
 from dprap.errors import SettingsError, WorkloadError
 from dprap.mechanisms.refinement.planning import plan_refinement
 from dprap.privacy import Curator, Excess, Ledger, PersonColumn
@@ -46,8 +47,14 @@ from dprap.schema.discover import (
 from dprap.sources.table_files import PassProgress
 from dprap.sources.unknown_columns import DiscoverySource, open_discovery
 
-# How likely it is that the noise alone moves a bound of a column outwards.
+# How likely it is that the noise alone moves a bound of a column outwards by a few cells, which
+# costs little, and how likely that it moves one far away, which would ruin the column. Tails of
+# real columns go on from cell to cell: so the second may be small without hiding records.
 FALSE_BOUND = 1e-3
+FALSE_FAR_BOUND = 1e-10
+
+# Empty cells that the near rule steps over.
+_GAP = 2
 
 # Cells of the grid whose sum is looked at, too: a thin tail may stand out of the noise only as a
 # whole.
@@ -283,26 +290,40 @@ def bounds_of(column: DiscoverColumn, measured: Measurement) -> tuple[float, flo
     none does.
 
     A cell or a sum of w neighbouring cells stands out if it is above z·σ·√w, where z is such that
-    with probability 1 − `FALSE_BOUND` none does in a column without records. What lies next to the
-    outermost cell may hold up to that many records without being seen, so each bound moves out by
-    one cell more. That costs nothing but a wider grid for the refinement, whose intervals follow
-    the records. A bound at zero stays there: where negative values are absent or rare, zero is what
-    people know.
+    with probability 1 − p none does in a column without records. With p = `FALSE_FAR_BOUND` a cell
+    counts wherever it lies, with p = `FALSE_BOUND` if it lies near one that counts. What lies next
+    to the outermost cell may hold up to that many records without being seen, so each bound moves
+    out by one cell more. That costs nothing but a wider grid for the refinement, whose intervals
+    follow the records. A bound at zero stays there: where negative values are absent or rare, zero
+    is what people know.
     """
     edges = grid_edges(column.type)
     noisy = measured.counts[: len(edges) - 1].astype(np.float64)
-    z = NormalDist().inv_cdf(1 - FALSE_BOUND / (len(noisy) * len(_WINDOWS)))
-    stands_out = np.zeros(len(noisy), dtype=bool)
-    for width in _WINDOWS:
-        sums = np.convolve(noisy, np.ones(width), mode="valid")
-        for start in np.flatnonzero(sums > z * measured.stddev_counts * np.sqrt(width)):
-            # the fullest of them: its neighbours may be empty
-            stands_out[start + int(np.argmax(noisy[start : start + width]))] = True
-    at = np.flatnonzero(stands_out) if stands_out.any() else np.array([int(noisy.argmax())])
+    sure = _standing_out(noisy, measured.stddev_counts, FALSE_FAR_BOUND)
+    at = np.flatnonzero(sure) if sure.any() else np.array([int(noisy.argmax())])
     low, high = int(at[0]), int(at[-1]) + 1
+    likely = np.flatnonzero(_standing_out(noisy, measured.stddev_counts, FALSE_BOUND))
+    for cell in likely[::-1]:
+        low = int(cell) if low - _GAP - 1 <= cell < low else low
+    for cell in likely:
+        high = int(cell) + 1 if high <= cell <= high + _GAP else high
     low = low if edges[low] == 0 else max(low - 1, 0)
     high = high if edges[high] == 0 else min(high + 1, len(edges) - 1)
     return edges[low], edges[high]
+
+
+def _standing_out(noisy: Answers, stddev: float, false: float) -> Bool[np.ndarray, " cells"]:
+    """Which cells stand out of the noise, alone or with neighbours; `false` is the probability that
+    one does in a column without records.
+    """
+    z = NormalDist().inv_cdf(1 - false / (len(noisy) * len(_WINDOWS)))
+    found = np.zeros(len(noisy), dtype=bool)
+    for width in _WINDOWS:
+        sums = np.convolve(noisy, np.ones(width), mode="valid")
+        for start in np.flatnonzero(sums > z * stddev * np.sqrt(width)):
+            # the fullest of them: its neighbours may be empty
+            found[start + int(np.argmax(noisy[start : start + width]))] = True
+    return found
 
 
 def stand_in(schema: Schema, *, largest: bool = False) -> Schema:
