@@ -3,13 +3,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.privacy.tables import ADD_REMOVE, DOMAIN, curator_of, random_rows
+from tests.privacy.tables import ADD_REMOVE, DOMAIN, codes_of, curator_of, random_rows
 
 from dprap.accounting import Budget, Neighbors
 from dprap.domain import Domain
 from dprap.encoding import Codes
-from dprap.errors import BudgetError, DprapError, SettingsError, WorkloadError
+from dprap.errors import BudgetError, DataError, DprapError, SettingsError, WorkloadError
 from dprap.privacy import Curator, Rows, Score
+from dprap.privacy.scores import MAX_COUNT
 from dprap.privacy.turns import Apart
 from dprap.queries import Custom, Marginal, Query, Range, Threshold
 from dprap.sources import MemorySource
@@ -170,6 +171,15 @@ def test_empty_table_and_large_delta():
         curator_of(ROWS, delta=1 / len(ROWS))
     # there n is private and cannot be compared with
     curator_of(ROWS, delta=1 / len(ROWS), neighbors=ADD_REMOVE)
+
+
+def test_more_records_than_exact_scores_allow_are_refused():
+    class Huge(MemorySource):
+        rows = MAX_COUNT + 1
+
+    budget = Budget.of_rho(1, delta=1e-30)
+    with pytest.raises(DataError, match="limit of exact scores"):
+        Curator(Huge(codes_of(DOMAIN, ROWS)), budget=budget, neighbors=ADD_REMOVE, ledger=None)
 
 
 def test_the_number_of_records():
