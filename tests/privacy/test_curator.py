@@ -56,6 +56,7 @@ def test_bad_charges(rho):
 def test_what_is_set_aside_cannot_be_planned_with():
     curator = curator_of(ROWS, rho=0.5)
     curator.set_aside(0.2)
+    assert curator.rho == curator.remaining == Fraction(0.5) - Fraction(0.2)
     with pytest.raises(BudgetError):
         curator.measure([A], 0.4)
     curator.measure([A], curator.remaining)
