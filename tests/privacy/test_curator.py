@@ -64,6 +64,14 @@ def test_what_is_set_aside_cannot_be_planned_with():
     assert curator.remaining == Fraction(0.2)
 
 
+@pytest.mark.parametrize("rho", [-0.1, 0.5, 0.6, float("nan")])
+def test_all_of_the_budget_or_less_than_nothing_cannot_be_set_aside(rho):
+    curator = curator_of(ROWS, rho=0.5)
+    with pytest.raises(BudgetError, match="less than the whole budget"):
+        curator.set_aside(rho)
+    assert curator.remaining == curator.rho == Fraction(0.5)
+
+
 def test_a_generator_cannot_outlive_the_budget():
     """`measure_all` is paid family by family; what is spent in between is not spent twice."""
     curator = curator_of(ROWS, rho=0.5)
