@@ -187,6 +187,20 @@ def test_folders_of_others_are_never_deleted(run: Run, inputs: Path) -> None:
     assert not list(inputs.glob(".dprap-*"))
 
 
+def test_folders_of_others_outlive_a_run_that_fails_before_it_spends(
+    run: Run, inputs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (inputs / "out.private").mkdir()
+    (inputs / "out.private" / "thesis.txt").write_text("years of work")
+
+    def fail(*_: object) -> None:
+        raise WorkloadError("enough.")
+
+    monkeypatch.setattr(Curator, "prepare", fail)
+    assert run(*SYNTH, "--out", "out").code == 3
+    assert [path.name for path in (inputs / "out.private").iterdir()] == ["thesis.txt"]
+
+
 def test_a_failing_write_strands_nothing(
     run: Run, inputs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
