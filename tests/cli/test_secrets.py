@@ -16,7 +16,10 @@ pytest.importorskip("psycopg", reason="psycopg is not installed; make test-engin
 
 from dprap.address import split_secrets
 from dprap.cli.secrets import passwords_taken
-from dprap.errors import SettingsError
+from dprap.errors import DataError, SettingsError
+from dprap.runs.job import new_job, save_job
+from dprap.runs.options import RunOptions
+from dprap.schema import Schema
 
 SECRET = "hunter2"  # noqa: S105
 WRITTEN = [
@@ -65,6 +68,42 @@ def test_no_message_has_a_password(
     assert not any(
         SECRET.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()
     )
+
+
+@pytest.mark.parametrize("password", ["a#b", "#", "a?b", "a?b#c=d", "a:b"])
+def test_signs_that_end_other_parts_of_an_address_end_no_password(password: str) -> None:
+    clean, secrets = split_secrets(f"postgresql://ann:{password}@db/clinic?sslmode=require")
+    assert secrets == {"password": password}
+    assert clean == "postgresql://ann@db/clinic?sslmode=require"
+
+
+def test_what_the_driver_says_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    import psycopg
+
+    from dprap.sources import postgres
+
+    def fail(url: str, **_: object) -> None:
+        raise psycopg.OperationalError(f'connection to "{url}" failed: no route')
+
+    monkeypatch.setattr(psycopg, "connect", fail)
+    with pytest.raises(DataError, match="cannot be reached") as caught:
+        postgres._connect(f"postgresql://ann:{SECRET}@db/clinic")
+    assert SECRET not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+def test_a_job_file_keeps_no_password(tmp_path: Path) -> None:
+    for password in ("hunter2", "hunter2#x", "x?hunter2", "x%40hunter2", "hunter2%25"):
+        job = new_job(
+            f"postgresql://ann:{password}@db/clinic?sslmode=require",
+            Schema.of({"columns": {"a": {"type": "boolean"}}}),
+            RunOptions.of(epsilon=1.0, ledger=tmp_path / "ledger.jsonl", database_table="public.t"),
+            out=tmp_path / "out",
+        )
+        save_job(job, tmp_path / "out")
+        kept = (tmp_path / "out.private" / "job.json").read_text()
+        assert "postgresql://ann@db/clinic?sslmode=require" in kept
+        assert SECRET not in kept
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1))

@@ -171,6 +171,22 @@ def test_a_signal_that_a_library_swallows_is_noticed_at_the_next_step() -> None:
     assert stopped.value.code == 130
 
 
+def test_a_signal_that_python_drops_stops_also_where_no_step_looks_for_it() -> None:
+    class Dropping:
+        def __del__(self) -> None:
+            os.kill(os.getpid(), signal.SIGTERM)
+            for _ in range(1000):  # the handler runs between two of these, and its error is lost
+                pass
+
+    slept = False
+    with pytest.raises(SystemExit) as stopped, stopping():
+        Dropping()
+        time.sleep(PATIENCE_SECONDS / 10)
+        slept = True
+    assert stopped.value.code == 130
+    assert not slept
+
+
 def test_errors_without_a_signal_stay_errors_and_handlers_are_given_back() -> None:
     before = [
         signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)

@@ -66,6 +66,39 @@ def test_values_without_a_code(schema: Schema, values: pa.Array, says: str) -> N
     assert check(schema, pa.table({"x": values})).problems == (message,)
 
 
+@pytest.mark.parametrize(
+    ("schema", "value", "says"),
+    [
+        (AGE, 100, "outside its bounds"),
+        (AGE, -1, "outside its bounds"),
+        (AGE, 10**30, "outside its bounds"),
+        (AGE, None, "missing values"),
+        (AGE, b"7", "not whole numbers"),
+        (schema_of(type="integer", min=0, max=99, nullable=True), b"7", "not whole numbers"),
+        (schema_of(type="integer", min=0, max=99, nullable=True), 100, "outside its bounds"),
+        (PRICE, float("inf"), "outside its bounds"),
+        (CITY, PRIVATE, "not in its list"),
+        (DAY, dt.date(1999, 1, 1), "outside its bounds"),
+        (WHEN, dt.datetime(1999, 1, 1), "outside its bounds"),  # noqa: DTZ001
+        (FLAG, 2, "cannot be read as boolean"),
+    ],
+)
+def test_objects_without_a_code(schema: Schema, value: object, says: str) -> None:
+    """Columns without a type follow the policy `error` value by value."""
+    with pytest.raises(DataError, match=says):
+        encode(pd.DataFrame({"x": pd.Series([value], dtype=object)}), schema)
+
+
+def test_zoned_times_of_pandas_are_instants() -> None:
+    instants = ["2020-03-01T00:30:00Z", "2020-06-30T23:30:00Z", "2020-12-31T12:00:00Z"]
+    typed = pa.table({"x": pa.array(pd.to_datetime(instants), pa.timestamp("us", "UTC"))})
+    expected = encode(typed, ZONED).columns[0].tolist()
+    for zone in ("UTC", "Asia/Kolkata", "America/New_York"):
+        times = pd.Series(pd.to_datetime(instants)).dt.tz_convert(zone)
+        for series in (times, times.astype(object)):
+            assert encode(pd.DataFrame({"x": series}), ZONED).columns[0].tolist() == expected
+
+
 def test_the_message_does_not_depend_on_which_or_how_many() -> None:
     messages = set()
     for values in ([1, 100], [100, 100, 5, 100_000], [5] * 300_000 + [-1]):

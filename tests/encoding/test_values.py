@@ -34,6 +34,7 @@ NOON = dt.datetime(2024, 3, 1, 12)  # noqa: DTZ001
         ("clipped", 10**4000, 17), ("clipped", float("-inf"), 0), ("integer", float("inf"), OUTSIDE), ("integer", "7.0", 12),
         ("number", True, UNREADABLE), ("number", 7, 4), ("number", "1e400", OUTSIDE), ("number", "inf", UNREADABLE),
         ("number", Decimal("0.1"), 1), ("number", np.float32(0.1), 1), ("number", NOON, UNREADABLE),
+        ("number", "\u0667", UNREADABLE), ("integer", "\u0667", UNREADABLE), ("integer", "\uff17", UNREADABLE),
         ("city", "Rome", 0), ("city", 7, UNREADABLE), ("city", "x", 7), ("city", "\ud800", OUTSIDE), ("city", True, UNREADABLE),
         ("code", 7.0, 2), ("code", "7", 2), ("code", "7.0", OUTSIDE), ("code", True, UNREADABLE), ("code", 2**63, OUTSIDE),
         ("flag", True, 1), ("flag", np.bool_(0), 0), ("flag", 1, UNREADABLE), ("flag", "1", 1), ("flag", "maybe", UNREADABLE),
