@@ -132,7 +132,7 @@ def spends_half(curator, workload, settings, *, seed, progress):
     return MechanismResult(None, [np.zeros(size) for size in workload.sizes], tuple(measured))
 
 
-HALF = SimpleNamespace(name="half", run=spends_half, takes_constraints=False)
+HALF = SimpleNamespace(name="half", run=spends_half, takes_constraints=False, takes_order=False)
 
 
 def test_a_release_says_what_was_not_spent():
@@ -149,7 +149,9 @@ def spends_nothing(curator, workload, settings, *, seed, progress):
     return MechanismResult(None, [np.zeros(size) for size in workload.sizes], ())
 
 
-NOTHING = SimpleNamespace(name="nothing", run=spends_nothing, takes_constraints=False)
+NOTHING = SimpleNamespace(
+    name="nothing", run=spends_nothing, takes_constraints=False, takes_order=False
+)
 
 
 def test_a_method_that_bought_no_number_of_records_is_refused():

@@ -10,6 +10,7 @@ import typer
 from dprap.cli import options as o
 from dprap.runs.options import ABOUT
 
+_RECORDS = 20_000
 # A folder with anything else in it is somebody's own, and is not replaced.
 _FILES_OF_A_DEMO = frozenset(
     (
@@ -28,7 +29,10 @@ def demo(
     out: Annotated[
         Path, typer.Option(help="Directory for the release; replaced if it is an earlier demo.")
     ] = Path("demo-release"),
-    rows: Annotated[int, typer.Option(help="Records of the example table.")] = 20_000,
+    records: Annotated[
+        int | None, typer.Option(help="Records of the example table.", show_default=f"{_RECORDS:,}")
+    ] = None,
+    rows: o.RowsForRecords = None,
     epsilon: Annotated[float, typer.Option("--epsilon", "-e", help=ABOUT["epsilon"].help)] = 1.0,
     quiet: o.Quiet = False,
 ) -> None:
@@ -48,6 +52,8 @@ def demo(
     from dprap.schema import Schema
     from dprap.sources.open import open_source
 
+    records = o.records_of(records, rows)
+    records = _RECORDS if records is None else records
     schema = example_schema()
     if out.exists():
         kept = out / "schema.yaml"
@@ -58,9 +64,9 @@ def demo(
         ):
             raise SettingsError(f"{out} exists and is not an earlier demo. Choose another --out.")
         shutil.rmtree(out)
-    note(f"an invented table of {rows:,} people, {len(schema.columns)} columns", quiet=quiet)
-    source = open_source(example(rows, seed=0), schema)
-    plan = make_plan(schema, RunOptions(epsilon=epsilon), records=rows)
+    note(f"an invented table of {records:,} people, {len(schema.columns)} columns", quiet=quiet)
+    source = open_source(example(records, seed=0), schema)
+    plan = make_plan(schema, RunOptions(epsilon=epsilon), records=records)
     for line in plan_lines(plan):
         note(line, quiet=quiet)
     started = time.monotonic()

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dprap.errors import WorkloadError
-from dprap.release.question_language import TOKEN, Box, parse
+from dprap.release.question_language import TOKEN, Box, advising_quotes, parse
 from dprap.schema import Schema
 from dprap.schema.columns.binned import BinnedColumn
 from dprap.schema.texts import read_number
@@ -89,7 +89,8 @@ def parse_statistic(question: str, schema: Schema) -> Statistic | None:
     groups = tuple(word.text for word in words[by + 1 : where] if word.text != ",")
     if by < where and not groups:
         raise WorkloadError("the question names no column after by.")
-    _check(name, columns, groups, schema)
+    with advising_quotes(question, schema):
+        _check(name, columns, groups, schema)
     return Statistic(name, columns, level, groups, condition, tuple(parse(condition, schema)))
 
 

@@ -21,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from dprap.arguments import as_path
 from dprap.domain import Domain
 from dprap.errors import SchemaError
 from dprap.limits import MAX_SCHEMA_CODES
@@ -333,7 +334,7 @@ class Schema(Part):
         ...     Schema.load(f"{folder}/domain.json").domain.sizes
         (85, 2)
         """
-        path = Path(path)
+        path = as_path(path, "a schema's file")
         mapping = read_mapping(path)
         try:
             return cls.of(mapping)
@@ -360,7 +361,9 @@ class Schema(Part):
         """
         above = DRAFT_WARNING if self.is_draft else None
         below = "\n".join(["", SUGGESTED, *suggestions]) if self.is_draft and suggestions else None
-        write_mapping(self.as_mapping(), Path(path), comment=above, below=below)
+        write_mapping(
+            self.as_mapping(), as_path(path, "a schema's file"), comment=above, below=below
+        )
 
     def as_mapping(self) -> dict[str, Any]:
         """The schema as plain data, without settings that have their default.
@@ -484,6 +487,18 @@ class Schema(Part):
             if isinstance(column, BinnedColumn)
         }
         return {name: column for name, column in ordered.items() if column.is_fine}
+
+    @property
+    def ordered_codes(self) -> dict[str, int]:
+        """How many codes have an order, for each column whose values have one.
+
+        Codes of missing values follow them.
+        """
+        return {
+            name: column.regular
+            for name, column in self.columns.items()
+            if isinstance(column, BinnedColumn)
+        }
 
     def with_columns(self, changed: Mapping[str, Column]) -> Schema:
         """The schema with some columns replaced.

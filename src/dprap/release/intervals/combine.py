@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dprap.arguments import as_number
 from dprap.array_types import Float64
 from dprap.errors import SettingsError
 
@@ -71,7 +72,7 @@ def combine(estimates: object, variances: object, *, level: float = 0.95) -> Com
         raise SettingsError(
             "an estimate is not finite, or a variance is negative or not finite. Leave it out."
         )
-    if not 0 < level < 1:
+    if not 0 < as_number(level, "level") < 1:
         raise SettingsError(f"the level must lie between 0 and 1, not {level}.")
     m = len(found)
     mean, inside = found.mean(axis=0), within.mean(axis=0)
