@@ -80,6 +80,8 @@ class Figures(ShownAsLines):
             whole = [self.all.text, *(_sure(self.all) if between else []), f"{self.all.count:,.1f}"]
             rows.append(["all", *[""] * (len(self.by) - 1), *whole])
         remarks = interval_remarks([each.interval for each in told if each.interval is not None])
+        if not told and self.statistic == "correlation":
+            remarks.append("no interval: how far a correlation may be off is not known")
         # Of the whole if there is one to tell of: a line for each group would say the same again.
         remarks += [each.warned for each in reversed(told) if each.warned][:1]
         remarks += [

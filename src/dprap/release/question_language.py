@@ -217,6 +217,11 @@ class _Parser:
             return column.all_values().without_missing() if negated else column.no_value(name)
         negated = self._took_word("not")
         if not self._took_word("in"):
+            if self._next.kind == "end":
+                raise WorkloadError(
+                    f"the question says nothing of column {quoted(name)}. Compare it with a value,"
+                    f" or ask: count by {quoted(name)}."
+                )
             self._refuse(f"=, !=, <, <=, >, >=, in or is null after column {name!r}")
         found = self._listed(name) if self._next.is_sign("{") else self._ranged(name)
         return complement(column.all_values(), found).without_missing() if negated else found

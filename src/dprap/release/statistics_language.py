@@ -20,6 +20,7 @@ from dprap.schema.texts import read_number
 COUNTS = ("count", "share")
 ONE_COLUMN = ("sum", "mean", "variance", "stddev", "median", "quantile", "histogram")
 TWO_COLUMNS = ("correlation",)
+_EXTREMES = {"max": 0.99, "maximum": 0.99, "min": 0.01, "minimum": 0.01}
 _WORDS = {
     "average": "mean",
     "avg": "mean",
@@ -76,6 +77,11 @@ def parse_statistic(question: str, schema: Schema) -> Statistic | None:
     if not words or not words[0].is_plain:
         return None
     name = _WORDS.get(words[0].text.lower(), words[0].text.lower())
+    if name in _EXTREMES and name not in schema.columns:
+        raise WorkloadError(
+            f"a release has no {name}: it is one person's value. Ask for a quantile, such as:"
+            f" quantile {_EXTREMES[name]} of income."
+        )
     if name not in (*COUNTS, *ONE_COLUMN, *TWO_COLUMNS) or not _goes_on(words, schema):
         return None
     where = next((at for at, word in enumerate(words) if word.is_one_of("where")), len(words))
@@ -139,6 +145,11 @@ def _check(name: str, columns: tuple[str, ...], by: tuple[str, ...], schema: Sch
     if len(columns) != wanted:
         needs = {0: "no column", 1: "one column", 2: "two columns"}[wanted]
         given = ", ".join(columns) or "none"
+        if wanted == 0:
+            raise WorkloadError(
+                f"{name} takes groups after by and a condition after where, as in: {name} by sex"
+                " where age >= 65."
+            )
         raise WorkloadError(
             f"{name} takes {needs}, not {given}. Conditions come after where, groups after by."
         )

@@ -112,6 +112,10 @@ def _lacks_format(column: Mapping[Any, Any]) -> bool:
     return column.get("type") in ("integer", "number") and column.get("format") is None
 
 
+# So many columns are listed where a schema shows itself.
+_SHOWN = 40
+
+
 class Schema(Part):
     """Columns in order, each with a public domain.
 
@@ -487,6 +491,25 @@ class Schema(Part):
             if isinstance(column, BinnedColumn)
         }
         return {name: column for name, column in ordered.items() if column.is_fine}
+
+    def __repr__(self) -> str:
+        state = "draft of a schema" if self.is_draft else "schema"
+        lines = [f"{state} of {len(self.columns)} columns"]
+        shown = list(self.columns.items())[:_SHOWN]
+        width = max((len(name) for name, _ in shown), default=0)
+        for name, column in shown:
+            codes = (
+                "intervals found by a run"
+                if name in self.fine_columns
+                else f"{column.size:,} codes"
+            )
+            missing = ", may be missing" if column.nullable else ""
+            lines.append(f"  {name:{width}}  {column.type}, {codes}{missing}")
+        if len(self.columns) > _SHOWN:
+            lines.append(f"  and {len(self.columns) - _SHOWN} more columns")
+        return "\n".join(lines)
+
+    __str__ = __repr__
 
     @property
     def ordered_codes(self) -> dict[str, int]:
