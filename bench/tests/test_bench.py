@@ -319,6 +319,20 @@ def test_tables_report_the_best_settings_and_ratios(tmp_path: Path) -> None:
     assert rap.endswith("| 1 |")
 
 
+def test_a_cell_of_two_comparisons_has_one_figure() -> None:
+    drawn = [("1-epsilon", 0, 0.1), ("1-epsilon", 1, 0.5), ("2-marginals", 0, 0.3)]
+    drawn += [("2-marginals", 2, 0.4), ("5-rows", 0, 0.9)]
+    records = [
+        Record.of(name, cell.as_dict(), {"max": error, "tv": error}, key=cell.key)
+        for name, seed, error in drawn
+        for cell in [Cell(name, "adult", "3way:64", "aim", 0.1, seed=seed)]
+    ]
+    found = best(wide(results_table(records))).set_index("experiment")
+    # of seed 0 the later of two records counts
+    assert found["max"].to_dict() == {"1-epsilon": 0.4, "2-marginals": 0.4, "5-rows": 0.9}
+    assert found["draws"].to_dict() == {"1-epsilon": 3, "2-marginals": 3, "5-rows": 1}
+
+
 def test_the_pair_that_some_draws_choose_is_judged_by_others() -> None:
     base = Cell("1-epsilon", "adult", "3way:64", "rap", 0.1)
     lucky, steady = ({"rounds": 2, "queries_per_round": 5}, {"rounds": 5, "queries_per_round": 5})

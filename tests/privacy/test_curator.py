@@ -3,13 +3,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.privacy.tables import ADD_REMOVE, DOMAIN, curator_of, random_rows
+from tests.privacy.tables import ADD_REMOVE, DOMAIN, codes_of, curator_of, random_rows
 
 from dprap.accounting import Budget, Neighbors
 from dprap.domain import Domain
 from dprap.encoding import Codes
-from dprap.errors import BudgetError, DprapError, SettingsError, WorkloadError
+from dprap.errors import BudgetError, DataError, DprapError, SettingsError, WorkloadError
 from dprap.privacy import Curator, Rows, Score
+from dprap.privacy.scores import MAX_COUNT
 from dprap.privacy.turns import Apart
 from dprap.queries import Custom, Marginal, Query, Range, Threshold
 from dprap.sources import MemorySource
@@ -55,11 +56,20 @@ def test_bad_charges(rho):
 def test_what_is_set_aside_cannot_be_planned_with():
     curator = curator_of(ROWS, rho=0.5)
     curator.set_aside(0.2)
+    assert curator.rho == curator.remaining == Fraction(0.5) - Fraction(0.2)
     with pytest.raises(BudgetError):
         curator.measure([A], 0.4)
     curator.measure([A], curator.remaining)
     curator.set_aside(0)
     assert curator.remaining == Fraction(0.2)
+
+
+@pytest.mark.parametrize("rho", [-0.1, 0.5, 0.6, float("nan")])
+def test_all_of_the_budget_or_less_than_nothing_cannot_be_set_aside(rho):
+    curator = curator_of(ROWS, rho=0.5)
+    with pytest.raises(BudgetError, match="less than the whole budget"):
+        curator.set_aside(rho)
+    assert curator.remaining == curator.rho == Fraction(0.5)
 
 
 def test_a_generator_cannot_outlive_the_budget():
@@ -170,6 +180,15 @@ def test_empty_table_and_large_delta():
         curator_of(ROWS, delta=1 / len(ROWS))
     # there n is private and cannot be compared with
     curator_of(ROWS, delta=1 / len(ROWS), neighbors=ADD_REMOVE)
+
+
+def test_more_records_than_exact_scores_allow_are_refused():
+    class Huge(MemorySource):
+        rows = MAX_COUNT + 1
+
+    budget = Budget.of_rho(1, delta=1e-30)
+    with pytest.raises(DataError, match="limit of exact scores"):
+        Curator(Huge(codes_of(DOMAIN, ROWS)), budget=budget, neighbors=ADD_REMOVE, ledger=None)
 
 
 def test_the_number_of_records():

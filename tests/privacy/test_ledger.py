@@ -78,6 +78,8 @@ def test_cap_counts_runs_that_have_begun_meanwhile(path):
         with pytest.raises(BudgetError, match="cap"):
             two.measure([FIRST], 0.1)
         assert ledger.state.spent_rho == Fraction(0.1)
+        one.measure([SECOND], 0.1)  # the refusal left no line behind
+    assert list(read_ledger(path).runs) == [one.run]
 
 
 def test_a_run_that_never_charged_leaves_no_trace(path):
@@ -103,6 +105,26 @@ def test_finished_runs_take_no_more(path):
         with pytest.raises(LedgerError, match="closed"):
             again.measure([SECOND], 0.1)
     assert read_ledger(path).spent_rho == Fraction(0.1)
+
+
+def test_every_step_is_charged_once_and_in_turn_and_has_one_result(path):
+    rho, result = Fraction(1, 10), {"0": np.array([3])}
+    with Ledger(path, neighbors=REPLACE) as ledger:
+        ledger.begin("one", Fraction(1), "data", {})
+        with pytest.raises(LedgerError, match="Nothing was charged"):
+            ledger.charge("one", 1, "measure", "0" * 64, rho, {})
+        ledger.charge("one", 0, "measure", "0" * 64, rho, {})
+        for step in (0, 2):
+            with pytest.raises(LedgerError, match="Nothing was charged"):
+                ledger.charge("one", step, "measure", "0" * 64, rho, {})
+        with pytest.raises(LedgerError, match="a charge of its own"):
+            ledger.store("one", 1, result)
+        ledger.store("one", 0, result)
+        with pytest.raises(LedgerError, match="a charge of its own"):
+            ledger.store("one", 0, {"0": np.array([4])})
+        assert ledger.result("one", 0)["0"].tolist() == [3]
+    state = read_ledger(path)
+    assert (state.spent_rho, len(state.runs["one"].results)) == (rho, 1)
 
 
 @pytest.mark.parametrize("change", ["rho", "delta", "data", "domain"])
@@ -294,18 +316,58 @@ def test_newer_version_is_refused(path):
             ("result", {"run": "x", "step": 0}),
         ],
         [("open", {"version": 1, "cap_rho": "1/2"}), ("run", {"run": "x", "rho": "1"})],
-        [("open", {})],
+        [("open", {"version": None})],
         [("open", {"version": 1}), ("party", {"run": "x"})],
+        [
+            ("open", {"version": 1}),
+            ("run", {"run": "x", "rho": "1"}),
+            ("charge", {"run": "x", "step": 0, "rho": "1/4"}),
+            ("charge", {"run": "x", "step": 0, "rho": "1/4"}),
+        ],
+        [
+            ("open", {"version": 1}),
+            ("run", {"run": "x", "rho": "1"}),
+            ("done", {"run": "x"}),
+            ("charge", {"run": "x", "step": 0, "rho": "1/4"}),
+        ],
+        [
+            ("open", {"version": 1}),
+            ("run", {"run": "x", "rho": "1"}),
+            ("done", {"run": "x"}),
+            ("abandon", {"run": "x"}),
+        ],
     ],
 )
 def test_sealed_nonsense_is_refused(path, records):
-    """Records with right hashes in a wrong order or with wrong content."""
-    opened = ChainedFile.open(path)
-    for kind, body in records:
-        opened.append(kind, body)
-    opened.close()
+    """Records with right hashes in a wrong order or with wrong content; they lack no field."""
+    write_records(path, records)
     with pytest.raises(LedgerError):
         read_ledger(path)
+
+
+def write_records(path, records):
+    """A ledger of these records; what they leave out is as it should be."""
+    fields = {
+        "open": {"relation": "replace", "max_rows_per_person": 1, "cap_rho": None},
+        "charge": {"verb": "measure", "digest": "0" * 64},
+        "result": {"file": "x", "sha256": "0" * 64},
+    }
+    opened = ChainedFile.open(path)
+    for kind, body in records:
+        opened.append(kind, fields.get(kind, {}) | body)
+    opened.close()
+
+
+def test_the_same_records_in_order_are_read(path):
+    records = [
+        ("open", {"version": 1, "cap_rho": "1"}),
+        ("run", {"run": "x", "rho": "1"}),
+        ("charge", {"run": "x", "step": 0, "rho": "1/4"}),
+        ("charge", {"run": "x", "step": 1, "rho": "3/4"}),
+        ("done", {"run": "x"}),
+    ]
+    write_records(path, records)
+    assert read_ledger(path).spent_rho == 1
 
 
 @pytest.mark.parametrize("neighbors", [ADD_REMOVE, Neighbors(Relation.REPLACE, 2)])

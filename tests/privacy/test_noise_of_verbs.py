@@ -37,6 +37,7 @@ class Drawn:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.scales: list[float] = []
         self.etas: list[float] = []
+        self.noise = 0
         for module in (measure, certify, discovery):
             monkeypatch.setattr(module, "add_discrete_gaussian", self._add)
         monkeypatch.setattr(select, "pick_top", lambda _, *, k, eta, **__: self._pick(k, eta))
@@ -44,7 +45,7 @@ class Drawn:
 
     def _add(self, counts: np.ndarray, stddev: float, _: object) -> np.ndarray:
         self.scales.append(stddev)
-        return counts
+        return counts + self.noise
 
     def _pick(self, k: int, eta: float) -> list[int]:
         self.etas.append(eta)
@@ -146,6 +147,31 @@ def test_discovery(neighbors: Neighbors, drawn: Drawn) -> None:
     assert sum(Fraction(each.delta) for each in found) <= Fraction(1e-7)
     at_least = discovery.threshold_for(drawn.scales[0], 1e-7 / 2, neighbors)
     assert all(each.threshold_counts >= at_least for each in found)
+
+
+def test_only_noisy_counts_leave(drawn: Drawn) -> None:
+    """With noise of one known size, every published number has it."""
+    exact, shifted = _published(drawn, 0), _published(drawn, 40 * GRID)
+    steps = [40 * GRID] * 14 + [40] + [40 * GRID] * 12 + [40 * GRID / 16] + [40 * GRID] * 2
+    assert np.subtract(shifted, exact).tolist() == steps
+
+
+def _published(drawn: Drawn, noise: int) -> list[float]:
+    """Numbers of all verbs: of 2 + 12 cells, 1 custom query, 12 cells, a certificate, 2 values."""
+    drawn.noise = noise
+    curator = _curator(Neighbors())
+    rho = curator.rho / 9
+    found = [count for each in curator.measure([A, BC], rho) for count in each.counts]
+    found += [each.count for each in curator.measure_queries([Query(HALF, 0)], rho)]
+    found += [count for _, counts, _ in curator.measure_all([BC], rho) for count in counts]
+    found.append(curator.certify([A], [np.zeros(2)], rho=rho).noisy_max_error_counts)
+    column = {"x": {"type": "categorical", "domain": "discover"}}
+    table = pd.DataFrame({"x": ["a"] * 30_000 + ["b"] * 20_000})
+    source = open_discovery(table, Schema.of({"columns": column}))
+    budget = TIGHT.split(0.5, threshold_delta=1e-12)[0]
+    discoverer = Curator(source, budget=budget, neighbors=Neighbors(), ledger=None)
+    (values,) = discoverer.discover_values(["x"], budget.rho, delta=1e-12)
+    return [*found, *values.noisy_counts]
 
 
 @pytest.mark.parametrize("l2_squared", [1, 2, 9, 18, 10**6 + 1])

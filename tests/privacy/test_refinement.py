@@ -10,7 +10,7 @@ from tests.privacy.replaying import WatchedSource, difference, taped_run
 from tests.privacy.tables import codes_of
 
 from dprap.accounting import Neighbors, Relation
-from dprap.errors import SchemaError
+from dprap.errors import LedgerError, SchemaError
 from dprap.mechanisms.refinement.habits import class_marginal
 from dprap.mechanisms.refinement.planning import plan_refinement
 from dprap.mechanisms.refinement.search import Level, Search
@@ -181,6 +181,28 @@ def test_steps_after_recoding_name_the_codes():
         return curator._steps._codes
 
     assert digest_after([0, 5]) == digest_after([0, 5]) != digest_after([0, 6])
+
+
+def test_a_resumed_run_goes_on_with_the_same_codes_or_not_at_all(tmp_path):
+    plan = plan_of(RELATIONS[0])
+    source = MemorySource(codes_of(DOMAIN, usual_table()))
+    sex = Marginal(("sex",))
+    with Ledger(tmp_path / "ledger.jsonl", neighbors=plan.neighbors) as ledger:
+
+        def after(starts):
+            curator = Curator(
+                source, budget=plan.budget, neighbors=plan.neighbors, ledger=ledger, run="one"
+            )
+            curator.measure([sex], curator.rho / 4)
+            recoding = recoding_of(np.array(starts))
+            curator.recode(recoding.schema, recoding.maps)
+            assert curator.rho == curator.remaining == plan.budget.rho * 3 / 4
+            return curator.measure([sex], curator.rho)[0].counts.tolist()
+
+        first = after([0, 5])
+        assert after([0, 5]) == first
+        with pytest.raises(LedgerError, match="was something else"):
+            after([0, 6])
 
 
 def test_a_recoding_that_loses_a_code_is_refused():

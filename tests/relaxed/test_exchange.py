@@ -127,14 +127,11 @@ def test_the_gain_of_an_exchange_is_what_the_sum_of_squares_loses(seed: int) -> 
     one, other = (np.array([place]) for place in rng.choice(40, 2, replace=False))
     assume(records[position][one] != records[position][other])
     before = float((excess.of_cells.astype(float) ** 2).sum())
-    of_one, of_other = (
-        {place: column[which].astype(np.int64) for place, column in enumerate(records)}
-        for which in (one, other)
-    )
+    codes = np.array([[column[one], column[other]] for column in records], np.int64)
     looks = [part for look in excess.looks()[position] for part in look.parts(1)]
-    gain = sum(float(look.gain(excess.of_cells, of_one, of_other)[0]) for look in looks)
+    gain = sum(float(look.gain(excess.of_cells, codes)[0]) for look in looks)
     for look in looks:
-        look.make(excess.of_cells, of_one, of_other)
+        look.make(excess.of_cells, codes)
     after = float((excess.of_cells.astype(float) ** 2).sum())
     assert before - after == pytest.approx(2 * gain, abs=1e-3)
     column = records[position]

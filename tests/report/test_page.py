@@ -165,6 +165,12 @@ def test_methods_without_rows_get_a_page(tmp_path: Path) -> None:
     text = path.read_text()
     assert "holds answers, not data" in text
     assert "does not say anything about state of birth, hired" in text
+    assert "by the published answers; the method makes no table" in text
+    assert "Answers to" in text
+    whole = written(made_release(), tmp_path).read_text()
+    for absent in ("ynthetic table", "ynthetic row", "synthetic data", "release.table("):
+        assert absent not in text
+        assert absent in whole
 
 
 def test_without_certificate_and_measurements(tmp_path: Path) -> None:
@@ -176,6 +182,17 @@ def test_without_certificate_and_measurements(tmp_path: Path) -> None:
 def test_an_unwritable_place_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="cannot write"):
         write_report(made_release(), tmp_path / "missing" / "report.html")
+
+
+def test_files_of_others_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "report.html.part").write_text("years of work")
+    written(made_release(), tmp_path)
+    assert (tmp_path / "report.html.part").read_text() == "years of work"
+    (tmp_path / "report.html").unlink()
+    (tmp_path / "report.html").mkdir()
+    with pytest.raises(SettingsError, match="cannot write"):
+        written(made_release(), tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "report.html.part"]
 
 
 def test_the_budget_adds_up() -> None:

@@ -77,10 +77,19 @@ def test_person_bounds_and_neighbours_reach_every_paper() -> None:
     text = json.dumps(found["sections"])
     assert "at most 5" in text
     assert "The number of records is protected." in text
+    assert "none is off by more than 40.0 records, with 95% confidence" in text
+    assert "% of all records" not in text
     units = [
         each["answer"] for each in found["nist_sp_800_226"] if each["layer"] == "Unit of privacy"
     ]
     assert any("Unbounded" in answer for answer in units)
+
+
+def test_a_release_without_a_table_speaks_of_none() -> None:
+    text = json.dumps(statement_of(made_release(relaxed=False), ABOUT)["sections"])
+    assert "by the published answers; the method makes no table" in text
+    for absent in ("synthetic table", "synthetic record", "the fit"):
+        assert absent not in text
 
 
 def test_seeded_noise_is_said_first() -> None:

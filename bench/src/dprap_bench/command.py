@@ -4,14 +4,14 @@ studies.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from dprap_bench.cell import AnyCell, Cell
+    from dprap_bench.cell import AnyCell, Cell, StudyCell
     from dprap_bench.record import Record
     from dprap_bench.results import Results
 
@@ -65,6 +65,10 @@ Retry = Annotated[bool, typer.Option("--retry", help="Run cells again that have 
 Methods = Annotated[
     list[str] | None,
     typer.Option("--method", help="Run this method's cells alone; may be given several times."),
+]
+PartsOfNames = Annotated[
+    list[str] | None,
+    typer.Option("--only", help="Run only cells that have this in their names; may be repeated."),
 ]
 ADULT = ["adult"]
 RESULTS = Path("bench-results")
@@ -181,12 +185,7 @@ def study(
     name: Annotated[str, typer.Argument(help="The study; `dprap bench studies` lists them.")],
     data: DataDir,
     out: OutDir = RESULTS,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--only", help="Run only cells that have this in their names; may be repeated."
-        ),
-    ] = None,
+    only: PartsOfNames = None,
     seeds: Annotated[
         int | None, typer.Option("--seeds", min=1, help="At most this many noise seeds a case.")
     ] = None,
@@ -198,12 +197,8 @@ def study(
     from dprap_bench.results import Results
     from dprap_bench.studies import study_named
 
-    cells = [
-        cell
-        for cell in study_named(name).cells(seeds)
-        if not only or any(part in str(cell) for part in only)
-    ]
     results = Results(out)
+    cells = _named(study_named(name).cells(seeds), only)
     records = _run(cells, results, data, seconds, retry=retry)
     typer.echo("\n".join(study_table(records)))
     _complain_of_failures(records)
@@ -238,12 +233,7 @@ def data_sets(
 def scale(
     data: DataDir,
     out: OutDir = RESULTS,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--only", help="Run only cases that have this in their names; may be repeated."
-        ),
-    ] = None,
+    only: PartsOfNames = None,
     seconds: Limit = 3600.0,
     retry: Retry = False,
 ) -> None:
@@ -254,10 +244,7 @@ def scale(
     from dprap_bench.studies import scale as cases
 
     results = Results(out)
-    wanted = [
-        cell for cell in cases.cells(None) if not only or any(part in str(cell) for part in only)
-    ]
-    records = _run(wanted, results, data, seconds, retry=retry)
+    records = _run(_named(cases.cells(None), only), results, data, seconds, retry=retry)
     lines = cases.table([record for record in results.records() if record.experiment == "scale"])
     (out / "scale.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     typer.echo("\n".join(lines))
@@ -280,6 +267,11 @@ def draw(out: OutDir = RESULTS, figures: FiguresDir = None) -> None:
     from dprap_bench.results import Results
 
     _publish(Results(out), figures or out)
+
+
+def _named(cells: Iterable[StudyCell], parts: list[str] | None) -> list[StudyCell]:
+    """The cells that have one of these in their names; all of them where nothing is asked for."""
+    return [cell for cell in cells if not parts or any(part in str(cell) for part in parts)]
 
 
 def _repeated(cells: Sequence[Cell], seeds: range, methods: list[str] | None) -> list[Cell]:

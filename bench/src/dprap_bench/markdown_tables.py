@@ -79,7 +79,8 @@ def summary(results: pd.DataFrame) -> list[str]:
     """One table: every method, by data set, width of the marginals and ε; the best of each column
     in bold.
     """
-    chosen = best(wide(results[results["experiment"] == "1-epsilon"]))
+    chosen = best(wide(results))
+    chosen = chosen[chosen["experiment"] == "1-epsilon"]
     if chosen.empty:
         return ["No results of experiment 1 yet."]
     chosen = chosen[chosen["epsilon"].isin(_SUMMARY_EPSILONS)]

@@ -21,6 +21,21 @@ _GROUP = [
     "epsilon",
 ]
 
+# Experiments that compare methods at their best settings: a cell that both have is one cell, and
+# has one figure.
+_ONE_FIGURE = ("1-epsilon", "2-marginals")
+_CELL = ["data", "workload", "relation", "rows", "columns", "method", "epsilon"]
+
+
+def shared(results: pd.DataFrame) -> pd.DataFrame:
+    """The same results, where draws of a cell that two comparisons have belong to both."""
+    among = results["experiment"].isin(_ONE_FIGURE)
+    wanted = results.loc[among, ["experiment", *_CELL]].drop_duplicates()
+    draws = results[among].drop(columns="experiment")
+    draws = draws.drop_duplicates([*_CELL, "settings", "seed", "metric"], keep="last")
+    both = wanted.merge(draws, on=_CELL)
+    return pd.concat([results[~among], both[results.columns]], ignore_index=True)
+
 
 def wide(results: pd.DataFrame) -> pd.DataFrame:
     """One row for every group of seeds, metrics as columns: medians over the seeds.
@@ -29,6 +44,7 @@ def wide(results: pd.DataFrame) -> pd.DataFrame:
     is the median maximum error of the other `choosing_draws`. `draws` is the number of seeds,
     `max_low` and `max_high` are the extremes of the maximum error among them.
     """
+    results = shared(results)
     kept = results[results["metric"] != "failed"].copy()
     kept[["rows", "columns"]] = kept[["rows", "columns"]].fillna(0).astype(int)
     kept["value"] = kept["value"].astype(float)

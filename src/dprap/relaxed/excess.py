@@ -8,8 +8,8 @@ together: one by one, calls would take most of the time.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 import numpy as np
@@ -24,9 +24,9 @@ from dprap.relaxed.rows import RelaxedDataset
 # Pairs of records times marginals that are looked at together: arrays of 1 MB.
 _TOGETHER = 1 << 17
 
-Cells = Int64[np.ndarray, "marginals pairs"]
-Codes = Mapping[int, Int64[np.ndarray, " pairs"]]
-"""Codes of some records by the position of the column."""
+Cells = Int64[np.ndarray, "marginals 2 pairs"]
+PairCodes = Int64[np.ndarray, "columns 2 pairs"]
+"""Codes of pairs of records, in some columns: of the one record and of the other."""
 
 
 class Excess:
@@ -82,14 +82,16 @@ class Looks:
     """Marginals with as many columns that have one column, in which codes are exchanged.
 
     `starts` say where each begins, `strides` how far apart cells of neighbouring codes of that
-    column are; `others` and `strides_of_others` are the positions of the other columns and theirs.
+    column are; `others` and `strides_of_others` are the other columns and their strides. Columns
+    are named by their places among the codes that are handed over: by their positions, until
+    `among` says which columns these are.
     """
 
-    position: int
-    starts: Cells
-    strides: Cells
+    place: int
+    starts: Int64[np.ndarray, "marginals 1 1"]
+    strides: Int64[np.ndarray, "marginals 1 1"]
     others: Int64[np.ndarray, "others marginals"]
-    strides_of_others: tuple[Cells, ...]
+    strides_of_others: tuple[Int64[np.ndarray, "marginals 1 1"], ...]
 
     @classmethod
     def of(cls, position: int, tables: Int64[np.ndarray, "marginals numbers"]) -> Looks:
@@ -98,20 +100,32 @@ class Looks:
         """
         return cls(
             position,
-            tables[:, 0, None],
-            tables[:, 1, None],
+            tables[:, 0, None, None],
+            tables[:, 1, None, None],
             tables[:, 2::2].T,
-            tuple(strides[:, None] for strides in tables[:, 3::2].T),
+            tuple(strides[:, None, None] for strides in tables[:, 3::2].T),
+        )
+
+    def among(self, columns: Sequence[int]) -> Looks:
+        """The same where codes of these columns alone are handed over, in this order."""
+        places = np.asarray(columns)
+        return replace(
+            self,
+            place=int(np.searchsorted(places, self.place)),
+            others=np.searchsorted(places, self.others),
         )
 
     def parts(self, pairs: int) -> Iterator[Looks]:
         """The marginals in parts that are looked at together."""
         some = max(1, _TOGETHER // max(1, pairs))
+        if some >= len(self.starts):
+            yield self
+            return
         for start in range(0, len(self.starts), some):
             part = slice(start, start + some)
             strides_of_others = tuple(strides[part] for strides in self.strides_of_others)
             yield Looks(
-                self.position,
+                self.place,
                 self.starts[part],
                 self.strides[part],
                 self.others[:, part],
@@ -119,38 +133,30 @@ class Looks:
             )
 
     def gain(
-        self, of_cells: Float32[np.ndarray, " cells"], one: Codes, other: Codes
+        self, of_cells: Float32[np.ndarray, " cells"], codes: PairCodes
     ) -> Float32[np.ndarray, " pairs"]:
         """Half of what the sum of squares loses: two cells give a record, two others take one."""
-        rest_one, rest_other = self._rest(one), self._rest(other)
-        code_one, code_other = (
-            one[self.position] * self.strides,
-            other[self.position] * self.strides,
-        )
-        change = of_cells[rest_one + code_one]
-        change += of_cells[rest_other + code_other]
-        change -= of_cells[rest_one + code_other]
-        change -= of_cells[rest_other + code_one]
+        rest = self._rest(codes)
+        code = codes[self.place] * self.strides
+        left, entered = of_cells[rest + code], of_cells[rest + code[:, ::-1]]
+        change = left[:, 0] + left[:, 1]
+        change -= entered[:, 0]
+        change -= entered[:, 1]
         change -= np.float32(2)
-        change[rest_one == rest_other] = 0
+        change[rest[:, 0] == rest[:, 1]] = 0
         gain: Float32[np.ndarray, " pairs"] = change.sum(axis=0)
         return gain
 
-    def make(self, of_cells: Float32[np.ndarray, " cells"], one: Codes, other: Codes) -> None:
+    def make(self, of_cells: Float32[np.ndarray, " cells"], codes: PairCodes) -> None:
         """Count exchanges that were made: each record leaves a cell and enters another."""
-        rest_one, rest_other = self._rest(one), self._rest(other)
-        code_one, code_other = (
-            one[self.position] * self.strides,
-            other[self.position] * self.strides,
-        )
-        left = np.concatenate([rest_one + code_one, rest_other + code_other])
-        entered = np.concatenate([rest_one + code_other, rest_other + code_one])
-        np.subtract.at(of_cells, left.ravel(), np.float32(1))
-        np.add.at(of_cells, entered.ravel(), np.float32(1))
+        rest = self._rest(codes)
+        code = codes[self.place] * self.strides
+        np.subtract.at(of_cells, (rest + code).ravel(), np.float32(1))
+        np.add.at(of_cells, (rest + code[:, ::-1]).ravel(), np.float32(1))
 
-    def _rest(self, codes: Codes) -> Cells:
+    def _rest(self, codes: PairCodes) -> Cells:
         """Cells of records as if the column in which codes are exchanged had code 0."""
-        cells = np.broadcast_to(self.starts, (len(self.starts), len(codes[self.position])))
-        for positions, strides in zip(self.others, self.strides_of_others, strict=True):
-            cells = cells + np.stack([codes[position] for position in positions.tolist()]) * strides
+        cells = self.starts
+        for places, strides in zip(self.others, self.strides_of_others, strict=True):
+            cells = cells + codes[places] * strides
         return cells

@@ -25,7 +25,7 @@ import numpy as np
 
 from dprap.array_types import Bool, CodeColumn, Float32, Int64
 from dprap.domain import Domain
-from dprap.relaxed.excess import Excess
+from dprap.relaxed.excess import Excess, Looks
 from dprap.relaxed.fit import StepCallback, unwatched
 from dprap.relaxed.rounding import Owners, share_out, systematic_columns
 from dprap.relaxed.rows import RelaxedDataset
@@ -220,7 +220,11 @@ class _Exchange:
         self._starts, self._sizes = starts, np.diff(starts, append=len(records[0]))
         self._owner_of = owners.of_records() if merged else None
         self._excess = excess.of_cells
-        self._looks = excess.looks()
+        # for each column the others that its marginals have too, and these marginals
+        self._looks: dict[int, tuple[list[int], list[Looks]]] = {}
+        for position, looks in excess.looks().items():
+            needed = sorted({position, *(int(each) for look in looks for each in look.others.flat)})
+            self._looks[position] = needed, [look.among(needed) for look in looks]
 
     def run(self, number: int, passes: int) -> None:
         """Make the pass of this number, from 0 on, of so many."""
@@ -234,24 +238,22 @@ class _Exchange:
         one, other = self._pairs()
         differ = column[one] != column[other]
         one, other = one[differ], other[differ]
-        looks = self._looks[position]
-        needed = sorted({position, *(int(each) for look in looks for each in look.others.ravel())})
-        codes_one, codes_other = (
-            {each: self._records[each][places].astype(np.int64) for each in needed}
-            for places in (one, other)
-        )
+        needed, looks = self._looks[position]
+        codes = np.empty((len(needed), 2, len(one)), np.int64)
+        for place, each in enumerate(needed):
+            codes[place, 0], codes[place, 1] = self._records[each][one], self._records[each][other]
         gain = np.zeros(len(one), np.float32)
         for part in (part for look in looks for part in look.parts(len(one))):
-            gain += part.gain(self._excess, codes_one, codes_other)
+            gain += part.gain(self._excess, codes)
         chance = accept * self._likelihood_ratio(position, one, other)
         made = np.flatnonzero((gain > 0) & (self._rng.random(len(one)) < chance))
-        made = made[self._allowed(position, one[made], other[made])]
-        made_one, made_other = (
-            {each: codes[made] for each, codes in of_all.items()}
-            for of_all in (codes_one, codes_other)
-        )
+        if made.size:
+            made = made[self._allowed(position, one[made], other[made])]
+        if not made.size:
+            return
+        codes = codes[:, :, made]
         for part in (part for look in looks for part in look.parts(len(made))):
-            part.make(self._excess, made_one, made_other)
+            part.make(self._excess, codes)
         one, other = one[made], other[made]
         column[one], column[other] = column[other], column[one]
 
@@ -288,7 +290,8 @@ class _Exchange:
         """Which exchanges leave both records without a broken constraint."""
         if self._broken is None:
             return np.ones(len(one), dtype=bool)
-        after_one = [column[one] for column in self._records]
-        after_other = [column[other] for column in self._records]
-        after_one[position], after_other[position] = after_other[position], after_one[position]
-        return ~self._broken(after_one) & ~self._broken(after_other)
+        both = np.concatenate([one, other])
+        after = [column[both] for column in self._records]
+        after[position] = self._records[position][np.concatenate([other, one])]
+        broken = self._broken(after)
+        return ~broken[: len(one)] & ~broken[len(one) :]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,9 @@ from dprap.queries import Family, Marginal, Query
 from dprap.queries.plain import as_plain
 from dprap.workload.files import weighted_family
 
-# Nothing is free or without noise. Above it, the weight of a measurement, 1/σ², is finite.
-_LEAST_AMOUNT = 1e-30
+# Nothing is free or without noise, and no charge buys noise of more than 2^40 counts. Between the
+# two the weight of a measurement, 1/σ², is finite and not zero.
+_LEAST_AMOUNT, _LARGEST_AMOUNT = 1e-30, 1e30
 _AMOUNTS = ("stddev_counts", "rho")
 SCHEMA = pa.schema(
     {
@@ -108,4 +108,4 @@ def _read_table(path: Path) -> pa.Table:
 
 
 def _is_amount(value: float | None) -> bool:
-    return value is not None and _LEAST_AMOUNT <= value < math.inf
+    return value is not None and _LEAST_AMOUNT <= value <= _LARGEST_AMOUNT

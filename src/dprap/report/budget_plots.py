@@ -88,7 +88,7 @@ def residual_plot(residuals: Float[np.ndarray, " cells"], *, private: bool) -> H
     )
     return figure(
         "residuals",
-        "Distance of the synthetic data from the noisy measurements",
+        "Distance of what is published from the noisy measurements",
         text,
         width,
         height,

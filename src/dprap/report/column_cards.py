@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dprap.release import Release
 from dprap.report.column_plots import column_plot
-from dprap.report.column_views import Bar, ColumnView, Truth, column_view
+from dprap.report.column_views import Bar, ColumnView, Truth, column_view, released_as
 from dprap.report.figure import WARNING
 from dprap.report.html import Html, el, table
 
@@ -29,19 +29,19 @@ def columns_section(release: Release, truth: Truth | None, *, private: bool) -> 
     )
     return el(
         "div",
-        _key(truth),
+        _key(released_as(release), truth),
         _fit_table(views) if len(views) > 12 and any(view.measured_by for view in views) else None,
         el("div", *cards, class_="grid-of-cards"),
         None if missing is None else el("p", missing, class_="soft"),
     )
 
 
-def _key(truth: Truth | None) -> Html:
+def _key(bars: str, truth: Truth | None) -> Html:
     def sign(*shapes: Html) -> Html:
         return el("svg", *shapes, viewBox="0 0 26 14", aria_hidden="true")
 
     items = [
-        el("li", sign(el("rect", x=3, y=2, width=20, height=10, class_="bar")), "synthetic data"),
+        el("li", sign(el("rect", x=3, y=2, width=20, height=10, class_="bar")), bars),
         el(
             "li",
             sign(

@@ -94,6 +94,11 @@ class ColumnView:
         return max(known, default=None)
 
 
+def released_as(release: Release) -> str:
+    """What the shares of a release are those of: of data, or of answers where there are no rows."""
+    return "published answers" if release.relaxed is None else "synthetic data"
+
+
 def column_view(release: Release, name: str, truth: Shares | None) -> ColumnView | None:
     """The view of a column; None where the release cannot say anything about it by itself."""
     column = release.schema.columns[name]

@@ -121,23 +121,44 @@ def certificate(release: Release) -> Html:
             "The largest error was itself measured through noise:"
             f" {found.noisy_max_error_counts:,.1f} records, with a standard deviation of"
             f" {found.stddev_counts:,.1f}; the bound adds what the confidence needs. It cost"
-            f" {found.rho / release.privacy.rho_spent:.1%} of the budget. Most answers are far"
-            " better than the worst one.",
+            f" {found.rho / release.privacy.rho_spent:.1%} of the budget. It is a bound"
+            " for the worst of them: others may be far better.",
             class_="soft",
         ),
         class_="card exact",
     )
 
 
-def more_answers(directory: str, column: str) -> Html:
-    """How to ask for what this page does not show."""
+def more_answers(directory: str, column: str, *, has_rows: bool) -> Html:
+    """How to ask for what this page does not show.
+
+    Args:
+        directory: The directory of the release.
+        column: A column to ask about.
+        has_rows: Whether the release has rows, from which tables are drawn.
+
+    Returns:
+        The words and the commands.
+
+    """
     written = shlex.quote(column)
+    about = (
+        "about any columns, whether or not the run knew of them"
+        if has_rows
+        else "about all that the published answers add up to"
+    )
+    load = f'import dprap\n\nrelease = dprap.load("{directory}")\n'
+    answer = f"release.answer({column!r})                  # its counts with intervals, as a table"
+    tables = (
+        "\nrelease.table(rows=100_000)             # a synthetic table of any size"
+        "\nrelease.table(1_000, where='…')          # rows that satisfy conditions"
+    )
     return el(
         "div",
         el(
             "p",
             "Whatever is computed from a release costs no further privacy. Ask as many questions as"
-            " you like, about any columns, whether or not the run knew of them.",
+            f" you like, {about}.",
         ),
         el(
             "pre",
@@ -148,14 +169,7 @@ def more_answers(directory: str, column: str) -> Html:
         ),
         el(
             "pre",
-            el(
-                "code",
-                f'import dprap\n\nrelease = dprap.load("{directory}")\nrelease.table(rows=100_000) '
-                "            # a synthetic table of any size\n"
-                f"release.answer({column!r})                  # its counts with intervals, as a"
-                " table\n"
-                f"release.table(1_000, where='…')          # rows that satisfy conditions",
-            ),
+            el("code", load + answer + (tables if has_rows else "")),
         ),
     )
 
@@ -179,15 +193,24 @@ def limits(release: Release) -> Html:
         ),
         (
             "Noise makes small counts unreliable. Compare a count with its standard error before"
-            " believing it, and do not read meaning into single synthetic rows: each is drawn from"
-            " the fitted distribution, and may equal somebody's by chance."
+            " believing it."
         ),
-        (
-            "The fit knows what was measured. Relations of columns that were not measured together"
-            " are what the fit makes of the rest; they may be wrong."
-        ),
-        "Values inside a bin are drawn evenly, so nothing finer than a bin is known.",
     ]
+    if release.relaxed is not None:
+        items += [
+            (
+                "Do not read meaning into single synthetic rows: each is drawn from the fitted"
+                " distribution, and may equal somebody's by chance."
+            ),
+            (
+                "The fit knows what was measured. Relations of columns that were not measured"
+                " together are what the fit makes of the rest; they may be wrong."
+            ),
+            (
+                "Inside a bin values are drawn evenly, or by the bin's fine shape where the schema"
+                " or the run knows one. Nothing finer is known."
+            ),
+        ]
     if release.facts.method == "independent":
         items.insert(
             0,

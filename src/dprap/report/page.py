@@ -14,7 +14,7 @@ from dprap.report import explanations
 from dprap.report.budget_plots import budget_bar, residual_plot
 from dprap.report.budget_views import budget_parts, measured_families
 from dprap.report.column_cards import columns_section
-from dprap.report.column_views import Truth
+from dprap.report.column_views import Truth, released_as
 from dprap.report.compared import by_value, true_errors
 from dprap.report.figure import WARNING
 from dprap.report.guarantee_texts import GuaranteeTexts
@@ -54,7 +54,11 @@ def page(release: Release, *, directory: str, truth: Truth | None, texts: Guaran
         (
             "more",
             "Ask for more",
-            explanations.more_answers(directory, next(iter(release.schema.columns))),
+            explanations.more_answers(
+                directory,
+                next(iter(release.schema.columns)),
+                has_rows=release.relaxed is not None,
+            ),
         ),
         ("limits", "Limits", explanations.limits(release)),
         ("run", "The run", _run(release)),
@@ -132,7 +136,11 @@ def _summary(release: Release, title: str, truth: Truth | None) -> Html:
     privacy, certificate = release.privacy, release.certificate
     told = [
         release.schema.description,
-        f"A synthetic table and answers to {release.workload.queries:,} queries.",
+        (
+            f"A synthetic table and answers to {release.workload.queries:,} queries."
+            if release.relaxed is not None
+            else f"Answers to {release.workload.queries:,} queries; the method makes no table."
+        ),
     ]
     if truth is None:
         told.append(
@@ -329,7 +337,7 @@ def _measurements(release: Release, *, private: bool) -> Html:
             rows,
             caption=(
                 "Noisy measurements, the dearest first; distance is the root mean square distance"
-                " of the synthetic data from them"
+                f" of the {released_as(release)} from them"
             ),
         ),
         el("p", f"and {left:,} more in measurements.parquet", class_="soft") if left else None,
@@ -338,7 +346,7 @@ def _measurements(release: Release, *, private: bool) -> Html:
     picture = el(
         "div",
         el("h3", "Fit against noise"),
-        el("p", "If the synthetic data were the truth, the distances would follow the dashed curve. A wider histogram means that the fit misses something, a narrower one that it follows the noise.", class_="soft"),
+        el("p", f"If the {released_as(release)} were the truth, the distances would follow the dashed curve. A wider histogram means that the fit misses something, a narrower one that it follows the noise.", class_="soft"),
         residual_plot(residuals, private=private),
         class_="card",
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
 
 import numpy as np
@@ -84,10 +85,10 @@ def _directory(path: Path) -> str:
 
 
 def write_page(path: Path, text: str) -> None:
-    """Write a file, all of it or nothing."""
+    """Write a file, all of it or nothing; no other file is touched."""
     if not path.name:
         raise SettingsError(f"cannot write {path}: it is a folder. Name a file in it.")
-    part = path.with_name(path.name + ".part")
+    part = path.with_name(f".dprap-{secrets.token_hex(8)}.part")
     try:
         part.write_text(text, encoding="utf-8")
         part.replace(path)

@@ -182,6 +182,14 @@ def ranges(
 
 def means(estimated: _Table, true: _Table) -> SizesErrors:
     """Means of the longest column in the groups of the others, in units of `mean_scale`."""
+    of, errors, scale = group_means(estimated, true)
+    return of.sum(axis=1), errors / scale
+
+
+def group_means(estimated: _Table, true: _Table) -> tuple[_Table, _Table, _Table]:
+    """Estimated counts of the longest column in each group of the others, how far the group's mean
+    is off, and the unit of `mean_scale`; groups that do not vary are left out.
+    """
     axis = int(np.argmax(estimated.shape))
     length = estimated.shape[axis]
     values = np.arange(length, dtype=np.float64)
@@ -199,4 +207,4 @@ def means(estimated: _Table, true: _Table) -> SizesErrors:
     )
     errors = np.abs(found - product(with_truth, values) / with_truth.sum(axis=1))
     varies = scale > 1e-6
-    return counts[varies], errors[varies] / scale[varies]
+    return of[varies], errors[varies], scale[varies]

@@ -3,6 +3,7 @@
 Importing this package is the privilege of `dprap.privacy` and the entry points.
 
 protocol  what a count source offers: exact integer counts of marginals
+checked   what files, DuckDB and Spark have in common: records checked once, counted in passes
 recoding  records under a coarser schema
 open      the source for whatever the user hands over
 memory    records in memory

@@ -9,9 +9,9 @@ change how the others are read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -20,17 +20,16 @@ import pyarrow as pa
 
 from dprap.array_types import CodeColumn
 from dprap.counting import CellCounts, Tally
-from dprap.counting.passes import MEMORY_LIMIT, plan_passes
+from dprap.counting.passes import MEMORY_LIMIT, Pass
 from dprap.counting.tally import counting_threads
-from dprap.domain import Domain
 from dprap.encoding import check_columns, encode_batch
 from dprap.encoding.tables import BATCH_ROWS, TableBatches
 from dprap.errors import DataError, SettingsError
 from dprap.queries.marginal import Marginal
 from dprap.schema import Schema
+from dprap.sources.checked import CheckedSource
 from dprap.sources.digest import Digest, digest_of
 from dprap.sources.locate import changed
-from dprap.sources.recoding import Recoding
 
 ENDINGS = (".duckdb", ".ddb")
 """Endings of DuckDB's files."""
@@ -98,19 +97,15 @@ class _DuckDbTable:
         return reader.__arrow_c_stream__(requested_schema)
 
 
-@dataclass(frozen=True)
-class DuckDbSource:
+@dataclass(frozen=True, kw_only=True)
+class DuckDbSource(CheckedSource):
     """Records of a DuckDB table.
 
     Every pass checks that they are those that were checked when it was opened.
     """
 
-    schema: Schema
     table: TableBatches
     location: str
-    digest: Digest
-    memory_limit: int = MEMORY_LIMIT
-    recoding: Recoding | None = None
 
     @classmethod
     def open(
@@ -125,41 +120,25 @@ class DuckDbSource:
             digest += digest_of(encode_batch(batch, schema))
         if digest.rows == 0:
             raise DataError(f"{path}: table {table!r} has no records. There is nothing to release.")
-        return cls(schema, opened, f"{path}: {table}", digest, memory_limit)
+        return cls(
+            schema=schema,
+            digest=digest,
+            memory_limit=memory_limit,
+            table=opened,
+            location=f"{path}: {table}",
+        )
 
-    @property
-    def domain(self) -> Domain:
-        """The public domain of the codes."""
-        return self.schema.domain if self.recoding is None else self.recoding.schema.domain
-
-    @property
-    def rows(self) -> int:
-        """The exact number of records."""
-        return self.digest.rows
-
-    def fingerprint(self) -> str:
-        """A digest of the records in any order."""
-        return self.digest.fingerprint(self.schema.domain)
-
-    def count(self, marginals: Sequence[Marginal]) -> list[CellCounts]:
-        """Exact counts of the marginals, in one pass, or in several where their counters are too
-        large.
-        """
-        counted: dict[Marginal, CellCounts] = {}
-        for plan in plan_passes(
-            self.domain, marginals, rows=self.rows, memory_limit=self.memory_limit
-        ):
-            tally = Tally(self.domain, plan, threads=counting_threads())
-            for columns in self.blocks():
-                tally.add(columns)
-            counted.update((marginal, counts.compact()) for marginal, counts in tally.results())
-        return [counted[marginal] for marginal in marginals]
-
-    def recoded(self, recoding: Recoding) -> DuckDbSource:
-        """The same records under a coarser schema; they are still checked by the codes that they
-        were read with.
-        """
-        return replace(self, recoding=recoding)
+    def count_pass(
+        self,
+        plan: Pass,
+        position: int,  # noqa: ARG002 - nobody watches
+        passes: int,  # noqa: ARG002
+    ) -> Mapping[Marginal, CellCounts]:
+        """Exact counts from one pass over the table."""
+        tally = Tally(self.domain, plan, threads=counting_threads())
+        for columns in self.blocks():
+            tally.add(columns)
+        return {marginal: counts.compact() for marginal, counts in tally.results()}
 
     def blocks(self) -> Iterator[tuple[CodeColumn, ...]]:
         """The encoded records, batch by batch; raises DataError at the end unless they are those
@@ -169,7 +148,7 @@ class DuckDbSource:
         for batch in self.table.read():
             columns = encode_batch(batch, self.schema)
             digest += digest_of(columns)
-            yield columns if self.recoding is None else self.recoding(columns)
+            yield self.recode(columns)
         if digest != self.digest:
             raise changed(self.location)
 

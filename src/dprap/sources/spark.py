@@ -8,7 +8,7 @@ quotes exceptions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from dprap.counting import CellCounts, Tally
 from dprap.counting.passes import MEMORY_LIMIT, Pass, plan_passes
-from dprap.domain import Domain
 from dprap.errors import DataError, DprapError, SchemaError
 from dprap.queries.marginal import Marginal
 from dprap.schema import Schema
+from dprap.sources.checked import CheckedSource
 from dprap.sources.digest import Digest, digest_of
 from dprap.sources.protocol import Expect, expect_nothing
 from dprap.sources.recoding import Recoding
@@ -38,20 +38,14 @@ _MANY = 1 << 20
 _ROWS_PER_BATCH = 50_000  # partial counts per Arrow batch sent back
 
 
-@dataclass(frozen=True)
-class SparkSource:
+@dataclass(frozen=True, kw_only=True)
+class SparkSource(CheckedSource):
     """Records that Spark hands to its workers.
 
     Spark reads them again for every pass, so every pass checks that they are still the same.
     """
 
-    schema: Schema
     table: SparkTable
-    digest: Digest
-    memory_limit: int = MEMORY_LIMIT
-    counted: Mapping[Marginal, CellCounts] = field(default_factory=dict)
-    """What was counted while the records were checked."""
-    recoding: Recoding | None = None
 
     @classmethod
     def open(
@@ -75,45 +69,24 @@ class SparkSource:
         counted, digest = _run(table, schema, next(plans, {}))
         if digest.rows == 0:
             raise DataError("the Spark table has no records. There is nothing to release.")
-        return cls(schema, table, digest, memory_limit, counted)
+        return cls(
+            schema=schema, digest=digest, memory_limit=memory_limit, counted=counted, table=table
+        )
 
-    @property
-    def domain(self) -> Domain:
-        """The public domain of the codes."""
-        return (self.schema if self.recoding is None else self.recoding.schema).domain
-
-    @property
-    def rows(self) -> int:
-        """The exact number of records."""
-        return self.digest.rows
-
-    def fingerprint(self) -> str:
-        """A digest of the records in any order and partitioning."""
-        return self.digest.fingerprint(self.schema.domain)
-
-    def recoded(self, recoding: Recoding) -> SparkSource:
-        """The same records under a coarser schema; they are still checked by the codes that they
-        were read with.
-        """
-        return replace(self, recoding=recoding, counted={})
-
-    def count(self, marginals: Sequence[Marginal]) -> list[CellCounts]:
-        """Exact counts of the marginals, in one pass, or in several where the counters of a worker
-        are too large.
-        """
-        counted = dict(self.counted)
-        missing = [marginal for marginal in marginals if marginal not in counted]
-        for plan in plan_passes(
-            self.domain, missing, rows=self.rows, memory_limit=self.memory_limit
-        ):
-            counts, digest = _run(self.table, self.schema, plan, self.recoding)
-            if digest != self.digest:
-                raise DataError(
-                    "the Spark table changed while it was in use. Nothing was charged for it: "
-                    "start again on data at rest, without sampling or the clock in its query."
-                )
-            counted.update(counts)
-        return [counted[marginal] for marginal in marginals]
+    def count_pass(
+        self,
+        plan: Pass,
+        position: int,  # noqa: ARG002 - nobody watches
+        passes: int,  # noqa: ARG002
+    ) -> Mapping[Marginal, CellCounts]:
+        """Exact counts from one job of Spark, summed over the partitions."""
+        counts, digest = _run(self.table, self.schema, plan, self.recoding)
+        if digest != self.digest:
+            raise DataError(
+                "the Spark table changed while it was in use. Nothing was charged for it: "
+                "start again on data at rest, without sampling or the clock in its query."
+            )
+        return counts
 
 
 def _run(

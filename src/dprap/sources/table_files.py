@@ -4,24 +4,23 @@ batch by batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 from dprap.array_types import CodeColumn
 from dprap.counting import CellCounts, Tally
-from dprap.counting.passes import MEMORY_LIMIT, first_pass, plan_passes
+from dprap.counting.passes import MEMORY_LIMIT, Pass, first_pass
 from dprap.counting.tally import counting_threads
-from dprap.domain import Domain
 from dprap.errors import DataError, DprapError
 from dprap.queries.marginal import Marginal
 from dprap.schema import Schema
+from dprap.sources.checked import CheckedSource
 from dprap.sources.digest import Digest, digest_of
 from dprap.sources.locate import DataFile, changed, find_files
 from dprap.sources.protocol import Expect, expect_nothing
 from dprap.sources.read_files import expected_records, open_file, read_files
-from dprap.sources.recoding import Recoding
 
 PassProgress: TypeAlias = Callable[[str, float], None]
 """Told what is being done ("check", "count") and which share of it is done.
@@ -36,22 +35,16 @@ def no_progress(stage: str, share: float) -> None:
     """Ignore progress."""
 
 
-@dataclass(frozen=True)
-class FileSource:
+@dataclass(frozen=True, kw_only=True)
+class FileSource(CheckedSource):
     """Records in files.
 
     `FileSource.open` reads all of them once, so that every later error is a change of the files.
     """
 
-    schema: Schema
     location: str
     files: tuple[DataFile, ...]
-    digest: Digest
-    memory_limit: int = MEMORY_LIMIT
     progress: PassProgress = no_progress
-    counted: Mapping[Marginal, CellCounts] = field(default_factory=dict)
-    """What was counted while the records were checked."""
-    recoding: Recoding | None = None
 
     @classmethod
     def open(
@@ -84,47 +77,24 @@ class FileSource:
         if digest.rows == 0:
             raise DataError(f"{location}: has no records. There is nothing to release.")
         counted = {marginal: counts.compact() for marginal, counts in tally.results()}
-        return cls(schema, str(location), files, digest, memory_limit, progress, counted)
-
-    @property
-    def domain(self) -> Domain:
-        """The public domain of the codes."""
-        return (self.schema if self.recoding is None else self.recoding.schema).domain
-
-    @property
-    def rows(self) -> int:
-        """The exact number of records."""
-        return self.digest.rows
-
-    def fingerprint(self) -> str:
-        """A digest of the records in any order: the same after files are copied, cut or merged."""
-        return self.digest.fingerprint(self.schema.domain)
-
-    def count(self, marginals: Sequence[Marginal]) -> list[CellCounts]:
-        """Exact counts of the marginals, in one pass over the files, or in several where their
-        counters are too large.
-
-        What was counted while the records were checked needs none.
-        """
-        counted = dict(self.counted)
-        missing = [marginal for marginal in marginals if marginal not in counted]
-        passes = list(
-            plan_passes(self.domain, missing, rows=self.rows, memory_limit=self.memory_limit)
+        return cls(
+            schema=schema,
+            digest=digest,
+            memory_limit=memory_limit,
+            counted=counted,
+            location=str(location),
+            files=files,
+            progress=progress,
         )
-        for position, plan in enumerate(passes):
-            tally = Tally(self.domain, plan, threads=counting_threads())
-            for columns, share in self._records():
-                tally.add(columns)
-                self.progress("count", (position + share) / len(passes))
-            self.progress("count", (position + 1) / len(passes))
-            counted.update((marginal, counts.compact()) for marginal, counts in tally.results())
-        return [counted[marginal] for marginal in marginals]
 
-    def recoded(self, recoding: Recoding) -> FileSource:
-        """The same records under a coarser schema; they are still checked by the codes that they
-        were read with.
-        """
-        return replace(self, recoding=recoding, counted={})
+    def count_pass(self, plan: Pass, position: int, passes: int) -> Mapping[Marginal, CellCounts]:
+        """Exact counts from one pass over the files."""
+        tally = Tally(self.domain, plan, threads=counting_threads())
+        for columns, share in self._records():
+            tally.add(columns)
+            self.progress("count", (position + share) / passes)
+        self.progress("count", (position + 1) / passes)
+        return {marginal: counts.compact() for marginal, counts in tally.results()}
 
     def blocks(self) -> Iterator[tuple[CodeColumn, ...]]:
         """The encoded records, batch by batch."""
@@ -140,7 +110,7 @@ class FileSource:
         try:
             for columns, share in read_files(self.files, self.schema):
                 digest += digest_of(columns)
-                yield columns if self.recoding is None else self.recoding(columns), share
+                yield self.recode(columns), share
         except DprapError:  # they were readable and fitted the schema when they were checked
             raise changed(self.location) from None
         if digest != self.digest:

@@ -89,13 +89,20 @@ def _accuracy(release: Release) -> tuple[str, ...]:
     certificate = release.certificate
     if certificate is None:
         return ("No bound on the errors was bought with the budget.",)
-    bound = rounded_up(certificate.upper_bound_counts / release.rows, 4)
+    counts = certificate.upper_bound_counts
+    # The bound is stated as the release states it: a noisy number of records has an error too.
+    bound = (
+        f"{rounded_up(counts / release.rows, 4):.2%} of all records"
+        if release.rows_are_public
+        else f"{rounded_up(counts, 1):,.1f} records"
+    )
     return (
         (
-            f"Of {certificate.queries:,} statistics, none is off by more than {bound:.2%} of all"
-            f" records, with {certificate.confidence:.0%} confidence. This bound is itself"
-            " differentially private."
+            f"Of {certificate.queries:,} statistics, none is off by more than {bound}, with"
+            f" {certificate.confidence:.0%} confidence. This bound is itself differentially"
+            " private."
         ),
+        f"What it covers: {release.accuracy}.",
     )
 
 
@@ -105,12 +112,15 @@ def _kept(release: Release) -> tuple[str, ...]:
     found = [f"The run aimed at the joint distributions of {joint} columns at a time."]
     if release.facts.method == "independent":
         found.append("Columns are treated as unrelated: no relation between columns is kept.")
+    elif release.relaxed is None:
+        found.append("Relations that were not measured are not in the release.")
     else:
         found.append(
             "Relations that were not measured are what the fit makes of the rest, and may be wrong."
-            " Nothing finer than a declared bin is kept."
+            " Nothing is kept that is finer than the bins of a column and the shape inside them"
+            " that the schema declares or the run measured."
         )
-    if release.schema.constraints:
+    if release.schema.constraints and release.relaxed is not None:
         found.append(
             f"{len(release.schema.constraints)} declared constraints hold in every synthetic"
             " record."

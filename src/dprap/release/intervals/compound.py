@@ -67,6 +67,11 @@ def product(first: Interval, second: Interval) -> Interval:
     )
 
 
+# How many half widths the second number of a ratio must lie from 0. One would do if its error were
+# independent of whether it passes; but a number that just passes was more often pushed up by noise.
+_CLEAR = 1.5
+
+
 def ratio(first: Interval, second: Interval, *, correlation: float = 0.0) -> Interval:
     """The interval of first / second: every r for which first − r · second may be 0 (Fieller).
 
@@ -79,8 +84,8 @@ def ratio(first: Interval, second: Interval, *, correlation: float = 0.0) -> Int
         correlation: Of their errors.
 
     Returns:
-        The interval; without ends where one of the two has none, or where the second may be 0: then
-        the ratio may be anything.
+        The interval; without ends where one of the two has none, or where the second may be 0, or
+        nearly so: then the ratio may be anything.
 
     Raises:
         SettingsError: If the second number is 0.
@@ -101,7 +106,7 @@ def ratio(first: Interval, second: Interval, *, correlation: float = 0.0) -> Int
     z = z_of(first.level)
     numerator, denominator = z * first.standard_error, z * second.standard_error
     room = second.estimate**2 - denominator**2
-    if room <= 0:
+    if abs(second.estimate) <= _CLEAR * denominator:
         return replace(found, low=None, high=None, standard_error=None)
     middle = first.estimate * second.estimate - correlation * numerator * denominator
     inside = middle**2 - room * (first.estimate**2 - numerator**2)

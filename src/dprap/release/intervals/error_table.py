@@ -81,8 +81,8 @@ class Kind(StrEnum):
 # 500.
 # of cells with 32 records or more over two columns or more; in proportion to the octave below
 _EASIER_CELL = 0.12
-_EASIER_SUM = 0.4  # of sums of very many cells over two columns or more
-_EASIER_MEAN = 0.7  # of means of columns of very many codes
+_EASIER_SUM = 0.65  # of sums of very many cells over two columns or more
+_EASIER_MEAN = 0.5  # of means of columns of very many codes, without what hidden codes add
 _OCTAVES_TO_FULL = 5.0
 # A column of the synthetic table was smoothed once already, so that smoothing it again does less
 # harm than the first time: errors of the run were 1.02 to 1.25 times as large.

@@ -8,6 +8,7 @@
 | `binned` | what columns with bins have in common, as constraints and questions see them |
 | `shape` | the fine shape inside bins: histograms, rounding habits |
 | `numeric` | what integers and numbers have in common |
+| `calendar` | what dates and datetimes have in common |
 | `categorical`, `boolean`, `integer`, `number`, `date`, `datetime` | the types |
 """
 

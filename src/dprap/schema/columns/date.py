@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
 from pydantic import Field, StrictInt, StrictStr, model_validator
 
-from dprap.array_types import Int64, Num
 from dprap.errors import WorkloadError
 from dprap.schema import arrays, bins
-from dprap.schema.arrays import Mask, Positions
+from dprap.schema.arrays import Positions
 from dprap.schema.columns.base import DatabaseKind, SqlType
-from dprap.schema.columns.binned import BinnedColumn
+from dprap.schema.columns.calendar import CalendarColumn
 from dprap.schema.columns.ordered import Starts, check_edges, nested_starts
 from dprap.schema.columns.shape import Edges
 from dprap.schema.digits import DATE, Parsed, read_days
@@ -25,7 +23,7 @@ from dprap.schema.value_sets import Interval
 from dprap.schema.values import MICROSECONDS_PER_DAY, Day, Moment, Plain
 
 
-class Date(BinnedColumn):
+class Date(CalendarColumn):
     """Days between two public dates, by day, week, month, quarter or year, or between given edges.
 
     >>> Date(type="date", min="2024-01-15", max="2024-03-02", unit="month").label(1)
@@ -51,11 +49,14 @@ class Date(BinnedColumn):
     )
     sql_types: ClassVar[Mapping[DatabaseKind, SqlType]] = {"date": "date", "timestamp": "date"}
     not_readable = "cannot be read as date"
+    bound_type = date
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         low, high = self.bounds
-        if low > high:
+        if self.edges is not None:
+            check_edges(self.edges)
+        elif low > high:
             raise ValueError("min is after max. Swap them")
         problem = None if self.format is None else format_problem(self.format, (low, high))
         if problem is not None:
@@ -67,11 +68,6 @@ class Date(BinnedColumn):
         """Dates, and timestamps without a zone."""
         is_wall_time = pa.types.is_timestamp(kind) and kind.tz is None
         return super().takes(kind) or pa.types.is_date(kind) or is_wall_time
-
-    @property
-    def reads_text(self) -> bool:
-        """Whether a format is declared."""
-        return self.format is not None
 
     def read(self, value: Plain) -> int | None:
         """Days, wall times (their day) and texts in ISO form or the declared format, as days since
@@ -87,23 +83,9 @@ class Date(BinnedColumn):
         return value.days if isinstance(value, Day) else None
 
     @property
-    def bounds(self) -> tuple[date, date]:
-        """First and last day; raises ValueError where none are declared."""
-        if self.edges is not None:
-            if (self.min, self.max) != (None, None) or self.unit != "day" or self.width != 1:
-                raise ValueError("takes edges, or min and max with a unit. Leave one of them out")
-            check_edges(self.edges)
-            return self.edges[0], self.edges[-1]
-        if self.min is None or self.max is None:
-            raise ValueError(
-                "needs public bounds: min and max (or edges). Never take them from the data"
-            )
-        return self.min, self.max
-
-    @property
-    def has_bins(self) -> bool:
-        """Whether bins are longer than a day, or edges are declared."""
-        return self.edges is not None or self.unit != "day" or self.width != 1
+    def has_unit(self) -> bool:
+        """Whether bins are longer than a day."""
+        return self.unit != "day" or self.width != 1
 
     def value_text(self, value: float) -> str:
         """The day."""
@@ -119,23 +101,14 @@ class Date(BinnedColumn):
         """Edges as dates."""
         return {"edges": tuple(np.datetime64(int(edge), "D").astype(date) for edge in edges)}
 
-    @cached_property
-    def bin_edges(self) -> Edges:
-        """Edges in days since 1970-01-01."""
-        if self.edges is not None:
-            days = [bins.days_since_epoch(day) for day in self.edges]
-            return np.array([*days[:-1], days[-1] + 1], dtype=np.int64)
-        low, high = map(bins.days_since_epoch, self.bounds)
+    def unit_edges(self) -> Edges:
+        """Edges of bins of the calendar, in days since 1970-01-01."""
+        low, high = map(self.since_epoch, self.bounds)
         return bins.calendar_edges(low, high, self.unit, self.width)
 
-    @cached_property
-    def representative_values(self) -> Num[np.ndarray, " bins"]:
-        """Declared representatives, else the middle of each bin."""
-        if self.representatives is None:
-            return self.middle_steps()
-        return np.array(
-            [bins.days_since_epoch(day) for day in self.representatives], dtype=np.int64
-        )
+    def since_epoch(self, at: date) -> int:
+        """Days since 1970-01-01."""
+        return bins.days_since_epoch(at)
 
     def place_array(self, array: pa.Array) -> Positions:
         """The bins of dates, and of the days of wall times."""
@@ -150,20 +123,9 @@ class Date(BinnedColumn):
         """ISO dates."""
         return read_days(texts)
 
-    def draw(
-        self, positions: Int64[np.ndarray, " records"], is_null: Mask, rng: np.random.Generator
-    ) -> pa.Array:
-        """A day of each bin: any, or its representative."""
-        is_fixed = self.decode == "representative"
-        values = (
-            self.representative_values[positions] if is_fixed else self.draw_steps(positions, rng)
-        )
-        days = pa.array(values, pa.int64(), mask=is_null).cast(pa.int32()).cast(pa.date32())
-        return (
-            written(days, self.format)
-            if pa.types.is_string(self.arrow_type)
-            else days.cast(self.arrow_type)
-        )
+    def as_times(self, numbers: pa.Array) -> pa.Array:
+        """Arrow's days."""
+        return numbers.cast(pa.int32()).cast(pa.date32())
 
     def as_csv(self, array: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
         """Days, in ISO form or the declared format."""
@@ -179,10 +141,6 @@ class Date(BinnedColumn):
     def edge_text(self, edge: Any) -> str:
         """The day in ISO form."""
         return str(np.datetime64(int(edge), "D"))
-
-    def read_declared(self, value: Any) -> int:
-        """A date, or its ISO text."""
-        return bins.days_since_epoch(date.fromisoformat(value) if isinstance(value, str) else value)
 
     def literal(self, name: str, text: str) -> Interval:
         """First day of a day, a month or a year, and the first day after it."""

@@ -12,12 +12,11 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field, StrictInt, StrictStr, field_validator, model_validator
 
-from dprap.array_types import Int64, Num
 from dprap.errors import WorkloadError
 from dprap.schema import arrays, bins
-from dprap.schema.arrays import Mask, Positions
+from dprap.schema.arrays import Positions
 from dprap.schema.columns.base import DatabaseKind, SqlType
-from dprap.schema.columns.binned import BinnedColumn
+from dprap.schema.columns.calendar import CalendarColumn
 from dprap.schema.columns.ordered import Starts, check_edges, nested_starts
 from dprap.schema.columns.shape import Edges
 from dprap.schema.digits import DATETIME, Parsed, read_moments
@@ -28,7 +27,7 @@ from dprap.schema.values import Moment, Plain, plain
 _RESOLUTION = {"minute": 60 * 10**6, "second": 10**6, "millisecond": 1000, "microsecond": 1}
 
 
-class Datetime(BinnedColumn):
+class Datetime(CalendarColumn):
     """Instants (with `timezone`) or wall times (without) between two public bounds.
 
     Without unit and edges they are on a grid: of seconds, minutes, hours or days, whatever is the
@@ -50,6 +49,7 @@ class Datetime(BinnedColumn):
 
     storages = ("timestamp[us]", "timestamp[s]", "timestamp[ms]", "timestamp[ns]", "string")
     not_readable = "cannot be read as datetime"
+    bound_type = datetime
 
     @field_validator("timezone")
     @classmethod
@@ -78,12 +78,14 @@ class Datetime(BinnedColumn):
                 " Move them, or drop timezone"
             )
         if self.edges is not None:
-            check_edges([self.microseconds(each) for each in self.edges])
-        elif self.microseconds(low) > self.microseconds(high):
+            check_edges([self.since_epoch(each) for each in self.edges])
+        elif self.since_epoch(low) > self.since_epoch(high):
             raise ValueError("min is after max. Swap them")
         if self.unit is None and self.width != 1:
             raise ValueError("width: goes with a unit. Give the unit of the bins")
-        if self.step % {"timestamp[s]": 10**6, "timestamp[ms]": 1000}.get(self.storage or "", 1):
+        if self.lattice_step % {"timestamp[s]": 10**6, "timestamp[ms]": 1000}.get(
+            self.storage or "", 1
+        ):
             raise ValueError("resolution is finer than the storage. Choose a finer storage")
         if self.storage == "timestamp[ns]" and (low.year < 1678 or high.year > 2261):
             raise ValueError(
@@ -109,7 +111,7 @@ class Datetime(BinnedColumn):
         return pa.timestamp((self.storage or "timestamp[us]")[10:-1], self.timezone)
 
     @property
-    def step(self) -> int:
+    def lattice_step(self) -> int:
         """Microseconds between two values that decoding can produce."""
         return _RESOLUTION[self.resolution]
 
@@ -118,11 +120,6 @@ class Datetime(BinnedColumn):
         return super().takes(kind) or (
             pa.types.is_timestamp(kind) and (kind.tz is None) == (self.timezone is None)
         )
-
-    @property
-    def reads_text(self) -> bool:
-        """Whether a format is declared."""
-        return self.format is not None
 
     def read(self, value: Plain) -> int | None:
         """Instants where there is a time zone, else wall times, and their texts, as microseconds
@@ -139,41 +136,22 @@ class Datetime(BinnedColumn):
         return None
 
     @property
-    def bounds(self) -> tuple[datetime, datetime]:
-        """First and last instant; raises ValueError where none are declared."""
-        if self.edges is not None:
-            if (self.min, self.max, self.unit) != (None, None, None):
-                raise ValueError("takes edges, or min and max with a unit. Leave one of them out")
-            if len(self.edges) < 2:
-                raise ValueError("edges: needs at least two values in strictly increasing order")
-            return self.edges[0], self.edges[-1]
-        if self.min is None or self.max is None:
-            raise ValueError(
-                "needs public bounds: min and max (or edges). Never take them from the data"
-            )
-        return self.min, self.max
-
-    @property
-    def has_bins(self) -> bool:
-        """Whether a unit or edges are declared."""
-        return self.unit is not None or self.edges is not None
+    def has_unit(self) -> bool:
+        """Whether bins of the calendar or the clock are declared."""
+        return self.unit is not None
 
     @cached_property
     def _grid_unit(self) -> str:
-        low, high = map(self.microseconds, self.bounds)
-        units = [unit for unit, length in bins.MICROSECONDS.items() if length >= self.step]
+        low, high = map(self.since_epoch, self.bounds)
+        units = [unit for unit, length in bins.MICROSECONDS.items() if length >= self.lattice_step]
         fitting = (
             unit for unit in units if (high - low) / bins.MICROSECONDS[unit] + 2 <= bins.MAX_CODES
         )
         return next(fitting, "day")
 
-    @cached_property
-    def bin_edges(self) -> Edges:
-        """Edges in microseconds since 1970."""
-        if self.edges is not None:
-            instants = [self.microseconds(each) for each in self.edges]
-            return np.array([*instants[:-1], instants[-1] + 1], dtype=np.int64)
-        low, high = map(self.microseconds, self.bounds)
+    def unit_edges(self) -> Edges:
+        """Edges of bins of the calendar or the clock, in microseconds since 1970."""
+        low, high = map(self.since_epoch, self.bounds)
         return bins.instant_edges(low, high, self.unit or self._grid_unit, self.width, self.zone)
 
     @property
@@ -181,17 +159,13 @@ class Datetime(BinnedColumn):
         """Instants, or wall times."""
         return "wall time" if self.timezone is None else "instant"
 
-    def step_values(self, steps: Num[np.ndarray, " steps"]) -> Num[np.ndarray, " steps"]:
-        """Multiples of the resolution."""
-        return np.asarray(steps * self.step)
-
     def value_text(self, value: float) -> str:
         """The time to a second, in UTC where there is a time zone."""
         return str(np.datetime64(round(value / 1e6), "s")) + ("" if self.timezone is None else "Z")
 
     def interval_levels(self) -> tuple[Starts, ...]:
         """Years, months, days, hours and minutes, as far as they are coarser than the grid."""
-        low, high = map(self.microseconds, self.bounds)
+        low, high = map(self.since_epoch, self.bounds)
         labels = []
         for unit in ("year", "month", "day", "hour", "minute"):
             if unit == self._grid_unit:
@@ -204,18 +178,6 @@ class Datetime(BinnedColumn):
         """Edges as instants, in UTC where there is a time zone."""
         at = [datetime.fromtimestamp(0, UTC) + timedelta(microseconds=int(edge)) for edge in edges]
         return {"edges": tuple(each if self.zone else each.replace(tzinfo=None) for each in at)}
-
-    def first_steps(self, values: Num[np.ndarray, " values"]) -> Int64[np.ndarray, " values"]:
-        """The first multiple of the resolution at or after each value, over the resolution."""
-        whole = np.ceil(values).astype(np.int64) if values.dtype == np.float64 else values
-        return np.asarray(-(-whole // self.step))
-
-    @cached_property
-    def representative_values(self) -> Num[np.ndarray, " bins"]:
-        """Declared representatives, else the middle of each bin."""
-        if self.representatives is None:
-            return self.middle_steps() * self.step
-        return np.array([self.microseconds(each) for each in self.representatives], dtype=np.int64)
 
     def place_array(self, array: pa.Array) -> Positions:
         """The bins of timestamps."""
@@ -230,22 +192,9 @@ class Datetime(BinnedColumn):
         """ISO dates with a time of day, and an offset where there is a time zone."""
         return read_moments(texts, is_zoned=self.zone is not None)
 
-    def draw(
-        self, positions: Int64[np.ndarray, " records"], is_null: Mask, rng: np.random.Generator
-    ) -> pa.Array:
-        """A time of each bin, at the declared resolution: any, or its representative."""
-        is_fixed = self.decode == "representative"
-        values = (
-            self.representative_values[positions]
-            if is_fixed
-            else self.draw_steps(positions, rng) * self.step
-        )
-        times = pa.array(values, pa.int64(), mask=is_null).cast(pa.timestamp("us", self.timezone))
-        return (
-            written(times, self.format)
-            if pa.types.is_string(self.arrow_type)
-            else times.cast(self.arrow_type)
-        )
+    def as_times(self, numbers: pa.Array) -> pa.Array:
+        """Arrow's timestamps, with the declared zone."""
+        return numbers.cast(pa.timestamp("us", self.timezone))
 
     def as_csv(self, array: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
         """Times in ISO form, instants in UTC; or in the declared format."""
@@ -283,10 +232,6 @@ class Datetime(BinnedColumn):
         """The time in ISO form; an instant in UTC."""
         return str(np.datetime64(int(edge), "us")) + ("" if self.timezone is None else "+00")
 
-    def read_declared(self, value: Any) -> int:
-        """A time, or its ISO text."""
-        return self.microseconds(datetime.fromisoformat(value) if isinstance(value, str) else value)
-
     def literal(self, name: str, text: str) -> Interval:
         """First instant of a day, a month or a year on the column's own clock, or an instant; and
         the first after it.
@@ -294,18 +239,18 @@ class Datetime(BinnedColumn):
         try:
             if "T" not in text and ":" not in text:
                 ends = (datetime(day.year, day.month, day.day) for day in read_period(text))  # noqa: DTZ001 - see above
-                low, high = (self.microseconds(end) for end in ends)
+                low, high = (self.since_epoch(end) for end in ends)
                 return low, high
             instant = datetime.fromisoformat(text if text.isascii() else "")
             if instant.tzinfo is not None and self.timezone is None:
                 raise WorkloadError(
                     f"column {name!r} has no time zone: leave the offset out of {text!r}."
                 )
-            at = self.microseconds(instant)
+            at = self.since_epoch(instant)
         except (ValueError, OverflowError):
             wanted = "a date or a time such as 2024-12-31T18:30"
             raise WorkloadError(f"column {name!r} takes {wanted}, not {text!r}.") from None
-        return at, at + self.step
+        return at, at + self.lattice_step
 
     def regular_label(self, code: int) -> str:
         """First and last instant of the bin, on the zone's clock."""
@@ -317,8 +262,8 @@ class Datetime(BinnedColumn):
         ]
         return "..".join(wall.replace(microsecond=0).isoformat() for wall in walls)
 
-    def microseconds(self, instant: datetime) -> int:
-        """An instant in the unit of the bins; one without an offset is on the declared zone's
+    def since_epoch(self, at: datetime) -> int:
+        """Microseconds since 1970; an instant without an offset is on the declared zone's
         clock.
         """
-        return bins.microseconds_since_epoch(instant, self.zone)
+        return bins.microseconds_since_epoch(at, self.zone)

@@ -83,18 +83,9 @@ class Integer(Numeric):
             return bins.integer_grid_step(self.min or 0, self.max or 0)
         return self.step or 1
 
-    def first_steps(self, values: Num[np.ndarray, " values"]) -> Int64[np.ndarray, " values"]:
-        """The first multiple of the step at or after each value, over the step."""
-        whole = np.ceil(values).astype(np.int64) if values.dtype == np.float64 else values
-        return np.asarray(-(-whole // self.lattice_step))
-
-    def step_values(self, steps: Num[np.ndarray, " steps"]) -> Num[np.ndarray, " steps"]:
-        """Multiples of the step."""
-        return np.asarray(steps * self.lattice_step)
-
     def interval_levels(self) -> tuple[Starts, ...]:
         """Intervals between multiples of powers of ten."""
-        return self.starts_by_tens(self.first_steps(self.bin_edges[:-1]) * self.lattice_step)
+        return self.starts_by_tens(self.first_multiples(self.bin_edges[:-1]) * self.lattice_step)
 
     def declared_edges(self, edges: Sequence[Any]) -> dict[str, Any]:
         """Edges, and the step of the grid where it is not 1."""
@@ -120,7 +111,7 @@ class Integer(Numeric):
     def representative_values(self) -> Num[np.ndarray, " bins"]:
         """Declared representatives, else the middle of each bin."""
         if self.representatives is None:
-            return self.middle_steps() * self.lattice_step
+            return self.step_values(self.middle_steps())
         return np.array(self.representatives, dtype=np.int64)
 
     def read(self, value: Plain) -> int | None:
@@ -148,12 +139,7 @@ class Integer(Numeric):
         self, positions: Int64[np.ndarray, " records"], is_null: Mask, rng: np.random.Generator
     ) -> pa.Array:
         """An integer of each bin: any, or its representative."""
-        is_fixed = self.decode == "representative"
-        values = (
-            self.representative_values[positions]
-            if is_fixed
-            else self.draw_steps(positions, rng) * self.lattice_step
-        )
+        values = self.draw_values(positions, rng)
         if self.format is not None and self.storage == "string":
             return whole_texts(values, is_null, self.format)
         return arrays.whole_numbers(pa.array(values, pa.int64(), mask=is_null), self.arrow_type)
@@ -174,6 +160,6 @@ class Integer(Numeric):
 
     def regular_label(self, code: int) -> str:
         """The integer, or the first and last integer of the bin."""
-        steps = self.first_steps(self.bin_edges[code : code + 2])
+        steps = self.first_multiples(self.bin_edges[code : code + 2])
         first, last = int(steps[0]) * self.lattice_step, (int(steps[1]) - 1) * self.lattice_step
         return str(first) if first == last else f"{first}..{last}"

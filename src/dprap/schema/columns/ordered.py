@@ -212,17 +212,25 @@ class OrderedColumn(BaseColumn):
         """First and last lattice step of each bin, or None where any float will do."""
         return self.steps_between(self.bin_edges)
 
+    @property
+    def lattice_step(self) -> int:
+        """Decoded values are multiples of it, where they are whole numbers."""
+        return 1
+
     def first_steps(
         self, values: Num[np.ndarray, " values"]
     ) -> Int64[np.ndarray, " values"] | None:
         """The first lattice step at or after each value, or None where any float will do."""
-        return np.asarray(
-            np.ceil(values).astype(np.int64) if values.dtype == np.float64 else values
-        )
+        return self.first_multiples(values)
+
+    def first_multiples(self, values: Num[np.ndarray, " values"]) -> Int64[np.ndarray, " values"]:
+        """The first multiple of `lattice_step` at or after each value, over `lattice_step`."""
+        whole = np.ceil(values).astype(np.int64) if values.dtype == np.float64 else values
+        return np.asarray(-(-whole // self.lattice_step))
 
     def step_values(self, steps: Num[np.ndarray, " steps"]) -> Num[np.ndarray, " steps"]:
         """Lattice steps in the unit of `bin_edges`."""
-        return steps
+        return np.asarray(steps * self.lattice_step)
 
     def value_text(self, value: float) -> str:
         """Text for people: a value in the unit of `bin_edges`, such as a mean, which need not be on
@@ -338,6 +346,16 @@ class OrderedColumn(BaseColumn):
         if (first == last).all():
             return np.asarray(first[cell])
         return draw_between(first[cell], last[cell], self.rounding, rng)
+
+    def draw_values(
+        self, positions: Int64[np.ndarray, " records"], rng: np.random.Generator
+    ) -> Num[np.ndarray, " records"]:
+        """A value in the bin of each record, in the unit of `bin_edges`: any on the lattice, or the
+        bin's representative.
+        """
+        if self.decode == "representative":
+            return np.asarray(self.representative_values[positions])
+        return self.step_values(self.draw_steps(positions, rng))
 
     def as_drawn(self, values: Num[np.ndarray, " records"]) -> pa.Array:
         """Values in the unit of `bin_edges` in the Arrow type of drawn ones."""
