@@ -61,7 +61,7 @@ def as_number(value: Any, name: str, error: type[DprapError] = SettingsError) ->
     dprap.errors.SettingsError: epsilon must be a number, not list.
 
     """
-    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+    if type(value) is not bool and isinstance(value, numbers.Real):
         return value
     raise error(f"{name} must be a number, not {type(value).__name__}.{unquoted(name, value)}")
 
@@ -87,7 +87,7 @@ def as_whole_number(value: Any, name: str, least: int = 0) -> int:
     dprap.errors.SettingsError: rows must be at least 0, not -1.
 
     """
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+    if type(value) is bool or not isinstance(value, numbers.Integral):
         raise SettingsError(
             f"{name} must be a whole number, not {type(value).__name__}.{unquoted(name, value)}"
         )

@@ -99,6 +99,10 @@ WRONG = {
     "save": (lambda release: release.save(5), "the folder to save to must be a path"),
     "report": (lambda release: release.report(5), "the report's file must be a path"),
     "papers": (lambda release: release.statement(5), "the folder of the papers must be a path"),
+    "method": (
+        lambda _: dprap.plan(SCHEMA, epsilon=1.0, records=300, method=len),
+        "method must be the name of a method, not builtin_function_or_method",
+    ),
     "out": (
         lambda _: dprap.synthesize(TABLE, SCHEMA, epsilon=1.0, out=5),  # type: ignore[arg-type]
         "out must be a path, not int",

@@ -10,7 +10,6 @@ import typer
 from dprap.cli import options as o
 from dprap.runs.options import ABOUT
 
-_RECORDS = 20_000
 # A folder with anything else in it is somebody's own, and is not replaced.
 _FILES_OF_A_DEMO = frozenset(
     (
@@ -29,9 +28,7 @@ def demo(
     out: Annotated[
         Path, typer.Option(help="Directory for the release; replaced if it is an earlier demo.")
     ] = Path("demo-release"),
-    records: Annotated[
-        int | None, typer.Option(help="Records of the example table.", show_default=f"{_RECORDS:,}")
-    ] = None,
+    records: Annotated[int, typer.Option(help="Records of the example table.")] = 20_000,
     rows: o.RowsForRecords = None,
     epsilon: Annotated[float, typer.Option("--epsilon", "-e", help=ABOUT["epsilon"].help)] = 1.0,
     quiet: o.Quiet = False,
@@ -52,8 +49,7 @@ def demo(
     from dprap.schema import Schema
     from dprap.sources.open import open_source
 
-    records = o.records_of(records, rows)
-    records = _RECORDS if records is None else records
+    records = records if rows is None else rows
     schema = example_schema()
     if out.exists():
         kept = out / "schema.yaml"

@@ -22,7 +22,9 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say only what went w
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable result on stdout.")]
 # `--rows` are rows of a synthetic table, in `synth` and `resume`. `plan` and `demo` have called the
 # records of a private table so before; scripts that still do go on working.
-RowsForRecords = Annotated[int | None, typer.Option("--rows", hidden=True)]
+RowsForRecords = Annotated[
+    int | None, typer.Option("--rows", hidden=True, help="The former name of --records.")
+]
 AnchorOption = Annotated[str | None, typer.Option("--anchor", help=ABOUT["anchor"].help)]
 
 _KINDS_OF_SETTINGS: dict[str, Any] = {"device": str}

@@ -87,6 +87,11 @@ def checked(name: str, about: About, value: Any, default: Any) -> Any:
         return value
     if about.kind is Names:
         return _names(shown, value)
+    if name == "method" and not isinstance(value, str):
+        raise SettingsError(
+            f"{shown} must be the name of a method, not {type(value).__name__}. A mechanism of your"
+            " own gets its name by an entry point of the group dprap.mechanisms."
+        )
     if not is_of_kind(value, about.kind):
         raise SettingsError(
             f"{shown} must be {_KINDS[about.kind]}, not"

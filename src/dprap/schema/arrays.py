@@ -58,7 +58,7 @@ def holds(kind: pa.DataType, low: int, high: int) -> bool:
         return bool(-exact <= low and high <= exact)
     if pa.types.is_decimal(kind):
         beyond = 10 ** (kind.precision - kind.scale)
-        return kind.scale >= 0 and -beyond < low and high < beyond
+        return bool(kind.scale >= 0 and -beyond < low and high < beyond)
     # From a buffer: an array of Python numbers would load pandas, where it is installed.
     bounds = pa.py_buffer(np.array([low, high], dtype=np.int64))
     try:

@@ -40,7 +40,8 @@ class Workload:
                 f"a workload takes a domain, not {type(self.domain).__name__}. Of a schema it is"
                 " `schema.domain`."
             )
-        if isinstance(self.families, str) or not isinstance(self.families, Iterable):
+        given: object = self.families
+        if isinstance(given, str) or not isinstance(given, Iterable):
             raise WorkloadError(
                 "a workload takes a list of marginals or other queries, such as"
                 " [('age', 'sex'), ('age', 'region')]."

@@ -153,8 +153,9 @@ def _falling(level: float, total: float, codes: int) -> Shares:
         return np.full(codes, total / codes)
     steps = np.arange(1, codes + 1)
     ratio = brentq(lambda each: level * (each**steps).sum() - total, 0.0, 1.0)
-    tail: Shares = level * ratio**steps
-    return tail * (total / tail.sum())
+    powers = ratio**steps
+    tail: Shares = powers * (total / powers.sum())
+    return tail
 
 
 def _shrunk(shares: Shares, outstanding: Codes, believed: float) -> Shares:
