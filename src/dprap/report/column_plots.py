@@ -302,7 +302,7 @@ def _axis_labels(
     for value, text in view.ticks:
         x = left + axis_position(value, spans) * wide
         length = len(text) * _SIGN_WIDTH
-        start = min(max(x - length / 2, left - 10), left + wide - length + (0 if avoid_end else 6))
+        start = min(max(x - length / 2, left - 10), left + wide - length + (0 if avoid_end else 2))
         shapes.append(el("line", x1=x, x2=x, y1=base, y2=base + 3, class_="axis"))
         if start > free_from:
             shapes.append(el("text", text, x=start, y=base + 13, class_="tick"))
