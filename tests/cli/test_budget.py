@@ -113,6 +113,8 @@ def test_a_large_epsilon_says_what_it_means_before_it_is_spent(run: Run) -> None
         (("--format", "csv", "--schema", "quotes.yaml"), "delimiter"),
         (("--format", "csv", "--schema", "breaks.yaml"), "delimiter"),
         (("--format", "csv", "--schema", "wide.yaml"), "delimiter"),
+        (("--format", "csv", "--schema", "zero.yaml"), "cannot be written with the delimiter"),
+        (("--format", "csv", "--schema", "other.yaml"), "cannot be written with the delimiter"),
         (("--out", "table.csv/out"), "is no folder"),
         (("--out", "x" * 300), "too long"),
         (("--out", "x" * 250), "too long"),
@@ -132,6 +134,11 @@ def test_what_cannot_be_written_is_refused_before_anything_is_spent(
         (inputs / f"{name}.yaml").write_text(
             yaml.safe_dump(content | {"csv": {"delimiter": delimiter}})
         )
+    # signs that a schema may name, and that no writer takes
+    for name, delimiter in (("zero", "\0"), ("other", '"')):
+        (inputs / f"{name}.yaml").write_text(
+            yaml.safe_dump(content | {"csv": {"delimiter": delimiter, "quote": "'"}})
+        )
     before = set(inputs.iterdir())
     arguments = (*SYNTH, *options) if "--out" in options else (*SYNTH, *options, "--out", "out")
     arguments = tuple(
@@ -142,6 +149,19 @@ def test_what_cannot_be_written_is_refused_before_anything_is_spent(
     assert message in done.err
     assert done.err.startswith("error: ")
     assert done.err.count("\n") == 1
+    assert set(inputs.iterdir()) == before
+
+
+def test_a_full_disk_is_noticed_before_anything_is_spent(
+    run: Run, inputs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = set(inputs.iterdir())
+    usage = shutil.disk_usage(inputs)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1 << 19))
+        done = run(*SYNTH, "--out", "out")
+    assert (done.code, done.err.count("\n")) == (3, 1)
+    assert "Make room, or choose another directory" in done.err
     assert set(inputs.iterdir()) == before
 
 
@@ -165,6 +185,20 @@ def test_folders_of_others_are_never_deleted(run: Run, inputs: Path) -> None:
     for name in ("out.part", "out.private"):
         assert (inputs / name / "thesis.txt").read_text() == "years of work"
     assert not list(inputs.glob(".dprap-*"))
+
+
+def test_folders_of_others_outlive_a_run_that_fails_before_it_spends(
+    run: Run, inputs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (inputs / "out.private").mkdir()
+    (inputs / "out.private" / "thesis.txt").write_text("years of work")
+
+    def fail(*_: object) -> None:
+        raise WorkloadError("enough.")
+
+    monkeypatch.setattr(Curator, "prepare", fail)
+    assert run(*SYNTH, "--out", "out").code == 3
+    assert [path.name for path in (inputs / "out.private").iterdir()] == ["thesis.txt"]
 
 
 def test_a_failing_write_strands_nothing(

@@ -156,6 +156,13 @@ def test_unknown_kinds_of_queries_are_refused():
     curator = curator_of(ROWS)
     with pytest.raises(WorkloadError, match="sensitivity"):
         curator.measure_queries([Query(Lying(("a",)), 0)], 0.1)
+    # a record lies in several of their cells, and the noise of a marginal would be too little
+    for family in (Range.prefixes(("b", "c"), ("b",)), Threshold(("b", "c"), 1), Lying(("a",))):
+        estimates = [np.zeros(family.size(DOMAIN))]
+        with pytest.raises(WorkloadError, match="sensitivity"):
+            curator.measure([family], 0.1)
+        with pytest.raises(WorkloadError, match="sensitivity"):
+            curator.select([family], estimates, k=1, rho=0.1)
     assert curator.spent == 0
 
 

@@ -226,6 +226,17 @@ def test_a_record_moves_a_sum_by_one_whatever_table_a_function_claims(monkeypatc
     assert sums.tolist() == [50 * GRID]
 
 
+def test_a_record_moves_a_sum_by_one_whatever_a_function_says_of_it(monkeypatch):
+    """The same of a function that is evaluated record by record."""
+    monkeypatch.setattr(Custom, "size", lambda *_: 2)
+    monkeypatch.setattr(
+        Custom, "contributions", lambda _, __, codes: np.array([[3 * GRID, -GRID]] * len(codes[0]))
+    )
+    rows = random_rows(np.random.default_rng(3), DOMAIN, 50)
+    sums = exact_of(rows)._summed_records(Custom("lies", COLUMNS, hard))
+    assert sums.tolist() == [50 * GRID, 0]
+
+
 @pytest.mark.parametrize("rows", [0, -1])
 def test_bad_bound(rows):
     with pytest.raises(BudgetError):

@@ -156,6 +156,8 @@ def changes_its_row(row: Any) -> float:
         (lambda row: row["age"][:, None], "shape"),
         (lambda row: 2 * row["age"][3], r"is 2 at age = 3 \(codes\)"),
         (lambda row: -row["age"][0], "outside"),
+        (lambda row: 1.0001 * row["age"][2], "outside"),
+        (lambda row: -0.0001 * row["age"][2], "outside"),
         (lambda row: np.nan * row["age"][1], "NaN"),
         (lambda row: row["height"][0], "fails at age = 0"),
         (lambda row: str(row), "returns no number"),

@@ -69,7 +69,7 @@ def product(first: Interval, second: Interval) -> Interval:
 
 # How many half widths the second number of a ratio must lie from 0. One would do if its error were
 # independent of whether it passes; but a number that just passes was more often pushed up by noise.
-_CLEAR = 1.5
+_CLEAR = 2.0
 
 
 def ratio(first: Interval, second: Interval, *, correlation: float = 0.0) -> Interval:
