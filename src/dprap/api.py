@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dprap.accounting import Budget
+from dprap.arguments import as_path
 from dprap.documents import DocumentError, parse
 from dprap.domain import Domain
 from dprap.errors import NotFittedError, SchemaError
@@ -148,7 +149,7 @@ def _synthesize(
 ) -> Release:
     checked = as_schema(schema)
     checked.refuse_draft()
-    job = new_job(table, checked, options, out=None if out is None else Path(out))
+    job = new_job(table, checked, options, out=None if out is None else as_path(out, "out"))
     return carry_out(job, _Logging(progress))
 
 
@@ -219,7 +220,7 @@ def resume(
     Raises:
         DprapError: If there is nothing to resume, or the run cannot be; the message says why.
     """
-    out = Path(out)
+    out = as_path(out, "the folder of a release")
     asked = {"rows": rows, "table_format": table_format, "ledger": ledger, "anchor": anchor}
     changes = {name: value for name, value in asked.items() if value is not None}
     with worded_for_python():

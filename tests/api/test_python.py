@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
@@ -84,3 +85,96 @@ def test_questions_take_one_column_or_several() -> None:
     release = released()
     assert release.ask("sex = female", by="region").by == ("region",)
     assert release.ask("sex = female", by=["region"]).by == ("region",)
+
+
+SCHEMA = example_schema()
+WRONG = {
+    "load a number": (lambda _: dprap.load(5), "the folder of a release must be a path, not int"),  # type: ignore[arg-type]
+    "load None": (lambda _: dprap.load(None), "must be a path, not NoneType"),  # type: ignore[arg-type]
+    "load bytes": (lambda _: dprap.load(b"x"), "must be a path, not bytes"),  # type: ignore[arg-type]
+    "load nothing": (lambda _: dprap.load(""), "must be a path, not an empty text"),
+    "schema": (lambda _: dprap.Schema.load(5), "a schema's file must be a path"),  # type: ignore[arg-type]
+    "save schema": (lambda _: SCHEMA.save(None), "a schema's file must be a path"),  # type: ignore[arg-type]
+    "resume": (lambda _: dprap.resume(None), "must be a path, not NoneType"),  # type: ignore[arg-type]
+    "save": (lambda release: release.save(5), "the folder to save to must be a path"),
+    "report": (lambda release: release.report(5), "the report's file must be a path"),
+    "papers": (lambda release: release.statement(5), "the folder of the papers must be a path"),
+    "method": (
+        lambda _: dprap.plan(SCHEMA, epsilon=1.0, records=300, method=len),
+        "method must be the name of a method, not builtin_function_or_method",
+    ),
+    "out": (
+        lambda _: dprap.synthesize(TABLE, SCHEMA, epsilon=1.0, out=5),  # type: ignore[arg-type]
+        "out must be a path, not int",
+    ),
+    "epsilon": (
+        lambda _: dprap.Budget.of(epsilon="1", delta=1e-6),  # type: ignore[arg-type]
+        "epsilon must be a number, not str. Write it without quotes: epsilon=1.",
+    ),
+    "delta": (
+        lambda _: dprap.Budget.of(epsilon=1.0, delta=None),  # type: ignore[arg-type]
+        "delta must be a number, not NoneType",
+    ),
+    "accounting": (
+        lambda _: dprap.Budget.of(epsilon=1.0, delta=1e-6, accounting="loose"),  # type: ignore[arg-type]
+        "accounting must be one of exact, tight, paper",
+    ),
+    "rows": (lambda _: example("5"), "rows must be a whole number, not str"),  # type: ignore[arg-type]
+    "rows below": (lambda _: example(-1), "rows must be at least 0"),
+    "seed": (lambda _: example(5, seed="a"), "seed must be a whole number"),  # type: ignore[arg-type]
+    "marginal": (lambda _: dprap.Marginal(5), "a marginal takes a tuple of columns"),  # type: ignore[arg-type]
+    "numbers": (lambda _: dprap.Marginal([1]), "a marginal takes a tuple of columns"),  # type: ignore[arg-type, list-item]
+    "one column": (lambda _: dprap.Marginal("age"), r"a tuple of columns: \('age',\)"),  # type: ignore[arg-type]
+    "workload": (lambda _: dprap.Workload(SCHEMA.domain, 5), "a workload takes a list"),  # type: ignore[arg-type]
+    "query": (
+        lambda _: dprap.Custom("x", "age", len),  # type: ignore[arg-type]
+        r"a custom query takes a tuple of columns: \('age',\)",
+    ),
+    "function": (lambda _: dprap.Custom("x", ("age",), 5), "a function of one row"),  # type: ignore[arg-type]
+    "level": (lambda _: dprap.combine([1, 2], [1, 1], level="x"), "level must be a number"),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_types_get_one_line_in_the_words_of_python(name: str) -> None:
+    call, message = WRONG[name]
+    with pytest.raises(DprapError, match=message) as caught:
+        call(released())
+    assert "--" not in str(caught.value)
+
+
+def test_yes_and_no_may_be_true_and_false() -> None:
+    options = OPTIONS | {"kway": 1}
+    without = dprap.synthesize(TABLE, SCHEMA, progress=False, intervals=False, **options)
+    assert without.errors is None
+    with pytest.raises(SettingsError, match="intervals must be one of yes, no"):
+        dprap.synthesize(TABLE, SCHEMA, progress=False, intervals=1, **options)
+
+
+def test_a_statistic_has_a_value_over_all_groups() -> None:
+    release = released()
+    means = release.ask("mean age by sex")
+    assert means.all is not None
+    assert means.value == means.all.value
+    assert means.interval == means.all.interval
+    assert release.ask("histogram of age").value is None
+
+
+def test_a_name_with_spaces_is_asked_for_in_quotes_and_the_message_says_so() -> None:
+    schema = dprap.Schema.of(
+        {
+            "columns": {
+                "pay (EUR)": {"type": "integer", "min": 0, "max": 9},
+                "sex": {"type": "categorical", "values": ["f", "m"]},
+            }
+        }
+    )
+    table = {"pay (EUR)": [1, 2, 3] * 40, "sex": ["f", "m", "f"] * 40}
+    release = dprap.synthesize(pa.table(table), schema, progress=False, **OPTIONS)
+    for question in ("pay (EUR) > 3", "mean pay (EUR) by sex", "sex = f and pay (EUR) = 2"):
+        with pytest.raises(DprapError, match=r"needs it in quotes: 'pay \(EUR\)'"):
+            release.ask(question)
+    assert release.ask("'pay (EUR)' > 3").count >= 0
+    assert release.ask("mean 'pay (EUR)' by sex").value is not None
+    with pytest.raises(DprapError, match="expected"):
+        release.ask("'pay (EUR)' >")

@@ -101,8 +101,8 @@ def test_a_database_must_be_told_where(run: Run, inputs: Path) -> None:
 def test_a_large_epsilon_says_what_it_means_before_it_is_spent(run: Run) -> None:
     done = run(*SYNTH[:5], "11", *SYNTH[6:], "--out", "out")
     assert done.err.index("ε = 11 protects hardly anybody") < done.err.index("measure 1/1")
-    assert "caution" in run("plan", "schema.yaml", "-e", "50", "--rows", "400").out
-    assert "caution" not in run("plan", "schema.yaml", "-e", "10", "--rows", "400").out
+    assert "caution" in run("plan", "schema.yaml", "-e", "50", "--records", "400").out
+    assert "caution" not in run("plan", "schema.yaml", "-e", "10", "--records", "400").out
 
 
 @pytest.mark.parametrize(

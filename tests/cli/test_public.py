@@ -44,7 +44,16 @@ def test_a_public_table_is_told_before_and_after_and_kept_for_resuming(
     run: Run, inputs: Path
 ) -> None:
     planned = run(
-        "plan", "schema.yaml", "-e", "2", "--rows", "400", "--kway", "1", "--public", "census.csv"
+        "plan",
+        "schema.yaml",
+        "-e",
+        "2",
+        "--records",
+        "400",
+        "--kway",
+        "1",
+        "--public",
+        "census.csv",
     )
     assert "public      census.csv, 150 records, digest" in planned.out
     assert "start from the public table" in planned.out

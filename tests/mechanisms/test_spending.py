@@ -12,7 +12,7 @@ from tests.mechanisms.test_outline import SMALL
 from dprap.accounting import Neighbors, Relation
 from dprap.domain import Domain
 from dprap.encoding import Codes
-from dprap.errors import BudgetError
+from dprap.errors import BudgetError, SettingsError
 from dprap.mechanisms.adaptive.rules import Rules
 from dprap.mechanisms.result import MechanismResult
 from dprap.privacy import Curator
@@ -132,7 +132,7 @@ def spends_half(curator, workload, settings, *, seed, progress):
     return MechanismResult(None, [np.zeros(size) for size in workload.sizes], tuple(measured))
 
 
-HALF = SimpleNamespace(name="half", run=spends_half, takes_constraints=False)
+HALF = SimpleNamespace(name="half", run=spends_half, takes_constraints=False, takes_order=False)
 
 
 def test_a_release_says_what_was_not_spent():
@@ -149,7 +149,9 @@ def spends_nothing(curator, workload, settings, *, seed, progress):
     return MechanismResult(None, [np.zeros(size) for size in workload.sizes], ())
 
 
-NOTHING = SimpleNamespace(name="nothing", run=spends_nothing, takes_constraints=False)
+NOTHING = SimpleNamespace(
+    name="nothing", run=spends_nothing, takes_constraints=False, takes_order=False
+)
 
 
 def test_a_method_that_bought_no_number_of_records_is_refused():
@@ -157,3 +159,12 @@ def test_a_method_that_bought_no_number_of_records_is_refused():
     with pytest.raises(BudgetError, match="nothing bought no number of records"):
         execute(replace(plan, method=NOTHING), source, insecure_noise_seed=1)
     assert execute(replace(plan, method=HALF), source, insecure_noise_seed=1).rows > 1
+
+
+def test_a_method_that_returns_something_else_is_refused_in_one_line():
+    plan, source = plan_and_source("independent", {"a": 3, "b": 4})
+    forgets = SimpleNamespace(
+        name="forgets", run=lambda *_, **__: None, takes_constraints=False, takes_order=False
+    )
+    with pytest.raises(SettingsError, match="forgets returned NoneType, and its run must return"):
+        execute(replace(plan, method=forgets), source, insecure_noise_seed=1)

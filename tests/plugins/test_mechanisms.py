@@ -173,7 +173,7 @@ def test_the_command_line_takes_an_installed_method_and_resumes_it(
     pd.DataFrame({"a": [0, 1, 2] * 50, "b": [0, 1] * 75}).to_csv(table, index=False)
     schema.write_text(json.dumps({"a": 3, "b": 2}))
     planned = dprap_command(
-        "plan", schema, "--epsilon", 1, "--rows", 150, "--kway", 2, "--method", "pairs"
+        "plan", schema, "--epsilon", 1, "--records", 150, "--kway", 2, "--method", "pairs"
     )
     assert planned.code == 0, planned.err
     assert "pairs: every pair of columns once" in planned.out
@@ -187,7 +187,7 @@ def test_the_command_line_takes_an_installed_method_and_resumes_it(
     again = dprap_command("resume", out)
     assert again.code == 0, again.err
     install.remove("dprap-pairs")
-    gone = dprap_command("plan", schema, "--epsilon", 1, "--rows", 150, "--method", "pairs")
+    gone = dprap_command("plan", schema, "--epsilon", 1, "--records", 150, "--method", "pairs")
     assert gone.code == 3
     assert "there is no method 'pairs'" in gone.err
     assert "Traceback" not in gone.err

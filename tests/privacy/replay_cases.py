@@ -134,6 +134,11 @@ class Audited:
         """Whether `run` takes what cannot occur."""
         return "constraints" in inspect.signature(self.run).parameters
 
+    @property
+    def takes_order(self) -> bool:
+        """Whether `run` takes how many codes of each column have an order."""
+        return "ordered" in inspect.signature(self.run).parameters
+
 
 @dataclass(frozen=True)
 class Case:

@@ -131,7 +131,7 @@ TYPES: list[tuple[pa.DataType, list[Any]]] = [
     *((kind, hostile.FLOATS) for kind in (pa.float16(), pa.float32(), pa.float64())),
     *(
         (kind, [*hostile.DECIMALS, Decimal("-2.5")])
-        for kind in (pa.decimal32(9, 2), pa.decimal64(18, 4), pa.decimal128(38, 0), pa.decimal128(38, 20), pa.decimal128(18, 2),
+        for kind in (pa.decimal32(9, 2), pa.decimal64(18, 4), pa.decimal128(18, 0), pa.decimal128(38, 0), pa.decimal128(38, 20), pa.decimal128(18, 2),
                      pa.decimal128(5, -3), pa.decimal256(76, 22))
     ),
     *((kind, hostile.DAYS) for kind in (pa.date32(), pa.date64())),

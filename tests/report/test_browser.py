@@ -7,10 +7,14 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from tests.report.many import related_release
 
+from dprap import synthesize
 from dprap.report import write_report
+from dprap.schema import Schema
 
 BROWSER = next(
     (
@@ -49,13 +53,18 @@ def run_browser(tmp_path: Path, page: Path, *arguments: str) -> subprocess.Compl
     )
 
 
-# sums the area of every plot after layout, and says which elements stick out to the right
+# sums the area of every plot after layout, and says whether the page sticks out to the right, and
+# how many texts of a plot stick out of it
 PROBE = """<script>window.addEventListener('load', () => {
   const plots = [...document.querySelectorAll('svg[role=img]')].map(p => p.getBoundingClientRect());
   const wide = document.documentElement.scrollWidth > document.documentElement.clientWidth;
   const bars = [...document.querySelectorAll('.bar')].filter(b => b.getBoundingClientRect().width > 0).length;
+  const cut = [...document.querySelectorAll('svg[role=img] text')].filter(t => {
+    const text = t.getBoundingClientRect(), plot = t.ownerSVGElement.getBoundingClientRect();
+    return text.left < plot.left - 1 || text.right > plot.right + 1 || text.bottom > plot.bottom + 1;
+  }).length;
   document.body.setAttribute('data-probe', [plots.length, plots.filter(p => p.width > 50 && p.height > 12).length, bars, wide,
-    getComputedStyle(document.body).backgroundColor].join('|'));
+    getComputedStyle(document.body).backgroundColor, cut].join('|'));
 });</script>"""
 
 
@@ -79,10 +88,11 @@ def test_plots_are_there_and_nothing_sticks_out(tmp_path: Path, columns: int) ->
     page = tmp_path / "report.html"
     write_report(release, page)
     for size in ("1280,900", "500,900"):
-        plots, visible, bars, wide, _ = probed(tmp_path, page, f"--window-size={size}")
+        plots, visible, bars, wide, _, cut = probed(tmp_path, page, f"--window-size={size}")
         assert int(plots) == int(visible) == columns + 3 + 6  # the six strongest pairs
         assert int(bars) > columns * 2
         assert wide == "false"
+        assert cut == "0"
     done = run_browser(
         tmp_path, page, f"--screenshot={tmp_path / 'page.png'}", "--window-size=1280,2000"
     )
@@ -94,8 +104,8 @@ def test_it_follows_dark_mode(tmp_path: Path) -> None:
     release, _ = related_release(5, relaxed_rows=60)
     page = tmp_path / "report.html"
     write_report(release, page)
-    light = probed(tmp_path, page)[-1]
-    dark = probed(tmp_path, page, "--blink-settings=preferredColorScheme=0")[-1]
+    light = probed(tmp_path, page)[4]
+    dark = probed(tmp_path, page, "--blink-settings=preferredColorScheme=0")[4]
     assert light == "rgb(246, 247, 249)"
     assert dark == "rgb(18, 20, 26)"
 
@@ -106,3 +116,46 @@ def test_it_prints(tmp_path: Path) -> None:
     write_report(release, page)
     run_browser(tmp_path, page, f"--print-to-pdf={tmp_path / 'page.pdf'}")
     assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_long_names_and_values_stay_inside_their_plots(tmp_path: Path) -> None:
+    """Values and names as surveys have them, a bin for zero alone, and months over four years."""
+    answers = ["yes", "no", "don't know", "refused to answer this question"]
+    places = [f"Municipality of {number}hausen" for number in range(25)]
+    schema = Schema.of(
+        {
+            "columns": {
+                "household_income_before_taxes": {
+                    "type": "number",
+                    "edges": [0, 0.01, *range(5000, 65000, 5000), 250_000, 2_000_000],
+                    "nullable": True,
+                },
+                "answer": {"type": "categorical", "values": answers},
+                "municipality_of_residence": {"type": "categorical", "values": places},
+                "admitted": {
+                    "type": "date",
+                    "min": "2020-01-01",
+                    "max": "2023-12-31",
+                    "unit": "month",
+                    "nullable": True,
+                },
+            }
+        }
+    )
+    rng = np.random.default_rng(0)
+    days = np.datetime64("2020-01-01") + rng.integers(0, 1400, 800)
+    table = pa.table(
+        {
+            "household_income_before_taxes": rng.lognormal(10, 1, 800).clip(0, 2e6),
+            "answer": rng.choice(answers, 800),
+            "municipality_of_residence": rng.choice(places, 800),
+            "admitted": pa.array(days.astype("datetime64[D]")),
+        }
+    )
+    release = synthesize(
+        table, schema, epsilon=3.0, kway=2, insecure_noise_seed=1, intervals=False, progress=False
+    )
+    page = release.report(tmp_path / "report.html")
+    for size in ("1280,900", "500,900"):
+        *_, wide, _, cut = probed(tmp_path, page, f"--window-size={size}")
+        assert (wide, cut) == ("false", "0")

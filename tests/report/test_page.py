@@ -21,7 +21,7 @@ from dprap.report.pair_views import association, cramers_v
 from dprap.schema import Schema
 from dprap.sources import MemorySource
 
-VOID = {"meta", "br", "hr"}
+VOID = {"meta", "br", "hr", "wbr"}
 
 
 class Checker(HTMLParser):

@@ -58,6 +58,7 @@ def test_names_stand_for_families() -> None:
     before = list(sys.path)
     for wrong, message in (
         ("own_code:missing", "has no 'missing'"),
+        ("own_code:for_schemas", "has no 'for_schemas'. Did you mean 'for_schema'?"),
         ("no_such_code:odd", "no module 'no_such_code'"),
         ("own_code:broken", "fails on the schema .ZeroDivisionError"),
         ("own_code:nothing", "it has none"),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime as dt
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
 from dprap.cli.app import app
+from dprap.encoding import draft_schema
 from dprap.errors import SchemaError
 from dprap.schema import Schema
 from dprap.schema.review import accept, coarsen, drop, edit, finish, to_review
@@ -131,3 +133,27 @@ def test_the_release_says_who_vouches(tmp_path: Path) -> None:
     release.save(tmp_path / "release")
     assert "A. Lee vouches" in (tmp_path / "release" / "release.json").read_text()
     assert dprap.load(tmp_path / "release").guarantee == release.guarantee
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'values: null, groups: {w: [w, "W "], m: [m]}',
+        '{values: null, groups: {w: [w, "W "], m: [m]}}',
+    ],
+)
+def test_settings_within_settings_can_be_edited(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "schema.yaml"
+    table = pa.table({"": [None] * 300, "sex": ["w", "W ", "m"] * 100})
+    draft_schema(table).save(path)
+    done = CliRunner().invoke(
+        app,
+        ["schema", "review", str(path), "--by", "B. Ray", "--because", "it is so"],
+        input=f"e\n{line}\na\n",
+    )
+    assert done.exit_code == 0, done.output
+    assert (
+        "To count them together, take values out and name groups instead: groups: {" in done.output
+    )
+    assert "left out   (a column without a name): " in done.output
+    assert Schema.load(path).columns["sex"].size == 2

@@ -16,6 +16,7 @@ from dprap.accounting.zcdp import (
     proof_of,
     rho_from_epsilon,
 )
+from dprap.arguments import as_number
 from dprap.errors import BudgetError
 
 
@@ -80,6 +81,10 @@ class Budget:
         ... )
         True
         """
+        as_number(epsilon, "epsilon", BudgetError)
+        as_number(delta, "delta", BudgetError)
+        if accounting not in tuple(Accounting):
+            raise BudgetError(f"accounting must be one of {', '.join(Accounting)}.")
         accounting = Accounting(accounting)
         return cls(
             epsilon, delta, Fraction(rho_from_epsilon(epsilon, delta, accounting)), accounting

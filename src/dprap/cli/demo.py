@@ -28,7 +28,8 @@ def demo(
     out: Annotated[
         Path, typer.Option(help="Directory for the release; replaced if it is an earlier demo.")
     ] = Path("demo-release"),
-    rows: Annotated[int, typer.Option(help="Records of the example table.")] = 20_000,
+    records: Annotated[int, typer.Option(help="Records of the example table.")] = 20_000,
+    rows: o.RowsForRecords = None,
     epsilon: Annotated[float, typer.Option("--epsilon", "-e", help=ABOUT["epsilon"].help)] = 1.0,
     quiet: o.Quiet = False,
 ) -> None:
@@ -48,6 +49,7 @@ def demo(
     from dprap.schema import Schema
     from dprap.sources.open import open_source
 
+    records = records if rows is None else rows
     schema = example_schema()
     if out.exists():
         kept = out / "schema.yaml"
@@ -58,9 +60,9 @@ def demo(
         ):
             raise SettingsError(f"{out} exists and is not an earlier demo. Choose another --out.")
         shutil.rmtree(out)
-    note(f"an invented table of {rows:,} people, {len(schema.columns)} columns", quiet=quiet)
-    source = open_source(example(rows, seed=0), schema)
-    plan = make_plan(schema, RunOptions(epsilon=epsilon), records=rows)
+    note(f"an invented table of {records:,} people, {len(schema.columns)} columns", quiet=quiet)
+    source = open_source(example(records, seed=0), schema)
+    plan = make_plan(schema, RunOptions(epsilon=epsilon), records=records)
     for line in plan_lines(plan):
         note(line, quiet=quiet)
     started = time.monotonic()

@@ -20,12 +20,26 @@ SchemaFile = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say only what went wrong.")]
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable result on stdout.")]
+# `--rows` are rows of a synthetic table, in `synth` and `resume`. `plan` and `demo` have called the
+# records of a private table so before; scripts that still do go on working.
+RowsForRecords = Annotated[
+    int | None, typer.Option("--rows", hidden=True, help="The former name of --records.")
+]
 AnchorOption = Annotated[str | None, typer.Option("--anchor", help=ABOUT["anchor"].help)]
 
 _KINDS_OF_SETTINGS: dict[str, Any] = {"device": str}
 
 # The name under which a command takes its options of a run.
 _GIVEN = "given"
+
+
+def records_of(records: int | None, rows: int | None) -> int | None:
+    """The number of records, under its name or its former one."""
+    from dprap.errors import SettingsError
+
+    if records is not None and rows is not None:
+        raise SettingsError("--rows is the former name of --records here. Leave it out.")
+    return rows if records is None else records
 
 
 def takes(

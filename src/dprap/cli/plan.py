@@ -17,8 +17,9 @@ def plan(
     given: dict[str, Any],
     *,
     records: Annotated[
-        int | None, typer.Option("--records", "--rows", help="Number of records, if it is public.")
+        int | None, typer.Option(help="Number of records of the table, if it is public.")
     ] = None,
+    rows: o.RowsForRecords = None,
     target_error: Annotated[
         float | None,
         typer.Option(
@@ -51,7 +52,8 @@ def plan(
     from dprap.runs.plan import check_records
     from dprap.schema import Schema
 
-    check_records(records, "--records or --rows")
+    records = o.records_of(records, rows)
+    check_records(records, "--records" if rows is None else "--rows")
     if target_error is not None or of is not None:
         _backwards(schema, given, records, target_error, of, as_json=as_json)
         return

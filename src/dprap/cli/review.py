@@ -56,7 +56,7 @@ def review(
     today = datetime.now(tz=UTC).date()
     for name, kept in loaded.draft_notes.items():
         if name not in loaded.columns:
-            note(f"left out   {name}: {kept.reason}")
+            note(f"left out   {name or '(a column without a name)'}: {kept.reason}")
     for name in to_review(loaded):
         if accept_all:
             question = loaded.draft_notes[name].question
@@ -138,8 +138,9 @@ def _step(
         raise typer.Exit(0)
     if answer == "e":
         line = typer.prompt("settings, such as  min: 0, max: 120  (null takes one out)", err=True)
+        line = line.strip()
         try:
-            settings = parse("{" + line.strip().strip("{}") + "}", "yaml")
+            settings = parse(line if line.startswith("{") else f"{{{line}}}", "yaml")
         except DocumentError as error:
             raise SettingsError(f"the settings cannot be read: {error}.") from None
         changed = edit(schema, name, settings)

@@ -69,7 +69,7 @@ def draft(
     drafted.save(output)
     schema = drafted.schema
     for name in schema.ignore_columns:
-        note(f"left out   {name}: {schema.draft_notes[name].reason}")
+        note(f"left out   {name or '(a column without a name)'}: {schema.draft_notes[name].reason}")
     asked: dict[str, list[str]] = {}
     for name, kept in schema.draft_notes.items():
         if kept.question:
@@ -118,10 +118,9 @@ def check(
     if as_json:
         print_json(asdict(found))
         raise typer.Exit(0 if found.is_ready else REFUSED_INPUT)
-    results.print(
-        f"{schema}: {len(loaded.domain)} columns, {loaded.domain.onehot_size:,} codes in all"
-    )
-    for text in found.notes:
+    size, *notes = found.notes
+    results.print(f"{schema}: {size}")
+    for text in notes:
         note(text)
     if found.counts:
         note("Values that the policies touch (exact counts, for the steward's eyes alone):")

@@ -15,6 +15,7 @@ from datetime import date
 import numpy as np
 import pyarrow as pa
 
+from dprap.arguments import as_whole_number
 from dprap.array_types import Float64, Int64
 from dprap.schema import Schema
 
@@ -84,10 +85,14 @@ def example(rows: int = 10_000, seed: int = 0) -> pa.Table:
     Returns:
         An Arrow table that `example_schema` describes.
 
+    Raises:
+        SettingsError: If the number or the seed is no whole number, or negative.
+
     >>> example(3, seed=1).column_names[:4]
     ['age', 'sex', 'region', 'education']
 
     """
+    rows, seed = as_whole_number(rows, "rows"), as_whole_number(seed, "seed")
     batches = list(example_batches(rows, seed))
     return pa.Table.from_batches(batches, schema=_block(1, seed, 0).schema).combine_chunks()
 

@@ -81,7 +81,7 @@ def check(schema: Schema, table: Any = None, *, share: float = MAX_TOUCHED) -> C
 
 
 def _notes(schema: Schema) -> list[str]:
-    notes = [f"{len(schema.columns)} columns, {schema.domain.onehot_size:,} codes in all"]
+    notes = [_codes_in_all(schema)]
     notes += [
         f"column {name!r}: a run finds its domain and pays for it" for name in schema.discover
     ]
@@ -96,6 +96,14 @@ def _notes(schema: Schema) -> list[str]:
         if column.size == 1:
             notes.append(f"column {name!r}: has one code, so nothing is learned from it")
     return notes
+
+
+def _codes_in_all(schema: Schema) -> str:
+    """How large the schema is; the points of a fine grid are no codes yet."""
+    fine = schema.fine_columns
+    codes = sum(column.size for name, column in schema.columns.items() if name not in fine)
+    found = f"; a run finds intervals of {', '.join(fine)}" if fine else ""
+    return f"{len(schema.columns)} columns, {codes:,} codes in all{found}"
 
 
 def _advice(column: Column) -> str:

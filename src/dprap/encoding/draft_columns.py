@@ -321,6 +321,7 @@ def _categories(name: str, texts: Mapping[str, int], rows: int) -> Proposal:
     if alike and question is None:
         question = (
             f"Do {' and '.join(map(repr, alike))} mean the same? They are drafted as values of"
-            " their own."
+            " their own. To count them together, take values out and name groups instead:"
+            f" groups: {{{alike[0]!r}: [{', '.join(map(repr, alike))}], …}}."
         )
     return Proposal(settings, reason, ("values",), question)

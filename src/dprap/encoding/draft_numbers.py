@@ -47,6 +47,11 @@ _EPOCH = (1_000_000_000, 3_000_000_000)
 def typed_numbers(name: str, seen: Mapping[Any, int], rows: int, kind: pa.DataType) -> Proposal:
     """A proposal for a column of a number type of Arrow."""
     numbers = {float(value): count for value, count in seen.items()}
+    if pa.types.is_decimal(kind) and kind.scale == 0:
+        found = number_proposal(name, numbers, rows, 0, has_fraction=False)
+        # Longer ones hold more than int64 does; their values are whole numbers all the same.
+        fits = found.settings is not None and kind.precision <= 18
+        return found.having({"storage": f"decimal128({kind.precision}, 0)"}) if fits else found
     if pa.types.is_decimal(kind):
         found = number_proposal(name, numbers, rows, min(max(kind.scale, 0), 9), has_fraction=True)
         fits = kind.precision <= 15 and kind.scale >= 0 and found.settings is not None

@@ -29,6 +29,8 @@ class Mechanism:
         takes_public: Whether `run` and `outline` take a public table to start from, as `public`.
         takes_constraints: Whether `run` takes what cannot occur, as `constraints`: those of the
             schema, in codes.
+        takes_order: Whether `run` takes how many codes of each ordered column have an order, as
+            `ordered`: codes of missing values and the like follow them.
         presets: Settings that go together, by the name that `--preset` gives them.
 
     Raises:
@@ -41,11 +43,15 @@ class Mechanism:
     summary: str
     takes_public: bool = False
     takes_constraints: bool = False
+    takes_order: bool = False
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         public = ("public",) if self.takes_public else ()
-        known = ("constraints",) if self.takes_constraints else ()
+        known = (
+            *(("constraints",) if self.takes_constraints else ()),
+            *(("ordered",) if self.takes_order else ()),
+        )
         _check_call(
             "run",
             self.run,

@@ -38,6 +38,11 @@ class Method:
         return self.mechanism.takes_constraints
 
     @property
+    def takes_order(self) -> bool:
+        """Whether `run` takes how many codes of each column have an order, as `ordered`."""
+        return self.mechanism.takes_order
+
+    @property
     def run(self) -> Callable[..., MechanismResult]:
         """The function that carries the method out."""
         return self.mechanism.run

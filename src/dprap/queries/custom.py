@@ -41,6 +41,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dprap.arguments import as_columns
 from dprap.array_types import CodeColumn, Float, Int64
 from dprap.domain import Domain
 from dprap.errors import DataError, WorkloadError
@@ -100,7 +101,11 @@ class Custom:
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", tuple(self.columns))
+        if not isinstance(self.name, str) or not callable(self.function):
+            raise WorkloadError(
+                "a custom query takes a name, a tuple of columns, and a function of one row."
+            )
+        object.__setattr__(self, "columns", as_columns(self.columns, "a custom query"))
         if not self.columns or len(set(self.columns)) != len(self.columns):
             raise WorkloadError(
                 f"custom query {self.name!r} needs at least one column and none twice."

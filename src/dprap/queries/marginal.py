@@ -11,6 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
+from dprap.arguments import as_columns
 from dprap.array_types import Int, Int64
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
@@ -56,12 +57,7 @@ class Marginal:
     groups: tuple[Groups, ...] | None = None
 
     def __post_init__(self) -> None:
-        given: object = self.columns
-        if isinstance(given, str):
-            raise WorkloadError(
-                f"a marginal takes a tuple of columns: Marginal(({self.columns!r},))."
-            )
-        object.__setattr__(self, "columns", tuple(self.columns))
+        object.__setattr__(self, "columns", as_columns(self.columns, "a marginal"))
         if len(set(self.columns)) != len(self.columns):
             raise WorkloadError(
                 f"marginal {'×'.join(map(str, self.columns))} names a column twice."

@@ -386,7 +386,7 @@ def interval_remarks(intervals: Sequence[Interval]) -> list[str]:
     beyond = (
         ", and sampling from a population"
         if known[0].population
-        else "; sampling is not in it (--population)"
+        else ", but no sampling: for that, ask about a population"
     )
     return [f"interval: {', '.join(bases)}; it holds {holds}{beyond}"]
 

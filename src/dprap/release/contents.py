@@ -69,6 +69,11 @@ class Contents:
     drawn: Codes | None = field(default=None, repr=False, compare=False)
     refinement: Mapping[str, RefinedColumn] | None = None
 
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.schema.columns)
+
     def __repr__(self) -> str:
         kind = (
             "answers alone"

@@ -43,6 +43,16 @@ class Figures(ShownAsLines):
     all: Figure | None
     cut: tuple[str, ...]
 
+    @property
+    def value(self) -> float | None:
+        """The figure over all groups; None for a histogram, and where there are no records."""
+        return None if self.all is None else self.all.value
+
+    @property
+    def interval(self) -> Interval | None:
+        """How far `value` may be off."""
+        return None if self.all is None else self.all.interval
+
     def lines(self) -> list[str]:
         """The answer as lines for people."""
         header, rows, remarks = self.cells()
@@ -70,6 +80,8 @@ class Figures(ShownAsLines):
             whole = [self.all.text, *(_sure(self.all) if between else []), f"{self.all.count:,.1f}"]
             rows.append(["all", *[""] * (len(self.by) - 1), *whole])
         remarks = interval_remarks([each.interval for each in told if each.interval is not None])
+        if not told and self.statistic == "correlation":
+            remarks.append("no interval: how far a correlation may be off is not known")
         # Of the whole if there is one to tell of: a line for each group would say the same again.
         remarks += [each.warned for each in reversed(told) if each.warned][:1]
         remarks += [
@@ -117,4 +129,13 @@ def _sure(figure: Figure) -> tuple[str, str]:
         return "", "none"
     ends = figure.ends or (f"{interval.low:,.6g}", f"{interval.high:,.6g}")
     error = interval.standard_error
-    return f"{error:.3%}" if ends[0].endswith("%") else f"{error:,.3g}", " to ".join(ends)
+    return f"{error:.3%}" if ends[0].endswith("%") else _three_digits(error), " to ".join(ends)
+
+
+def _three_digits(number: float) -> str:
+    """A number in three digits, or in all those before the point where there are more.
+
+    >>> _three_digits(4.9612), _three_digits(1119.5), _three_digits(0.000123)
+    ('4.96', '1,120', '0.000123')
+    """
+    return f"{number:,.0f}" if number >= 1000 else f"{number:,.3g}"

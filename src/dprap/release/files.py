@@ -30,6 +30,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from dprap.accounting.measurement import Certificate
 from dprap.accounting.neighbors import Relation
 from dprap.accounting.refined import RefinedColumn
+from dprap.arguments import as_path
 from dprap.documents import DocumentError, parse, read_text, require_finite
 from dprap.encoding import Codes, decode_chunks
 from dprap.errors import DprapError, ImpossibleTableError
@@ -219,7 +220,7 @@ def load(directory: Path | str) -> Release:
     ...     load(f"{folder}/release").rows
     300
     """
-    directory = Path(directory)
+    directory = as_path(directory, "the folder of a release")
     described = _read_description(directory)
     schema = Schema.load(directory / "schema.yaml")
     try:

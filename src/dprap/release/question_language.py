@@ -14,7 +14,8 @@ over boxes of products over columns in every relaxed row: exact, without countin
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
@@ -66,11 +67,40 @@ def parse(question: str, schema: Schema) -> list[Box]:
     [['age', 'sex'], ['age', 'sex', 'smoker']]
     """
     try:
-        return _Parser(_tokens(question), schema).parse()
+        with advising_quotes(question, schema):
+            return _Parser(_tokens(question), schema).parse()
     except RecursionError:
         raise WorkloadError(
             "the question is nested too deeply. Ask for its parts one by one."
         ) from None
+
+
+@contextmanager
+def advising_quotes(question: str, schema: Schema) -> Iterator[None]:
+    """Let an error inside the block say that a name in the question needs quotes, if one does."""
+    try:
+        yield
+    except WorkloadError:
+        bare = [name for name in schema.columns if quoted(name) != name and name in question]
+        if not bare or any(f"{sign}{bare[0]}{sign}" in question for sign in "'\"`"):
+            raise
+        raise WorkloadError(
+            f"the name of column {bare[0]} has spaces or signs, so a question needs it in quotes:"
+            f" {quoted(bare[0])}."
+        ) from None
+
+
+def quoted(name: str) -> str:
+    r"""A name as questions need it: in quotes if it has spaces or signs.
+
+    >>> quoted("age"), quoted("pay (EUR)"), quoted("mother's age")
+    ('age', "'pay (EUR)'", '"mother\'s age"')
+    """
+    match = TOKEN.fullmatch(name)
+    if match is not None and match["word"] == name and name.lower() not in _KEYWORDS:
+        return name
+    sign = next((sign for sign in "'\"`" if sign not in name), "'")
+    return f"{sign}{name}{sign}"
 
 
 def _tokens(question: str) -> list[_Token]:
@@ -187,6 +217,11 @@ class _Parser:
             return column.all_values().without_missing() if negated else column.no_value(name)
         negated = self._took_word("not")
         if not self._took_word("in"):
+            if self._next.kind == "end":
+                raise WorkloadError(
+                    f"the question says nothing of column {quoted(name)}. Compare it with a value,"
+                    f" or ask: count by {quoted(name)}."
+                )
             self._refuse(f"=, !=, <, <=, >, >=, in or is null after column {name!r}")
         found = self._listed(name) if self._next.is_sign("{") else self._ranged(name)
         return complement(column.all_values(), found).without_missing() if negated else found

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dprap.arguments import as_path
 from dprap.relaxed.fit import StepCallback, unwatched
 from dprap.release.asking import Asking
 from dprap.release.contents import RunFacts
@@ -106,7 +107,12 @@ class Release(Asking):
         from dprap.release.files import save_release
 
         saved = save_release(
-            self, Path(directory), rows=rows, table_format=format, seed=seed, watch=watch
+            self,
+            as_path(directory, "the folder to save to"),
+            rows=rows,
+            table_format=format,
+            seed=seed,
+            watch=watch,
         )
         return replace(self, saved=saved)
 
@@ -126,8 +132,9 @@ class Release(Asking):
         """
         from dprap.runs.finished_release import write_report_of
 
-        write_report_of(self, Path(path), language=language)
-        return Path(path)
+        page = as_path(path, "the report's file")
+        write_report_of(self, page, language=language)
+        return page
 
     def statement(
         self,
@@ -154,7 +161,9 @@ class Release(Asking):
         """
         from dprap.runs.finished_release import write_statement_of
 
-        return write_statement_of(self, Path(folder), about, language=language, table=table)
+        return write_statement_of(
+            self, as_path(folder, "the folder of the papers"), about, language=language, table=table
+        )
 
     def evaluate(
         self,
@@ -183,5 +192,9 @@ class Release(Asking):
         from dprap.runs.finished_release import evaluate_against
 
         return evaluate_against(
-            self, table, reading, path=None if path is None else Path(path), targets=targets
+            self,
+            table,
+            reading,
+            path=None if path is None else as_path(path, "the page's file"),
+            targets=targets,
         )

@@ -22,6 +22,7 @@ from dprap.release.figures import Figure, Figures
 from dprap.release.hidden_codes import HiddenCodes
 from dprap.release.intervals.compound import of_one_table
 from dprap.release.intervals.interval import DEFAULT_LEVEL
+from dprap.release.question_language import quoted
 from dprap.release.release import Release
 from dprap.release.statistics_intervals import Sureness
 from dprap.release.statistics_language import COUNTS, Statistic, parse_statistic
@@ -261,7 +262,7 @@ def _warned(column: BinnedColumn, name: str, mean: float, hidden: HiddenCodes | 
     return (
         f"{name}: the release has hardly more records than noise in {where}, and this noise alone"
         f" moves the mean by {part}. The median is surer, and so is a mean without these values"
-        f" (`where {name} ...`)"
+        f" (`where {quoted(name)} ...`)"
     )
 
 

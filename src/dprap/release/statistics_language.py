@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dprap.errors import WorkloadError
-from dprap.release.question_language import TOKEN, Box, parse
+from dprap.release.question_language import TOKEN, Box, advising_quotes, parse
 from dprap.schema import Schema
 from dprap.schema.columns.binned import BinnedColumn
 from dprap.schema.texts import read_number
@@ -20,6 +20,7 @@ from dprap.schema.texts import read_number
 COUNTS = ("count", "share")
 ONE_COLUMN = ("sum", "mean", "variance", "stddev", "median", "quantile", "histogram")
 TWO_COLUMNS = ("correlation",)
+_EXTREMES = {"max": 0.99, "maximum": 0.99, "min": 0.01, "minimum": 0.01}
 _WORDS = {
     "average": "mean",
     "avg": "mean",
@@ -76,6 +77,11 @@ def parse_statistic(question: str, schema: Schema) -> Statistic | None:
     if not words or not words[0].is_plain:
         return None
     name = _WORDS.get(words[0].text.lower(), words[0].text.lower())
+    if name in _EXTREMES and name not in schema.columns:
+        raise WorkloadError(
+            f"a release has no {name}: it is one person's value. Ask for a quantile, such as:"
+            f" quantile {_EXTREMES[name]} of income."
+        )
     if name not in (*COUNTS, *ONE_COLUMN, *TWO_COLUMNS) or not _goes_on(words, schema):
         return None
     where = next((at for at, word in enumerate(words) if word.is_one_of("where")), len(words))
@@ -89,7 +95,8 @@ def parse_statistic(question: str, schema: Schema) -> Statistic | None:
     groups = tuple(word.text for word in words[by + 1 : where] if word.text != ",")
     if by < where and not groups:
         raise WorkloadError("the question names no column after by.")
-    _check(name, columns, groups, schema)
+    with advising_quotes(question, schema):
+        _check(name, columns, groups, schema)
     return Statistic(name, columns, level, groups, condition, tuple(parse(condition, schema)))
 
 
@@ -138,6 +145,11 @@ def _check(name: str, columns: tuple[str, ...], by: tuple[str, ...], schema: Sch
     if len(columns) != wanted:
         needs = {0: "no column", 1: "one column", 2: "two columns"}[wanted]
         given = ", ".join(columns) or "none"
+        if wanted == 0:
+            raise WorkloadError(
+                f"{name} takes groups after by and a condition after where, as in: {name} by sex"
+                " where age >= 65."
+            )
         raise WorkloadError(
             f"{name} takes {needs}, not {given}. Conditions come after where, groups after by."
         )

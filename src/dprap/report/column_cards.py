@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dprap.release import Release
-from dprap.report.column_plots import column_plot
+from dprap.report.column_plots import column_plot, has_bands
 from dprap.report.column_views import Bar, ColumnView, Truth, column_view, released_as
 from dprap.report.figure import WARNING
-from dprap.report.html import Html, el, table
+from dprap.report.html import Html, breakable, el, table
 
 
 def columns_section(release: Release, truth: Truth | None, *, private: bool) -> Html:
@@ -29,14 +29,14 @@ def columns_section(release: Release, truth: Truth | None, *, private: bool) -> 
     )
     return el(
         "div",
-        _key(released_as(release), truth),
+        _key(released_as(release), truth, banded=any(map(has_bands, views))),
         _fit_table(views) if len(views) > 12 and any(view.measured_by for view in views) else None,
         el("div", *cards, class_="grid-of-cards"),
         None if missing is None else el("p", missing, class_="soft"),
     )
 
 
-def _key(bars: str, truth: Truth | None) -> Html:
+def _key(bars: str, truth: Truth | None, *, banded: bool) -> Html:
     def sign(*shapes: Html) -> Html:
         return el("svg", *shapes, viewBox="0 0 26 14", aria_hidden="true")
 
@@ -51,6 +51,14 @@ def _key(bars: str, truth: Truth | None) -> Html:
             "noisy measurement, with 95 % error bar",
         ),
     ]
+    if banded:
+        items.append(
+            el(
+                "li",
+                sign(el("rect", x=3, y=2, width=20, height=10, class_="band")),
+                "where bars are many: 95 % range of the noisy measurement",
+            )
+        )
     if truth is not None:
         items.append(
             el(
@@ -136,7 +144,7 @@ def _column_card(view: ColumnView, anchor: str, rows_of_release: int, *, private
         "article",
         el(
             "div",
-            el("h3", view.name),
+            el("h3", breakable(view.name)),
             el(
                 "span",
                 f"{view.kind} ·"

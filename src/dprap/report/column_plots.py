@@ -35,7 +35,7 @@ _MOST_WHISKERS = 24
 def column_plot(view: ColumnView, name: str, *, private: bool) -> Html:
     """Synthetic shares as bars, measured ones as dots with 95 % error bars, the truth as ticks."""
     title = f"Distribution of {view.name}"
-    if view.ordered and view.ticks and len(view.bars) > 6:
+    if _is_upright(view):
         shapes, height = _upright(view)
     else:
         shapes, height = _listed(view)
@@ -121,6 +121,16 @@ def _top(bars: Sequence[Bar]) -> float:
     return min(max([highest, *whiskers]), 1.5 * highest)
 
 
+def has_bands(view: ColumnView) -> bool:
+    """Whether error bars would overprint, so that bands stand in their place."""
+    return _is_upright(view) and sum(not bar.missing for bar in view.bars) > _MOST_WHISKERS
+
+
+def _is_upright(view: ColumnView) -> bool:
+    """Whether bars stand along an axis, rather than one below the other."""
+    return view.ordered and bool(view.ticks) and len(view.bars) > 6
+
+
 def _upright(view: ColumnView) -> tuple[list[Html], float]:
     """Bars along an axis to scale; the missing values stand apart at the right."""
     left, base, head = 38, _HIGH - 34, 22
@@ -145,7 +155,7 @@ def _upright(view: ColumnView) -> tuple[list[Html], float]:
     for bar, factor in zip(ordinary, density, strict=True):
         ends = [left + axis_position(end, spans) * wide for end in bar.span or (0.0, 1.0)]
         places.append((_scaled(bar, factor), bar, ends[0], ends[1]))
-    crowded = len(ordinary) > _MOST_WHISKERS
+    crowded = has_bands(view)
     if crowded:
         shapes.extend(_bands(places, at))
     for scaled, bar, start, stop in places:
@@ -292,7 +302,7 @@ def _axis_labels(
     for value, text in view.ticks:
         x = left + axis_position(value, spans) * wide
         length = len(text) * _SIGN_WIDTH
-        start = min(max(x - length / 2, left - 10), left + wide - length + (0 if avoid_end else 6))
+        start = min(max(x - length / 2, left - 10), left + wide - length + (0 if avoid_end else 2))
         shapes.append(el("line", x1=x, x2=x, y1=base, y2=base + 3, class_="axis"))
         if start > free_from:
             shapes.append(el("text", text, x=start, y=base + 13, class_="tick"))

@@ -31,6 +31,10 @@ MAX_LISTED = 12
 _MOST_UNEQUAL = 30
 
 
+# On such an axis no bar is narrower than this share of it, or it could not be seen.
+_NARROWEST_BAR = 0.025
+
+
 @dataclass(frozen=True)
 class Truth:
     """What only the owner of the private table may see. NOT PRIVATE."""
@@ -167,9 +171,12 @@ def axis_position(value: float, spans: Sequence[tuple[float, float]]) -> float:
     low, high = spans[0][0], spans[-1][1]
     if not is_logarithmic(spans):
         return (value - low) / ((high - low) or 1.0)
-    narrowest = min(stop - start for start, stop in spans)
-    place = [math.asinh((each - low) / narrowest) for each in (value, high)]
-    return place[0] / (place[1] or 1.0)
+    # A bin for zero alone is no measure of the others, so the lower quartile of widths is.
+    usual = sorted(stop - start for start, stop in spans)[len(spans) // 4]
+    edges = [low, *(stop for _, stop in spans)]
+    widths = np.diff(np.arcsinh([(edge - low) / usual for edge in edges]))
+    places = np.cumsum([0.0, *np.maximum(widths, _NARROWEST_BAR * widths.sum())])
+    return float(np.interp(value, edges, places / places[-1]))
 
 
 def is_logarithmic(spans: Sequence[tuple[float, float]]) -> bool:

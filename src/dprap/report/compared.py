@@ -12,7 +12,7 @@ from dprap.evaluate.column_differences import ColumnComparison
 from dprap.evaluate.table_comparison import TableComparison
 from dprap.report.column_plots import distribution_plot
 from dprap.report.figure import WARNING
-from dprap.report.html import Html, el, table
+from dprap.report.html import Html, breakable, el, table
 from dprap.schema import Schema
 from dprap.schema.columns.binned import BinnedColumn
 
@@ -53,7 +53,7 @@ def by_value(found: TableComparison, schema: Schema) -> Html:
     plots = [
         el(
             "article",
-            el("h3", column.name),
+            el("h3", breakable(column.name)),
             distribution_plot(column.name, column.curve, f"v{at}", _texts(schema, column)),
             class_="card column",
         )

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from dprap.accounting.budget import largest_belief
 from dprap.errors import SettingsError
+from dprap.release.certified import rounded_up
 from dprap.release.statement import PrivacyStatement
 
 
@@ -108,7 +109,7 @@ LANGUAGES: Mapping[str, GuaranteeTexts] = {
             "Was die Veröffentlichung an einer Vermutung über eine Person ändern kann (δ außer Acht"
             " gelassen)"
         ),
-        one_in="1 zu {number}",
+        one_in="1/{number}",
         decimal=",",
         thousands=".",
     ),
@@ -139,8 +140,8 @@ LANGUAGES: Mapping[str, GuaranteeTexts] = {
             "Avec un facteur aussi grand, la promesse à elle seule laisse une marge pour apprendre"
             " quelque chose sur une personne. Le tableau dit combien au plus."
         ),
-        prior="Une personne sûre à ce point",
-        posterior="peut au plus le devenir à ce point",
+        prior="Quelqu'un qui en était sûr à ce point",
+        posterior="peut au plus en devenir sûr à ce point",
         caption=(
             "Ce que la publication peut changer à une supposition sur une personne (sans compter δ)"
         ),
@@ -163,8 +164,8 @@ LANGUAGES: Mapping[str, GuaranteeTexts] = {
         ),
         sentence=(
             "Tómese una tabla cualquiera y una conclusión cualquiera que alguien pudiera extraer de"
-            " esta publicación. {change}, se llegaría a la misma conclusión como máximo {factor}"
-            " veces tan a menudo y como mínimo 1/{factor} veces tan a menudo, salvo una"
+            " esta publicación. {change}, se llegaría a la misma conclusión con una frecuencia"
+            " multiplicada como máximo por {factor} y como mínimo por 1/{factor}, salvo una"
             " probabilidad total de {chance}."
         ),
         conclusion=(
@@ -241,7 +242,9 @@ def _localised(number: str, texts: GuaranteeTexts) -> str:
 
 
 def _times(factor: float, texts: GuaranteeTexts) -> str:
-    return _localised(f"{factor:.2f}" if factor < 100 else f"{factor:,.0f}", texts)
+    """A factor, rounded up: what is printed must hold too."""
+    digits = 2 if factor < 100 else 0
+    return _localised(f"{rounded_up(factor, digits):,.{digits}f}", texts)
 
 
 def _percent(share: float, digits: int, texts: GuaranteeTexts) -> str:
@@ -251,6 +254,10 @@ def _percent(share: float, digits: int, texts: GuaranteeTexts) -> str:
 
 
 def _chance(delta: float, texts: GuaranteeTexts) -> str:
+    """A chance that is not below δ, in one digit where nobody knows the word for its inverse."""
     if delta <= 1e-12:
-        return _localised(f"{delta:.0e}", texts)
-    return texts.one_in.format(number=_localised(f"{1 / delta:,.0f}", texts))
+        power = math.floor(math.log10(delta))
+        return _localised(f"{math.ceil(delta / 10.0**power) * 10.0**power:.0e}", texts)
+    # 1/n² has no exact float, so that a part in a trillion is no difference.
+    number = math.floor(1 / delta * (1 + 1e-12))
+    return texts.one_in.format(number=_localised(f"{number:,}", texts))

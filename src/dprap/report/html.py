@@ -16,7 +16,7 @@ class Html(str):
 
 
 Child: TypeAlias = str | Iterable[str] | None
-_VOID = frozenset({"meta", "br", "hr"})
+_VOID = frozenset({"meta", "br", "hr", "wbr"})
 _SHAPES = frozenset({"rect", "line", "path", "circle", "polyline"})
 
 
@@ -54,6 +54,16 @@ def join(children: Iterable[Child]) -> Html:
         else:
             parts.append(join(child))
     return Html("".join(parts))
+
+
+def breakable(name: str) -> Html:
+    """A name that may be broken behind its underscores, and nowhere else while that does.
+
+    >>> breakable("income_before_<tax>")
+    'income_<wbr>before_<wbr>&lt;tax&gt;'
+    """
+    first, *others = name.split("_")
+    return join([first, *(join(["_", el("wbr"), part]) for part in others)])
 
 
 # A table of more lines scrolls in a window of its own on a screen; on paper none does.

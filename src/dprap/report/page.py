@@ -18,7 +18,7 @@ from dprap.report.column_views import Truth, released_as
 from dprap.report.compared import by_value, true_errors
 from dprap.report.figure import WARNING
 from dprap.report.guarantee_texts import GuaranteeTexts
-from dprap.report.html import Html, el, table
+from dprap.report.html import Html, breakable, el, table
 from dprap.report.pair_plots import heat_map, pair_plot
 from dprap.report.pair_views import association, pair_views
 from dprap.report.reliability import reliability_section
@@ -259,7 +259,7 @@ def _pair_cards(
     return [
         el(
             "article",
-            el("h3", f"{view.columns[0]} by {view.columns[1]}"),
+            el("h3", breakable(f"{view.columns[0]} by {view.columns[1]}")),
             pair_plot(view, f"p{at}", private=private),
             class_="card column",
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,6 +16,12 @@ from dprap.report.pair_views import PairView
 # Above so many columns, the pairs of a heat map carry no text of their own: the page would grow by
 # megabytes.
 _TOLD_COLUMNS = 40
+
+
+# Labels of intervals up to this length are shown whole.
+_SHORT = 10
+# A letter of a label that is turned by 60°, downwards and to the left, and the room of one line.
+_DOWN, _ASIDE, _LINE = 4.9, 2.9, 12.0
 
 
 def heat_map(
@@ -97,7 +104,9 @@ def pair_plot(view: PairView, name: str, *, private: bool) -> Html:
     """The joint shares of two columns: each row of cells is scaled to its largest."""
     rows, columns = view.labels
     left = min(20 + max(map(len, rows)) * 5.6, _WIDTH * 0.42)
-    under = min(14 + max(map(len, columns)) * 4.2, 84.0)
+    # Of values drawn together the first is told below the cells: there is no room for both ends.
+    across = [_first_of(label) for label in columns]
+    under = min(14 + max(map(len, across)) * _DOWN, 84.0)
     wide = (_WIDTH - left - 6) / len(columns)
     high = max(11.0, min(20.0, 170 / len(rows)))
     head = 16.0
@@ -123,9 +132,10 @@ def pair_plot(view: PairView, name: str, *, private: bool) -> Html:
                 )
             )
     bottom = head + len(rows) * high
-    for column, other in enumerate(columns):
+    every = math.ceil(_LINE / wide)
+    for column in range(0, len(across), every):
         x, y = left + (column + 0.5) * wide + 3, bottom + 6
-        text = short(other, int(under / 4.2))
+        text = short(across[column], int(min((under - 12) / _DOWN, x / _ASIDE)))
         turned = f"rotate(-60 {x:.1f} {y:.1f})"
         shapes.append(
             el("text", text, x=x, y=y, class_="tick", text_anchor="end", transform=turned)
@@ -136,3 +146,12 @@ def pair_plot(view: PairView, name: str, *, private: bool) -> Html:
         " the first."
     )
     return figure(name, title, said, _WIDTH, bottom + under, shapes, private=private)
+
+
+def _first_of(label: str) -> str:
+    """The first of the values that a label speaks of, if the label is long or they are groups."""
+    for sign in (" … ", ".."):
+        first, found, _ = label.partition(sign)
+        if found and (sign != ".." or len(label) > _SHORT):
+            return f"{first} …"
+    return label

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from dprap.release import Release
 from dprap.release.intervals.fidelity import Fidelity, Verdict, manifest
-from dprap.report.figure import figure
+from dprap.report.figure import figure, short
 from dprap.report.html import Html, el, table
 
 MAX_LISTED = 150
@@ -88,7 +88,10 @@ def _grid(release: Release, judged: Sequence[Fidelity], *, private: bool) -> Htm
     """All pairs as squares, the columns on the diagonal."""
     names = release.schema.domain.names
     place = {name: at for at, name in enumerate(names)}
-    side, left, right = 16, 120, 110
+    side = 16
+    shown = [short(name, 18) for name in names]
+    # A letter of this size is at most 7 wide, but for a few.
+    left = right = 12 + 7 * max(map(len, shown))
     shapes = []
     for each in judged:
         a, b = sorted((place[each.columns[0]], place[each.columns[-1]]))
@@ -105,24 +108,24 @@ def _grid(release: Release, judged: Sequence[Fidelity], *, private: bool) -> Htm
     labels = [
         el(
             "text",
-            name if len(name) <= 18 else name[:17] + "…",
+            name,
             x=left - 6,
             y=at * side + 11,
             text_anchor="end",
             class_="label",
         )
-        for at, name in enumerate(names)
+        for at, name in enumerate(shown)
     ]
     # the same names stand behind the diagonal, where a column of squares begins
     labels += [
         el(
             "text",
-            name if len(name) <= 18 else name[:17] + "…",
+            name,
             x=left + (at + 1) * side + 2,
             y=at * side + 11,
             class_="label",
         )
-        for at, name in enumerate(names)
+        for at, name in enumerate(shown)
     ]
     counted = Counter(each.verdict for each in judged if len(each.columns) == 2)
     said = ", ".join(f"{counted[verdict]:,} {verdict}" for verdict in Verdict if counted[verdict])

@@ -20,7 +20,7 @@ import numpy as np
 from dprap.accounting import Certificate, DrawnTable, Measurement
 from dprap.array_types import Answers
 from dprap.encoding import Codes
-from dprap.errors import BudgetError
+from dprap.errors import BudgetError, SettingsError
 from dprap.mechanisms.records import estimate_records
 from dprap.mechanisms.refinement.refine import refine
 from dprap.mechanisms.result import MechanismResult, Paced, Progress, ProgressCallback, silent
@@ -87,6 +87,11 @@ def execute(
     result = plan.method.run(
         curator, plan.workload, plan.settings, seed=plan.seed, progress=progress, **plan.known
     )
+    if not isinstance(result, MechanismResult):  # of a package that a type checker never saw
+        raise SettingsError(
+            f"method {plan.method.name} returned {type(result).__name__}, and its run must return a"
+            " MechanismResult. What it measured is paid for."
+        )
     rows = _rows(curator, plan, result)
     curator.set_aside(0)
     certificate, codes = None, None

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dprap.errors import DprapError, WorkloadError
+from dprap.errors import DprapError, WorkloadError, meant
 from dprap.queries import Custom, Family
 from dprap.queries.plain import KINDS
 from dprap.schema import Schema
@@ -88,19 +88,23 @@ def _attribute(module: str, attribute: str) -> Any:
     try:
         with _folder_of_work():
             found: Any = importlib.import_module(module)
-        for part in attribute.split("."):
-            found = getattr(found, part)
     except ModuleNotFoundError as error:
         raise WorkloadError(
             f"there is no module {error.name!r} to load queries from. Install it, or run dprap in"
             " the folder that has it."
         ) from None
-    except AttributeError:
-        raise WorkloadError(f"module {module} has no {attribute!r}.") from None
     except Exception as error:
         raise WorkloadError(
             f"module {module} cannot be imported ({type(error).__name__}: {str(error)[:200]})."
         ) from error
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            functions = [name for name in dir(found) if callable(getattr(found, name, None))]
+            own = [name for name in functions if not name.startswith("_")]
+            raise WorkloadError(
+                f"module {module} has no {attribute!r}. {meant(part, own, 'It has')}"
+            )
+        found = getattr(found, part)
     return found
 
 

@@ -15,6 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from dprap.arguments import unquoted
 from dprap.errors import SettingsError
 
 # The kind of an option that names several columns: a list on the command line, kept as a tuple.
@@ -76,6 +77,8 @@ def checked(name: str, about: About, value: Any, default: Any) -> Any:
     if value is None and default is None:
         return None
     shown = about.flag or name
+    if about.choices == ("yes", "no") and isinstance(value, bool):
+        return about.choices[not value]  # as Python says it
     if about.choices and not (isinstance(value, str) and value in about.choices):
         if name == "table_format":
             raise SettingsError(f"{shown} must be parquet or csv, not {value!r}.")
@@ -84,10 +87,15 @@ def checked(name: str, about: About, value: Any, default: Any) -> Any:
         return value
     if about.kind is Names:
         return _names(shown, value)
+    if name == "method" and not isinstance(value, str):
+        raise SettingsError(
+            f"{shown} must be the name of a method, not {type(value).__name__}. A mechanism of your"
+            " own gets its name by an entry point of the group dprap.mechanisms."
+        )
     if not is_of_kind(value, about.kind):
         raise SettingsError(
             f"{shown} must be {_KINDS[about.kind]}, not"
-            f" {type(value).__name__}.{_unquoted(name, value)}"
+            f" {type(value).__name__}.{unquoted(name, value)}"
         )
     if about.least is not None and value < about.least:
         raise SettingsError(f"{shown} must be at least {about.least}, not {value}.")
@@ -103,16 +111,6 @@ def checked(name: str, about: About, value: Any, default: Any) -> Any:
         except OverflowError:
             raise SettingsError(f"{shown} is too large a number.") from None
     return value
-
-
-def _unquoted(name: str, value: Any) -> str:
-    """What to write instead of a number in quotes."""
-    try:
-        return (
-            f" Write it without quotes: {name}={float(value):g}." if isinstance(value, str) else ""
-        )
-    except ValueError:
-        return ""
 
 
 def _names(shown: str, value: Any) -> tuple[str, ...] | None:

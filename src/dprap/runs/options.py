@@ -144,7 +144,9 @@ class RunOptions:
         also=object,
     )
     rows: int | None = _option(
-        int, "Rows of the synthetic table (default as many as records).", least=1
+        int,
+        "Rows of the synthetic table (default: as many as the private table has records).",
+        least=1,
     )
     table_format: str = _option(
         str,

@@ -82,7 +82,8 @@ class Plan:
         constraints = (
             {"constraints": self.schema.code_constraints} if self.method.takes_constraints else {}
         )
-        return {**public, **constraints}
+        order = {"ordered": self.schema.ordered_codes} if self.method.takes_order else {}
+        return {**public, **constraints, **order}
 
     @cached_property
     def forecast(self) -> Forecast:

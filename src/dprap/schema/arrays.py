@@ -41,9 +41,11 @@ def nulls(array: pa.Array) -> Mask:
 
 
 def holds(kind: pa.DataType, low: int, high: int) -> bool:
-    """Whether the cast of int64 to a type takes all whole numbers between two bounds.
+    """Whether a type holds all whole numbers between two bounds.
 
     >>> holds(pa.uint8(), 0, 255), holds(pa.float32(), 0, 2**24 + 1)
+    (True, False)
+    >>> holds(pa.decimal128(3, 0), -999, 999), holds(pa.decimal128(3, 1), 0, 100)
     (True, False)
     """
     if low < INT64.min or high > INT64.max:
@@ -54,6 +56,9 @@ def holds(kind: pa.DataType, low: int, high: int) -> bool:
     if pa.types.is_floating(kind):
         exact = 2 ** (np.finfo(kind.to_pandas_dtype()).nmant + 1)
         return bool(-exact <= low and high <= exact)
+    if pa.types.is_decimal(kind):
+        beyond = 10 ** (kind.precision - kind.scale)
+        return bool(kind.scale >= 0 and -beyond < low and high < beyond)
     # From a buffer: an array of Python numbers would load pandas, where it is installed.
     bounds = pa.py_buffer(np.array([low, high], dtype=np.int64))
     try:
@@ -61,6 +66,20 @@ def holds(kind: pa.DataType, low: int, high: int) -> bool:
     except pa.ArrowInvalid:
         return False
     return True
+
+
+def whole_numbers(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Whole numbers in a type that holds them.
+
+    Arrow casts int64 to no decimal of fewer than 19 digits, so that such a decimal is reached by
+    way of a longer one.
+
+    >>> whole_numbers(pa.array([7, None]), pa.decimal128(2, 1)).to_pylist()
+    [Decimal('7.0'), None]
+    """
+    if pa.types.is_decimal(kind):
+        array = array.cast(pa.decimal128(19, 0)).cast(pa.decimal256(76, kind.scale))
+    return array.cast(kind)
 
 
 def with_missing(positions: Positions, missing: Mask) -> Positions:

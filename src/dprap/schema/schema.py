@@ -21,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from dprap.arguments import as_path
 from dprap.domain import Domain
 from dprap.errors import SchemaError
 from dprap.limits import MAX_SCHEMA_CODES
@@ -109,6 +110,10 @@ def _within_limit(column: Column, info: ValidationInfo) -> Column:
 
 def _lacks_format(column: Mapping[Any, Any]) -> bool:
     return column.get("type") in ("integer", "number") and column.get("format") is None
+
+
+# So many columns are listed where a schema shows itself.
+_SHOWN = 40
 
 
 class Schema(Part):
@@ -333,7 +338,7 @@ class Schema(Part):
         ...     Schema.load(f"{folder}/domain.json").domain.sizes
         (85, 2)
         """
-        path = Path(path)
+        path = as_path(path, "a schema's file")
         mapping = read_mapping(path)
         try:
             return cls.of(mapping)
@@ -360,7 +365,9 @@ class Schema(Part):
         """
         above = DRAFT_WARNING if self.is_draft else None
         below = "\n".join(["", SUGGESTED, *suggestions]) if self.is_draft and suggestions else None
-        write_mapping(self.as_mapping(), Path(path), comment=above, below=below)
+        write_mapping(
+            self.as_mapping(), as_path(path, "a schema's file"), comment=above, below=below
+        )
 
     def as_mapping(self) -> dict[str, Any]:
         """The schema as plain data, without settings that have their default.
@@ -484,6 +491,37 @@ class Schema(Part):
             if isinstance(column, BinnedColumn)
         }
         return {name: column for name, column in ordered.items() if column.is_fine}
+
+    def __repr__(self) -> str:
+        state = "draft of a schema" if self.is_draft else "schema"
+        lines = [f"{state} of {len(self.columns)} columns"]
+        shown = list(self.columns.items())[:_SHOWN]
+        width = max((len(name) for name, _ in shown), default=0)
+        for name, column in shown:
+            codes = (
+                "intervals found by a run"
+                if name in self.fine_columns
+                else f"{column.size:,} codes"
+            )
+            missing = ", may be missing" if column.nullable else ""
+            lines.append(f"  {name:{width}}  {column.type}, {codes}{missing}")
+        if len(self.columns) > _SHOWN:
+            lines.append(f"  and {len(self.columns) - _SHOWN} more columns")
+        return "\n".join(lines)
+
+    __str__ = __repr__
+
+    @property
+    def ordered_codes(self) -> dict[str, int]:
+        """How many codes have an order, for each column whose values have one.
+
+        Codes of missing values follow them.
+        """
+        return {
+            name: column.regular
+            for name, column in self.columns.items()
+            if isinstance(column, BinnedColumn)
+        }
 
     def with_columns(self, changed: Mapping[str, Column]) -> Schema:
         """The schema with some columns replaced.

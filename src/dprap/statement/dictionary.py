@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from dprap.release import Release
+from dprap.report.column_views import bin_ends
 from dprap.schema import Column, Schema
 from dprap.schema.number_format import NumberFormat
 from dprap.statement.about import About
@@ -159,9 +160,7 @@ def _values(column: Column) -> str:
     """What a column may hold, in words."""
     last = column.size - column.nullable - 1
     if column.is_ordered:
-        return f"{column.label(0).split('..')[0]} to {column.label(last).split('..')[-1]}".replace(
-            "[", ""
-        ).replace(")", "")
+        return f"{bin_ends(column.label(0))[0]} to {bin_ends(column.label(last))[1]}"
     labels = [column.label(code) for code in range(min(last + 1, _MOST_VALUES))]
     more = last + 1 - len(labels)
     return ", ".join(labels) + (f" and {more:,} more" if more > 0 else "")

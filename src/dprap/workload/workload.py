@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -39,6 +39,12 @@ class Workload:
             raise WorkloadError(
                 f"a workload takes a domain, not {type(self.domain).__name__}. Of a schema it is"
                 " `schema.domain`."
+            )
+        given: object = self.families
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise WorkloadError(
+                "a workload takes a list of marginals or other queries, such as"
+                " [('age', 'sex'), ('age', 'region')]."
             )
         object.__setattr__(self, "families", tuple(as_family(each) for each in self.families))
         object.__setattr__(self, "weights", tuple(self.weights) or (1.0,) * len(self.families))

@@ -129,7 +129,7 @@ def test_few_cells_are_believed_by_the_noise_that_their_interaction_has():
     errors = []
     for _ in range(200):
         measured = Measurement(Marginal(("a", "b")), 1000 * truth + rng.normal(0, 80, 4), 80.0, 0.1)
-        rows = rows_of_cells(domain, measured, (), 1000.0, Rules())
+        rows = rows_of_cells(domain, measured, (), 1000.0, Rules(), {})
         cells = np.einsum("ar,br,r->ab", rows.block("a"), rows.block("b"), rows.weights).ravel()
         errors.append(np.abs(cells - truth).max())
     # The mean of 200 has a standard error of about .003.
@@ -140,7 +140,7 @@ def test_cells_far_above_the_noise_are_taken_as_measured():
     domain = Domain.of({"a": 2, "b": 2})
     counts = np.array([45_000, 5_000, 5_000, 45_000]) + np.array([9.0, -7.0, 8.0, -10.0])
     rows = rows_of_cells(
-        domain, Measurement(Marginal(("a", "b")), counts, 10.0, 0.1), (), 100_000.0, Rules()
+        domain, Measurement(Marginal(("a", "b")), counts, 10.0, 0.1), (), 100_000.0, Rules(), {}
     )
     cells = (
         100_000 * np.einsum("ar,br,r->ab", rows.block("a"), rows.block("b"), rows.weights).ravel()
@@ -235,6 +235,68 @@ def test_a_code_that_stands_out_is_neither_smoothed_away_nor_shrunk():
     # Twice the noise of .15 at most: projecting takes that of the others from it.
     assert error(Rules()) < 0.3
     assert error(Rules(outstanding=99)) > 0.4
+
+
+def long_tail(codes=16):
+    """Shares that rise, fall and thin out, and a code of missing values behind them."""
+    shares = np.exp(-0.5 * ((np.log(np.arange(1, codes + 1)) - 1.5) / 0.35) ** 2)
+    return np.append(0.9 * shares / shares.sum(), 0.1)
+
+
+def test_the_end_of_an_ordered_column_is_not_made_of_the_positive_half_of_noise():
+    rng = np.random.default_rng(8)
+    truth = long_tail()
+    noisy = 20_000 * truth + rng.normal(0, 100, (200, 17))
+
+    def last_code(ordered):
+        found = [
+            estimate_column(counts, 100.0, 20_000.0, Rules(), ordered=ordered).shares[15]
+            for counts in noisy
+        ]
+        return np.mean(found) - truth[15]
+
+    # The seed is fixed. The positive half of the noise has a mean of σ/√(2π): 40 records, .002 of
+    # all, of which smoothing leaves more than a half. A tail leaves the last codes what is
+    # positive of their sum, most of it in the first of them.
+    assert last_code(None) > 0.001
+    assert last_code(16) < 0.6 * last_code(None)
+
+
+def test_a_tail_keeps_what_was_measured_of_it_and_falls():
+    truth = long_tail()
+    rng = np.random.default_rng(9)
+    for _ in range(50):
+        counts = 20_000 * truth + rng.normal(0, 100, 17)
+        wanted = estimate_column(counts, 100.0, 20_000.0, Rules(), ordered=16).wanted
+        measured = counts / 20_000
+        run = next(
+            length
+            for length in range(16)
+            if measured[15 - length] > 0.01
+            or measured[15 - length : 16].sum() > 0.01 * np.sqrt(length + 1)
+        )
+        tail = wanted[16 - run : 16]  # of no code, if the last one stands above the noise
+        # The shares are shrunk by 1/(1 + (2σ/n)²) at the end, a part in ten thousand.
+        assert tail.sum() == pytest.approx(measured[16 - run : 16].sum(), abs=1e-4)
+        assert (np.diff(tail) <= 1e-12).all()
+
+
+def test_missing_values_are_no_neighbours_of_the_last_code():
+    def ends(missing, ordered):
+        counts = np.append(np.linspace(2_000, 0, 16), missing)
+        return estimate_column(counts, 60.0, 20_000.0, Rules(), ordered=ordered).wanted[12:16]
+
+    # What all codes are shrunk towards, by a part in thirty thousand, is their mean.
+    np.testing.assert_allclose(ends(300.0, 16), ends(0.0, 16), atol=1e-6)
+    assert np.abs(ends(300.0, None) - ends(0.0, None)).max() > 1e-4
+
+
+def test_a_column_that_noise_hides_has_no_end_and_one_that_rises_keeps_its_last_code():
+    hidden = estimate_column(np.zeros(20), 100.0, 1_000.0, Rules(), ordered=20).shares
+    assert np.ptp(hidden) < 1e-9
+    rising = np.arange(20.0) ** 2
+    found = estimate_column(rising * 10, 30.0, rising.sum() * 10, Rules(), ordered=20).shares
+    np.testing.assert_allclose(found[-3:], (rising / rising.sum())[-3:], rtol=0.1)
 
 
 def test_the_truth_misfits_by_its_noise_alone():

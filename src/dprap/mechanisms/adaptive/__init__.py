@@ -34,4 +34,5 @@ MECHANISM = Mechanism(
     "whole marginals, the worst-answered first; for most uses the best",
     takes_public=True,
     takes_constraints=True,
+    takes_order=True,
 )

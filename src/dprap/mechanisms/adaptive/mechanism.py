@@ -8,7 +8,8 @@ step is carried out.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
@@ -71,6 +72,7 @@ def run(
     progress: ProgressCallback = silent,
     public: PublicTable | None = None,
     constraints: Sequence[CodeConstraint] = (),
+    ordered: Mapping[str, int] = MappingProxyType({}),
 ) -> MechanismResult:
     """Spend the curator's whole budget on the workload and return the fitted rows.
 
@@ -82,9 +84,10 @@ def run(
         progress: Is told after every fit.
         public: A public table to start from, if there is one.
         constraints: What cannot occur: such cells are fitted to zero.
+        ordered: How many codes have an order, for each column of which that is known.
 
     """
-    state = _Run(curator, workload, settings, seed, progress, public, constraints)
+    state = _Run(curator, workload, settings, seed, progress, public, constraints, ordered)
     steps = spending(
         workload, settings, rho=curator.rho, neighbors=curator.neighbors, public=public is not None
     )
@@ -104,6 +107,7 @@ class _Run:
         progress: ProgressCallback,
         public: PublicTable | None,
         constraints: Sequence[CodeConstraint],
+        ordered: Mapping[str, int],
     ) -> None:
         self._curator = curator
         self._workload = workload
@@ -112,6 +116,7 @@ class _Run:
         self._progress = progress
         self._meanwhile = Paced(progress)
         self._public = public
+        self._ordered = ordered
         self._empty = EmptyCells(
             constraints, workload.domain, part_of_noise=settings.rules.noise_of_empty_cells
         )
@@ -183,7 +188,10 @@ class _Run:
                 wanted = (by_blocks.counts / self._records).astype(np.float32)
                 weights = np.full(len(wanted), weight, np.float32)
                 self._column_targets.append(Target(by_blocks.marginal, wanted, weights))
-            column = estimate_column(counts, stddev, self._records, rules)
+            (name,) = measurement.marginal.columns
+            column = estimate_column(
+                counts, stddev, self._records, rules, ordered=self._ordered.get(name)
+            )
             self._one_way_shares.append(column.shares)
             weights = np.full(len(column.shares), column.noise**-2, np.float32)
             self._column_targets.append(
@@ -263,7 +271,12 @@ class _Run:
         (measured,) = self._curator.measure([step.marginal], step.rho)
         self._measurements.append(measured)
         self._rows = rows_of_cells(
-            self._workload.domain, measured, self._columns, self._records, self._settings.rules
+            self._workload.domain,
+            measured,
+            self._columns,
+            self._records,
+            self._settings.rules,
+            self._ordered,
         )
         self._progress(Progress("round", 1, 1, "100% of ρ spent"))
 

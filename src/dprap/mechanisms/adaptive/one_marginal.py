@@ -15,13 +15,13 @@ smoothing took off.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from dprap.accounting import Measurement
-from dprap.array_types import Float64, Relaxed
+from dprap.array_types import Answers, Float64, Relaxed
 from dprap.domain import Domain
 from dprap.mechanisms.adaptive.column_estimate import Shares, estimate_column
 from dprap.mechanisms.adaptive.evidence import first_evidence
@@ -35,6 +35,7 @@ def rows_of_cells(
     columns: Sequence[Measurement],
     records: float,
     rules: Rules,
+    ordered: Mapping[str, int],
 ) -> RelaxedDataset:
     """One row for every cell that has a share.
 
@@ -45,6 +46,7 @@ def rows_of_cells(
             all.
         records: The number of records.
         rules: How columns are estimated.
+        ordered: How many codes have an order, for each column of which that is known.
 
     Returns:
         Weighted rows. Columns outside the marginal are independent of it.
@@ -56,9 +58,10 @@ def rows_of_cells(
     shares_of: dict[str, Shares] = {}
     for name in domain:
         axis = names.index(name) if name in names else None
-        shares_of[name] = _column(
-            alone.get(name), counts, axis, measured.stddev_counts, records, rules
-        )
+        mean, stddev = _column(alone.get(name), counts, axis, measured.stddev_counts)
+        shares_of[name] = estimate_column(
+            mean, stddev, records, rules, ordered=ordered.get(name)
+        ).shares
     expected = np.array(records)
     for name in names:
         expected = np.multiply.outer(expected, shares_of[name])
@@ -94,10 +97,10 @@ def _column(
     counts: Float64[np.ndarray, "..."],
     axis: int | None,
     stddev_counts: float,
-    records: float,
-    rules: Rules,
-) -> Shares:
-    """A column's shares: as measured alone and as the marginal adds up, by inverse variance."""
+) -> tuple[Answers, float]:
+    """A column's counts and their noise: as measured alone and as the marginal adds up, by inverse
+    variance.
+    """
     estimates = (
         [] if alone is None else [(alone.counts.astype(np.float64), alone.stddev_counts**-2)]
     )
@@ -109,4 +112,4 @@ def _column(
         (weight / precision * values for values, weight in estimates),
         np.zeros(len(estimates[0][0])),
     )
-    return estimate_column(mean, precision**-0.5, records, rules).shares
+    return mean, precision**-0.5

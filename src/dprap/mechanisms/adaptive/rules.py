@@ -56,6 +56,10 @@ class Rules:
     # out.
     outstanding: float = 0.5
     hidden_code: float = 3
+    # A run of codes at an end of an ordered column is a tail, which falls, if no code of it and no
+    # sum of its last codes is so many standard deviations above zero: what one look calls noise.
+    # Where the run does hold something its total is kept, so that a wrong look costs little.
+    hidden_run: float = 2
     # Columns of so many codes along which ranges of the workload run are measured in blocks of
     # codes too. A prefix of fewer codes has little noise as it is.
     blocks_from_codes: int = 16

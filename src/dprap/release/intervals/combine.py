@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dprap.arguments import as_number
 from dprap.array_types import Float64
 from dprap.errors import SettingsError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _ANGLES = 1 << 12
 # Above so many degrees of freedom a t distribution is normal to four digits.
@@ -30,6 +36,33 @@ class Combined:
     high: Float64[np.ndarray, "..."]
     between: Float64[np.ndarray, "..."]
     level: float
+
+    def frame(self, names: Sequence[str] | None = None) -> pd.DataFrame:
+        """The estimates as a pandas table.
+
+        Args:
+            names: What the estimates are called, in their order; numbers, unless given.
+
+        Returns:
+            One line for each estimate.
+
+        Raises:
+            SettingsError: If there are not as many names as estimates.
+
+        >>> made = combine([[1.0, 2.0], [1.2, 2.2]], [[0.04, 0.04], [0.04, 0.04]])
+        >>> made.frame(["constant", "age"]).loc["age", "estimate"].round(2).item()
+        2.1
+
+        """
+        import pandas as pd
+
+        parts = ("estimate", "standard_error", "low", "high", "degrees_of_freedom", "between")
+        found = {name: np.ravel(getattr(self, name)) for name in parts}
+        if names is not None and len(names) != len(found["estimate"]):
+            raise SettingsError(
+                f"there are {len(found['estimate'])} estimates and {len(names)} names."
+            )
+        return pd.DataFrame(found, index=None if names is None else list(names))
 
 
 def combine(estimates: object, variances: object, *, level: float = 0.95) -> Combined:
@@ -71,7 +104,7 @@ def combine(estimates: object, variances: object, *, level: float = 0.95) -> Com
         raise SettingsError(
             "an estimate is not finite, or a variance is negative or not finite. Leave it out."
         )
-    if not 0 < level < 1:
+    if not 0 < as_number(level, "level") < 1:
         raise SettingsError(f"the level must lie between 0 and 1, not {level}.")
     m = len(found)
     mean, inside = found.mean(axis=0), within.mean(axis=0)

@@ -142,7 +142,7 @@ class Integer(Numeric):
         values = self.draw_values(positions, rng)
         if self.format is not None and self.storage == "string":
             return whole_texts(values, is_null, self.format)
-        return pa.array(values, pa.int64(), mask=is_null).cast(self.arrow_type)
+        return arrays.whole_numbers(pa.array(values, pa.int64(), mask=is_null), self.arrow_type)
 
     def as_csv(self, array: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
         """Integers as integers: 20000000000, not 2e+10; or in the declared format."""

@@ -276,7 +276,7 @@ class Number(Numeric):
                 return f"{bins.at_decimals(first[code], self.lattice_decimals or 0):.12g}"
         last = code == self.regular - 1
         high = self.last_value if last else self.bin_edges[code + 1]
-        return f"[{self.bin_edges[code]:g}, {high:g}{']' if last else ')'}"
+        return f"[{self.bin_edges[code]:.12g}, {high:.12g}{']' if last else ')'}"
 
 
 def _decimals(
