@@ -12,6 +12,12 @@ import tempfile
 
 import pytest
 
+# They have no examples to run, and load matplotlib in every worker.
+collect_ignore = [
+    "bench/src/dprap_bench/figure_parts.py",
+    "bench/src/dprap_bench/regime_map.py",
+]
+
 _COMPILED = "JAX_COMPILATION_CACHE_DIR"
 
 

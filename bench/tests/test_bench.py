@@ -380,6 +380,7 @@ def test_the_pair_that_some_draws_choose_is_judged_by_others() -> None:
     importlib.util.find_spec("matplotlib") is None,
     reason="needs what dprap-bench needs: matplotlib",
 )
+@pytest.mark.slow
 def test_every_figure_is_drawn(tmp_path: Path) -> None:
     from dprap_bench.plots import draw_all
 

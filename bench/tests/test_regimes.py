@@ -3,7 +3,6 @@
 import pytest
 
 from dprap_bench.record import Record
-from dprap_bench.regime_map import draw_regimes, ratios
 from dprap_bench.studies.regimes import GRID, METHODS, cells, regime_of
 
 
@@ -28,6 +27,8 @@ def test_the_grid_spans_what_it_promises():
 
 
 def test_ratios_are_to_the_better_baseline_and_only_of_whole_cells(tmp_path):
+    from dprap_bench.regime_map import draw_regimes, ratios  # which loads matplotlib
+
     by_regime = {}
     for cell in cells(None):
         by_regime.setdefault(regime_of(cell.facts), []).append(cell)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from sklearn.base import clone
 
 import dprap
 from dprap.datasets import example, example_schema
@@ -33,6 +32,8 @@ def test_a_release_shows_itself_in_five_lines() -> None:
 
 
 def test_a_synthesizer_keeps_the_contract_of_scikit_learn() -> None:
+    from sklearn.base import clone  # takes two seconds to load
+
     model = dprap.Synthesizer(example_schema(), progress=False, **OPTIONS)
     with pytest.raises(NotFittedError, match="Call fit"):
         model.sample(3)

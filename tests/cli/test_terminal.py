@@ -68,7 +68,9 @@ def test_without_a_terminal_there_are_plain_lines_and_results_on_stdout(inputs: 
     assert "differentially private" in done.out
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "stop", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_signals_stop_cleanly_and_say_how_to_go_on(inputs: Path, stop: signal.Signals) -> None:
     slow = ("--kway", "3", "--rounds", "50", "--synthetic-rows", "400")
     with on_terminal(inputs, *SYNTH[:-2], *slow, "--out", "out", "--yes") as terminal:

@@ -52,6 +52,7 @@ def label(line: str) -> str:
     return " ".join(found[0].split()).rstrip(" -") if found else ""
 
 
+@pytest.mark.slow  # nbformat takes seconds to load
 @pytest.mark.parametrize("name", TUTORIALS)
 def test_a_tutorial_becomes_a_notebook(name: str) -> None:
     page = (DOCS / "tutorials" / f"{name}.md").read_text(encoding="utf-8")

@@ -20,7 +20,7 @@ from dprap.encoding import Codes, encode, open_table
 from dprap.schema import Schema
 from dprap.schema.columns.binned import BinnedColumn
 
-QUICK = ("taxi", "nulls", "clinic")
+QUICK = ("nulls",)
 TABLES = [*MESSIER, *ODD]
 BY_NAME = {table.name: table for table in TABLES}
 

@@ -184,6 +184,7 @@ def test_columns_that_were_not_measured_together_are_named(caplog):
     assert not caplog.records
 
 
+@pytest.mark.slow
 def test_tables_differ_by_the_noise_of_what_was_measured():
     release = execute(planned("independent"), source(), insecure_noise_seed=1)
     shares = [np.bincount(np.asarray(table["c"]), minlength=5) for table in release.tables(16)]

@@ -50,6 +50,7 @@ def mean_error(relaxed) -> float:
     )
 
 
+@pytest.mark.slow
 def test_relations_of_numbers_are_learnt():
     curator = curator_on(diagonal(), epsilon=5.0)
     result = rap_plus.run(curator, WORKLOAD, QUICK, seed=0)

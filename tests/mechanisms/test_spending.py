@@ -36,11 +36,19 @@ QUICK = {
     "rap++": {"rounds": 2, "queries_per_round": 3, "fit": AnnealingSettings(levels=2, steps=3)},
 }
 LOOKS_AT_NOTHING = {"zero", "none"}
+# JAX compiles these for seconds; `rap` stands for them in the quick tests.
+COMPILED = {"rp", "rap++"}
 
 
 @pytest.mark.parametrize("relation", Relation)
 @pytest.mark.parametrize("kway", [1, 2])
-@pytest.mark.parametrize("name", sorted({*BENCH_METHODS} - LOOKS_AT_NOTHING))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in COMPILED))
+        for name in sorted({*BENCH_METHODS} - LOOKS_AT_NOTHING)
+    ],
+)
 def test_every_mechanism_spends_all_it_may(name, kway, relation):
     curator = curator_on(small_codes(300), relation=relation)
     curator.set_aside(curator.budget.rho / 50)

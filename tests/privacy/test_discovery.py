@@ -420,7 +420,7 @@ class Stopped(BaseException):
 
 @pytest.mark.parametrize("verb", ["charge", "store", "finish"])
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("nth", [0, 1])
+@pytest.mark.parametrize("nth", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_run_that_stops_in_discovery_spends_and_draws_nothing_twice(
     tmp_path, monkeypatch, verb, after, nth
 ):

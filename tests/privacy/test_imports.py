@@ -68,13 +68,21 @@ def test_the_contracts_are_kept():
     ("module", "line"),
     [
         ("mechanisms/independent.py", "from dprap.sources import MemorySource"),
-        ("mechanisms/rap.py", "def _peek():\n    from dprap.encoding import Codes"),
+        pytest.param(
+            "mechanisms/rap.py",
+            "def _peek():\n    from dprap.encoding import Codes",
+            marks=pytest.mark.slow,
+        ),
         ("mechanisms/gaussian.py", "from dprap.privacy.exact_counts import ExactAnswers"),
-        ("mechanisms/records.py", "import dprap.privacy.selection"),
-        ("relaxed/rounding.py", "from .. import runs"),
+        pytest.param(
+            "mechanisms/records.py", "import dprap.privacy.selection", marks=pytest.mark.slow
+        ),
+        pytest.param("relaxed/rounding.py", "from .. import runs", marks=pytest.mark.slow),
         ("release/release.py", "import dprap.privacy.ledger"),
-        ("queries/marginal.py", "from dprap import schema"),
-        ("encoding/encode_table.py", "from dprap.sources import memory"),
+        pytest.param("queries/marginal.py", "from dprap import schema", marks=pytest.mark.slow),
+        pytest.param(
+            "encoding/encode_table.py", "from dprap.sources import memory", marks=pytest.mark.slow
+        ),
         ("overlooked.py", ""),
     ],
 )

@@ -46,7 +46,9 @@ def draws_of(ledger):
     return file.read_text().splitlines() if file.exists() else []
 
 
-@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "every", [7, pytest.param(5, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.slow)]
+)
 def test_killed_anywhere(server, tmp_path, every):
     status, whole = server.run(tmp_path / "whole", 0)
     assert status == 0

@@ -57,7 +57,7 @@ def loaded_by(code: str, heavy: tuple[str, ...] = HEAVY) -> list[str]:
             f"dprap.{name}" for name in ("sources", "encoding", "release", "privacy", "relaxed")
         ),
         "import dprap.sources.spark",
-        RUN,
+        pytest.param(RUN, marks=pytest.mark.slow),
     ],
     ids=["packages", "spark", "table to release, answer and ledger"],
 )

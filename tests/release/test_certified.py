@@ -144,6 +144,7 @@ def test_answers_of_a_table_are_those_of_a_source(seed: int, rows: int, together
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_other_tables_have_a_bound_widened_by_their_distance_to_the_fit(tmp_path: Path) -> None:
     release = execute(plan_of("rap"), MemorySource(related_codes()), insecure_noise_seed=1)
     assert release.certificate is not None

@@ -82,7 +82,7 @@ def probed(tmp_path: Path, page: Path, *arguments: str) -> list[str]:
     return found[1].split("|")
 
 
-@pytest.mark.parametrize("columns", [5, 100])
+@pytest.mark.parametrize("columns", [5, pytest.param(100, marks=pytest.mark.slow)])
 def test_plots_are_there_and_nothing_sticks_out(tmp_path: Path, columns: int) -> None:
     release, _ = related_release(columns, relaxed_rows=60)
     page = tmp_path / "report.html"

@@ -183,7 +183,11 @@ def test_odd_names_from_table_to_report(run: Run, tmp_path: Path, kind: str, eng
 @pytest.mark.parametrize(
     ("made", "options"),
     [
-        (wide_table, ("--marginals", "12", "--set", "steps=10", "--set", "final_steps=10")),
+        pytest.param(
+            wide_table,
+            ("--marginals", "12", "--set", "steps=10", "--set", "final_steps=10"),
+            marks=pytest.mark.slow,
+        ),
         (large_table, ("--method", "independent", "--max-cells", "60000")),
     ],
 )

@@ -21,6 +21,7 @@ import math
 from collections.abc import Callable
 from enum import StrEnum
 from fractions import Fraction
+from functools import lru_cache
 
 from dprap.accounting.exact import LARGEST_RHO, exact_epsilon, exact_rho
 from dprap.errors import BudgetError
@@ -66,6 +67,12 @@ def rho_from_epsilon(
             epsilon / (math.sqrt(log_inverse_delta + epsilon) + math.sqrt(log_inverse_delta))
         ) ** 2
         return rho * (1 - _SLACK)
+    return _tight_rho(float(epsilon), float(delta))
+
+
+@lru_cache(maxsize=1024)
+def _tight_rho(epsilon: float, delta: float) -> float:
+    """What the best order gives; kept, because a run asks for the same again and again."""
 
     def rho_at(log_order: float) -> float:
         order, intercept = _order_and_intercept(log_order, delta)
@@ -95,6 +102,12 @@ def epsilon_from_rho(rho: Rho, delta: float, accounting: Accounting = Accounting
     rho = float(rho)
     if Accounting(accounting) is Accounting.PAPER:
         return (rho + 2 * math.sqrt(rho * -math.log(delta))) * (1 + _SLACK)
+    return _tight_epsilon(rho, float(delta))
+
+
+@lru_cache(maxsize=1024)
+def _tight_epsilon(rho: float, delta: float) -> float:
+    """What the best order gives; kept, as `_tight_rho` is."""
 
     def negative_epsilon_at(log_order: float) -> float:
         order, intercept = _order_and_intercept(log_order, delta)

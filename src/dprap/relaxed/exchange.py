@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -261,13 +262,25 @@ class _Exchange:
         """Random disjoint pairs of records, each within a block, from a sample of the blocks."""
         share = max(self._settings.sample, min(1.0, 512 / len(self._records[0])))
         blocks = np.flatnonzero(self._rng.random(len(self._sizes)) < share)
-        sizes = self._sizes[blocks]
-        of_place = np.repeat(np.arange(len(blocks)), sizes)
-        shift = self._starts[blocks] - (np.cumsum(sizes) - sizes)
-        places = np.repeat(shift, sizes) + np.arange(len(of_place))
+        is_all = len(blocks) == len(self._sizes)
+        of_place, places = self._all_blocks if is_all else self._in_blocks(blocks)
         places = places[np.argsort(of_place + self._rng.random(len(places)))]
         together = of_place[:-1:2] == of_place[1::2]
         return places[:-1:2][together], places[1::2][together]
+
+    @cached_property
+    def _all_blocks(self) -> tuple[Int64[np.ndarray, " places"], Int64[np.ndarray, " places"]]:
+        """`_in_blocks` for all blocks, which small tables look at in every pass."""
+        return self._in_blocks(np.arange(len(self._sizes)))
+
+    def _in_blocks(
+        self, blocks: Int64[np.ndarray, " blocks"]
+    ) -> tuple[Int64[np.ndarray, " places"], Int64[np.ndarray, " places"]]:
+        """For each record of some blocks the number of its block among them, and its place."""
+        sizes = self._sizes[blocks]
+        of_place = np.repeat(np.arange(len(blocks)), sizes)
+        shift = self._starts[blocks] - (np.cumsum(sizes) - sizes)
+        return of_place, np.repeat(shift, sizes) + np.arange(len(of_place))
 
     def _likelihood_ratio(
         self, position: int, one: Int64[np.ndarray, " pairs"], other: Int64[np.ndarray, " pairs"]

@@ -49,7 +49,9 @@ def fit(
     return result.misfit, result.steps, result.rows
 
 
-@pytest.mark.parametrize("normalisation", ["sparsemax", "softmax"])
+@pytest.mark.parametrize(
+    "normalisation", ["sparsemax", pytest.param("softmax", marks=pytest.mark.slow)]
+)
 def test_projection_reaches_answers_that_can_be_reached(normalisation: str) -> None:
     settings = ProjectionSettings(max_steps=1000, normalisation=normalisation)  # type: ignore[arg-type]
     queries = all_queries()[::4]

@@ -63,7 +63,7 @@ def test_every_query_agrees_with_its_definition_on_every_record() -> None:
         ]
 
 
-@pytest.mark.parametrize("kind", ["product", "threshold"])
+@pytest.mark.parametrize("kind", ["product", pytest.param("threshold", marks=pytest.mark.slow)])
 def test_gradients_three_ways(kind: str) -> None:
     rng = np.random.default_rng(0)
     with jax.enable_x64():

@@ -53,7 +53,7 @@ def test_rows_without_ties_stay_as_they_are() -> None:
     assert tied.domain == DOMAIN
 
 
-@pytest.mark.parametrize("rounds", [1, 3])
+@pytest.mark.parametrize("rounds", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_projection_moves_tied_codes_as_it_would_move_each(
     monkeypatch: pytest.MonkeyPatch, rounds: int
 ) -> None:

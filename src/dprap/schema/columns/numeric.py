@@ -10,7 +10,7 @@ from pydantic import field_validator
 
 from dprap.array_types import Int64
 from dprap.schema.columns.binned import BinnedColumn
-from dprap.schema.columns.ordered import Starts, check_edges, nested_starts
+from dprap.schema.columns.ordered import Starts, check_edges, useful_levels
 from dprap.schema.number_format import NumberFormat
 from dprap.schema.values import is_number_type
 
@@ -79,8 +79,14 @@ class Numeric(BinnedColumn):
         as whole numbers.
         """
         span = int(at[-1]) - int(at[0])
-        widths = [10**power for power in range(min(len(str(span)), _MOST_DIGITS), 0, -1)]
-        return nested_starts([at // width for width in widths], len(at))
+        found: list[Starts] = []
+        kept = np.arange(len(at))
+        for power in range(1, min(len(str(span)), _MOST_DIGITS) + 1):
+            # fine to coarse: what begins an interval begins one of each finer level too
+            labels = at[kept] // 10**power
+            kept = kept[np.append(True, labels[1:] != labels[:-1])]
+            found.append(kept)
+        return useful_levels(reversed(found), len(at))
 
     def value_text(self, value: float) -> str:
         """Six digits, or all of a whole number."""

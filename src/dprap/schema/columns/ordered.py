@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal, Self
@@ -413,10 +413,17 @@ def nested_starts(
     [100, 1000]
     """
     cuts = np.zeros(points, dtype=bool)
-    levels: list[Starts] = []
+    found: list[Starts] = []
     for label in labels:
         cuts[1:] |= label[1:] != label[:-1]
-        starts = np.append(0, np.flatnonzero(cuts))
+        found.append(np.append(0, np.flatnonzero(cuts)))
+    return useful_levels(found, points)
+
+
+def useful_levels(found: Iterable[Starts], points: int) -> tuple[Starts, ...]:
+    """Levels of nested intervals, coarse to fine, without those that refinement has no use for."""
+    levels: list[Starts] = []
+    for starts in found:
         if levels and (len(starts) <= TOP_INTERVALS or len(starts) == len(levels[-1])):
             levels.pop()
         levels.append(starts)
