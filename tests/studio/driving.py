@@ -74,7 +74,9 @@ class Watched:
         host = re.match(r"http://([^/]*)", request.url)
         if not request.url.startswith("data:") and (host is None or host[1] != self.host):
             self.foreign.append(request.url)
-        self.addresses.add(request.url)
+        # without the port and the secret, in which any digits may stand
+        path = request.url.split("/", 3)[-1]
+        self.addresses.add(re.sub(r"token=[\w-]+", "", path))
 
     def _page(self, page):
         page.on(
