@@ -203,7 +203,7 @@ def test_from_a_raw_table_to_a_downloaded_release_with_a_kill_in_the_middle(
         assert watched.foreign == []
         assert watched.console == []
         # no value and no name of a file or column in an address
-        for text in ("female", "Harbour", "Personal", "2024", "30..39"):
+        for text in ("female", "Harbour", "Personal", "2024-", "30..39"):
             assert not any(text in address for address in watched.addresses), text
     output = server.stop()
     assert not any(text in output for text in ("Personal", "female", "Harbour"))
