@@ -20,7 +20,7 @@ import pytest
 
 from dprap.datasets import example, example_schema
 
-COMMAND = [sys.executable, "-c", "from dprap.cli import main; main()"]
+COMMAND = [sys.executable, "-m", "dprap"]
 ROWS = 400
 
 
