@@ -22,12 +22,13 @@ RELATIONS = [Relation.REPLACE, Relation.ADD_REMOVE]
 
 @given(
     arrays(np.float64, st.integers(1, 8), elements=st.floats(-3, 3)),
-    st.sampled_from([0.5, 1.0, 7.0]),
+    # the last two are lost in the last digit of values
+    st.sampled_from([0.5, 1.0, 7.0, 1e-17, 1e-300]),
 )
 def test_projection_meets_the_conditions_of_optimality(values: np.ndarray, total: float) -> None:
     projected = project_simplex(values, total)
     assert projected.min() >= 0
-    assert projected.sum() == pytest.approx(total)
+    assert projected.sum() == pytest.approx(total, rel=1e-6, abs=0)
     shift = (values - projected)[projected > 0]
     # what stays positive moved by the same amount
     assert np.ptp(shift) == pytest.approx(0, abs=1e-9)

@@ -21,16 +21,18 @@ def project_simplex(
     Returns:
         The projection, in float64.
 
-    >>> project_simplex(np.array([0.9, 0.7, -0.3])).tolist()
-    [0.6, 0.3999999999999999, 0.0]
+    >>> project_simplex(np.array([0.9, 0.7, -0.3])).round(12).tolist()
+    [0.6, 0.4, 0.0]
 
     """
     values = np.asarray(values, dtype=np.float64)
+    # Distances from the maximum, so that a total far below the values' last digit is not lost in
+    # them: the maximum itself always stays positive.
+    below = values - values.max()
     # What lies `total` or more below the maximum cannot stay positive, so that most cells of a
     # noisy marginal need no sorting.
-    highest = values.max()
-    descending = np.sort(values[values > highest - total])[::-1]
+    descending = np.sort(below[below > -total])[::-1]
     excess = np.cumsum(descending) - total
     kept = np.flatnonzero(descending * np.arange(1, len(descending) + 1) > excess)[-1]
-    projected: Float[np.ndarray, " cells"] = np.maximum(values - excess[kept] / (kept + 1), 0.0)
+    projected: Float[np.ndarray, " cells"] = np.maximum(below - excess[kept] / (kept + 1), 0.0)
     return projected
