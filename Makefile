@@ -8,8 +8,10 @@ INSTALL := install --quiet --disable-pip-version-check --require-hashes
 COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --quiet
 
 # Bytecode is kept in a folder of its own, also where the environment forbids to write it: a third of
-# the tests' time would go into compiling the same modules, tests and child processes anew.
-PYTEST := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(CURDIR)/$(VENV)/pycache $(BIN)/python -m pytest
+# the tests' time would go into compiling the same modules, tests and child processes anew. So are
+# the programs that JAX has compiled.
+KEPT := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(CURDIR)/$(VENV)/pycache JAX_COMPILATION_CACHE_DIR=$(CURDIR)/$(VENV)/compiled
+PYTEST := $(KEPT) $(BIN)/python -m pytest
 # Two workers on two cores: libraries that start a thread a core would wait for each other, which
 # takes ten times the processor time. A file's tests share what they make, so that they stay together.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1

@@ -163,7 +163,7 @@ def test_deep_and_long_descriptions(saved: Path) -> None:
 def test_a_schema_of_too_many_codes_stops_at_once(
     saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dprap.schema.schema.MAX_SCHEMA_CODES", 1 << 21)
+    monkeypatch.setattr("dprap.schema.declared.MAX_SCHEMA_CODES", 1 << 21)
     columns = {f"c{i}": {"type": "integer", "min": 0, "max": 999_999} for i in range(3000)}
     (saved / "schema.yaml").write_text(json.dumps({"columns": columns}))
     with pytest.raises(SchemaError, match="codes in all"):

@@ -17,8 +17,8 @@ from charset_normalizer import from_bytes
 from pydantic import ValidationError
 
 from dprap.errors import DataError
+from dprap.schema.file_layout import Csv
 from dprap.schema.messages import describe
-from dprap.schema.schema import Csv
 
 _SAMPLE_BYTES = 1 << 18
 _CHUNK_BYTES = 1 << 22

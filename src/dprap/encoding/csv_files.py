@@ -13,7 +13,7 @@ import pyarrow.csv
 
 from dprap.encoding.csv_quotes import check_line_quotes, check_quotes
 from dprap.errors import DataError
-from dprap.schema.schema import Csv
+from dprap.schema.file_layout import Csv
 
 # Arrow holds several blocks and their texts at a time, so this decides how much memory reading
 # takes.

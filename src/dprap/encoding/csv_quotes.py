@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dprap.errors import DataError
-from dprap.schema.schema import Csv
+from dprap.schema.file_layout import Csv
 
 # Arrow refuses longer records, so a longer field is a quote that was left open.
 _LONGEST_FIELD = 1 << 21

@@ -28,7 +28,7 @@ from dprap.encoding.tables import (
 from dprap.encoding.touched import Touched, touched_by
 from dprap.errors import DataError, SchemaError
 from dprap.schema import Schema
-from dprap.schema.schema import Csv
+from dprap.schema.file_layout import Csv
 
 
 @dataclass(frozen=True)

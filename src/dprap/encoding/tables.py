@@ -21,7 +21,7 @@ from dprap.encoding.objects import id_texts, place_objects, placed_array
 from dprap.encoding.untyped_files import Rows, open_excel, open_json_lines
 from dprap.errors import DataError
 from dprap.schema import Schema
-from dprap.schema.schema import Csv
+from dprap.schema.file_layout import Csv
 from dprap.schema.values import is_text_type
 
 BATCH_ROWS = 1 << 17

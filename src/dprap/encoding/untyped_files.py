@@ -20,7 +20,7 @@ from typing import Any
 import pyarrow as pa
 
 from dprap.errors import DataError, SettingsError
-from dprap.schema.schema import Excel
+from dprap.schema.file_layout import Excel
 
 # Characters of a line of JSON, as many as Arrow takes of a CSV record. Without a limit one record
 # may take all memory.

@@ -19,7 +19,7 @@ from dprap.encoding.csv_dialect import recognise_csv
 from dprap.encoding.tables import csv_form, is_text_file, open_csv, open_table
 from dprap.errors import DataError, one_line
 from dprap.schema import Schema
-from dprap.schema.schema import Csv
+from dprap.schema.file_layout import Csv
 
 _LONGEST_TEXT = 60
 _LOOKED_AT_BYTES = 1 << 18

@@ -1,6 +1,8 @@
 """What is publicly known about a table: columns, types, domains, bins, null policy and constraints.
 
-schema       the noun: columns, CSV settings, constraints
+schema       the noun: read, written, changed and asked
+declared     its settings, and what is refused
+file_layout  how CSV and Excel files of the table are laid out
 columns/     the column types: one class a file
 constraints  what cannot occur, declared on values
 code_constraints  the same in codes: broken records, impossible cells

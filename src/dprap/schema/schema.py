@@ -1,42 +1,30 @@
 """What is publicly known about a table: its columns, their domains, nulls, policies and
 constraints.
+
+`declared` has the settings and refuses what makes no sense. Here a schema is read, written, changed
+and asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Any
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    StrictInt,
-    StrictStr,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import ValidationError
 
 from dprap.arguments import as_path
 from dprap.domain import Domain
 from dprap.errors import SchemaError
-from dprap.limits import MAX_SCHEMA_CODES
 from dprap.schema.code_constraints import CodeConstraint, to_codes
 from dprap.schema.columns import Column
-from dprap.schema.columns.base import Part, require_texts
 from dprap.schema.columns.binned import BinnedColumn
 from dprap.schema.columns.ordered import PLAIN_POINTS
-from dprap.schema.constraints import Constraint
-from dprap.schema.discover import DiscoverColumn, Discovered, split_columns
-from dprap.schema.encodings import encoding_named
+from dprap.schema.declared import CodesSoFar, DeclaredTable
+from dprap.schema.discover import Discovered
 from dprap.schema.files import SUGGESTED, read_mapping, write_mapping
 from dprap.schema.messages import describe
-from dprap.schema.number_format import NumberFormat
-from dprap.schema.review_record import DraftNote, Vouch
 
 DRAFT_WARNING = """\
 DRAFT: the bounds and categories below were taken from the data. Publishing anything that depends on them leaks
@@ -45,78 +33,11 @@ is publicly known (code books, physical limits, law). `dprap schema review` walk
 vouches for what, and lifts the mark draft: true. Until then dprap refuses the schema."""
 
 
-class Csv(Part):
-    """How CSV files of this table are written.
-
-    Args:
-        delimiter: What stands between two fields.
-        encoding: The character encoding, by the name that Python gives it.
-        quote: What stands around a field that holds a delimiter.
-        strip: Whether blanks around each field are no part of it.
-        skip_lines: How many lines stand above the header.
-
-    """
-
-    delimiter: Annotated[StrictStr, Field(min_length=1, max_length=1)] = ","
-    encoding: StrictStr = "utf-8"
-    quote: Annotated[StrictStr, Field(min_length=1, max_length=1)] = '"'
-    strip: bool = False
-    skip_lines: Annotated[StrictInt, Field(ge=0, le=1000)] = 0
-
-    @field_validator("encoding")
-    @classmethod
-    def _known(cls, name: str) -> str:
-        return encoding_named(name)
-
-    @model_validator(mode="after")
-    def _signs_differ(self) -> Self:
-        for sign in (self.delimiter, self.quote):
-            if not sign.isascii() or sign in "\r\n":
-                raise ValueError("csv: delimiter and quote are signs of ASCII, and no line ends")
-        if self.delimiter == self.quote:
-            raise ValueError("csv: delimiter and quote are the same sign. Change one")
-        return self
-
-
-class Excel(Part):
-    """Where in an Excel file the table stands: by default on the first sheet, with a header in its
-    first line.
-    """
-
-    sheet: StrictStr | None = None
-    skip_lines: Annotated[StrictInt, Field(ge=0, le=1000)] = 0
-
-
-@dataclass
-class _Codes:
-    """Codes of the columns that were read so far."""
-
-    found: int = 0
-
-
-def _within_limit(column: Column, info: ValidationInfo) -> Column:
-    """Stop at once where the columns have too many codes together: each keeps the edges of its bins
-    in memory.
-    """
-    if isinstance(info.context, _Codes):
-        info.context.found += column.size
-        if info.context.found > MAX_SCHEMA_CODES:
-            raise SchemaError(
-                f"the columns have more than {MAX_SCHEMA_CODES:,} codes in all. Use fewer or wider"
-                " bins."
-            )
-    return column
-
-
-def _lacks_format(column: Mapping[Any, Any]) -> bool:
-    return column.get("type") in ("integer", "number") and column.get("format") is None
-
-
 # So many columns are listed where a schema shows itself.
 _SHOWN = 40
 
 
-class Schema(Part):
+class Schema(DeclaredTable):
     """Columns in order, each with a public domain.
 
     >>> schema = Schema.of(
@@ -131,117 +52,14 @@ class Schema(Part):
     Domain(names=('age', 'smoker'), sizes=(10, 3))
     """
 
-    is_draft: Annotated[bool, Field(alias="draft")] = False
-    columns: dict[
-        StrictStr, Annotated[Column, Field(discriminator="type"), AfterValidator(_within_limit)]
-    ]
-    constraints: tuple[Constraint, ...] = ()
-    null_values: tuple[StrictStr, ...] = ("",)
-    ignore_columns: tuple[StrictStr, ...] = ()
-    ignore_extra_columns: bool = False
-    numbers: NumberFormat | None = None
-    csv: Csv = Csv()
-    excel: Excel = Excel()
-    description: StrictStr | None = None
-    draft_notes: Annotated[dict[StrictStr, DraftNote], Field(default_factory=dict)]
-    vouched: Annotated[dict[StrictStr, Vouch], Field(default_factory=dict)]
-    discover: Annotated[dict[StrictStr, DiscoverColumn], Field(default_factory=dict)]
-    """Columns whose domain a run is to find.
-
-    A file has them among the columns, with `domain: discover`.
-    """
-    discovered: Annotated[dict[StrictStr, Discovered], Field(default_factory=dict)]
-    """What was paid for the domains that a run has found."""
-    order: tuple[StrictStr, ...] = ()
-    """The order of all columns, where some are to be discovered."""
-
     def __init__(self, **data: Any) -> None:
         # pydantic calls this for every way a schema is made: one place turns its errors into ours
         try:
-            self.__pydantic_validator__.validate_python(data, self_instance=self, context=_Codes())
+            self.__pydantic_validator__.validate_python(
+                data, self_instance=self, context=CodesSoFar()
+            )
         except ValidationError as error:
             raise SchemaError(describe(error)) from None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _with_numbers(cls, data: Any) -> Any:
-        """Give the format of the whole file to every column of numbers that has none of its own."""
-        form, columns = (
-            (data.get("numbers"), data.get("columns")) if isinstance(data, dict) else (None, None)
-        )
-        if form is None or not isinstance(columns, Mapping):
-            return data
-        given = {
-            name: (
-                {**column, "format": form}
-                if isinstance(column, Mapping) and _lacks_format(column)
-                else column
-            )
-            for name, column in columns.items()
-        }
-        return {**data, "columns": given}
-
-    @model_validator(mode="before")
-    @classmethod
-    def _apart(cls, data: Any) -> Any:
-        """Put columns with `domain: discover` aside, in whose place a run puts what it finds."""
-        columns = data.get("columns") if isinstance(data, dict) else None
-        if not isinstance(columns, Mapping):
-            return data
-        declared, wanted = split_columns(columns)
-        if not wanted:
-            return data
-        return {**data, "columns": declared, "discover": wanted, "order": tuple(columns)}
-
-    @model_validator(mode="after")
-    def _some_columns(self) -> Self:
-        if not self.columns and not self.discover:
-            raise ValueError("columns: lists no column. Describe at least one")
-        if self.discover and set(self.order) != {*self.columns, *self.discover}:
-            raise ValueError("order: is written by dprap alone. Remove it")
-        unknown = [name for name in self.discovered if name not in self.columns]
-        if unknown:
-            raise ValueError(f"discovered: {unknown[0]!r} is no column of the schema. Remove it")
-        return self
-
-    @field_validator("null_values")
-    @classmethod
-    def _texts(cls, values: tuple[str, ...]) -> tuple[str, ...]:
-        require_texts(values)
-        return values
-
-    @model_validator(mode="after")
-    def _ignored_are_not_described(self) -> Self:
-        both = [
-            name for name in self.ignore_columns if name in self.columns or name in self.discover
-        ]
-        if both:
-            raise ValueError(
-                f"ignore_columns: {both[0]!r} is described under columns too. Remove one of them"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _record_fits(self) -> Self:
-        unknown = [name for name in self.vouched if name not in self.columns]
-        if unknown:
-            raise ValueError(f"vouched: {unknown[0]!r} is no column of the schema. Remove it")
-        if self.draft_notes and not self.is_draft:
-            raise ValueError(
-                "draft_notes: speak of the data, so they stand in drafts alone. Put draft: true"
-                " back and run `dprap schema review`, which takes them out and keeps who vouches"
-                " for what"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _constraints_fit(self) -> Self:
-        for position, constraint in enumerate(self.constraints, start=1):
-            try:
-                to_codes(constraint, self.columns)
-            except ValueError as error:
-                raise ValueError(f"constraint {position}: {error}") from None
-        return self
 
     @classmethod
     def of(cls, mapping: Mapping[Any, Any]) -> Schema:

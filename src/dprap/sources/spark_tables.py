@@ -36,7 +36,7 @@ from dprap.encoding.column_codes import encode_column
 from dprap.encoding.csv_files import csv_fields, read_csv_lines
 from dprap.errors import DataError, SettingsError
 from dprap.schema import Schema
-from dprap.schema.schema import Csv
+from dprap.schema.file_layout import Csv
 from dprap.sources.locate import DataFile, find_files, hive_value
 from dprap.sources.read_files import expected_records, open_file, read_parts
 

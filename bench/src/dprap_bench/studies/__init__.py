@@ -20,6 +20,7 @@ STUDIES = {
     "adaptive": "error, time and memory of the default mechanism, over ε, workloads and tables",
     "adaptive_ablation": "what each lever of the adaptive mechanism does",
     "adaptive_rows": "what the adaptive mechanism costs after counting, on small and large tables",
+    "adaptive_rules": "what each rule of the adaptive mechanism is worth, on three tables",
     "certificate_coverage": "how often the accuracy certificate's bound holds",
     "counting": "how fast each engine counts",
     "interval_coverage": "how often the intervals of answers hold the truth, and how wide they are",

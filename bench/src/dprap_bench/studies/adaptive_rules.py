@@ -66,6 +66,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "typical_share": {"typical_share": _NEVER},
     "outstanding": {"outstanding": _NEVER},
     "hidden_code": {"hidden_code": _NEVER},
+    "hidden_run": {"hidden_run": 0.0},
     "blocks_from_codes": {"blocks_from_codes": 1 << 30},
     "least_start": {"least_start": 0.0},
     "pick_factor": {"pick_factor": 3.8},
@@ -139,7 +140,7 @@ def settings_of(rule: str) -> AdaptiveSettings:
 
 def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
     """One run with one rule changed."""
-    codes, constraints = _table(facts["data"], data_dir)
+    codes, constraints, ordered = _table(facts["data"], data_dir)
     source = MemorySource(codes)
     workload = named_workload(facts["workload"], codes.domain, rows=codes.rows)
     curator = seeded_curator(
@@ -153,14 +154,17 @@ def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
             settings_of(facts["rule"]),
             seed=facts["seed"],
             constraints=constraints,
+            ordered=ordered,
         )
     errors = evaluate(source, workload, result)
     return {"max": errors.max, "tv": errors.tv, **seconds}
 
 
-def _table(name: str, data_dir: Path) -> tuple[Codes, tuple[CodeConstraint, ...]]:
-    """A table, and what cannot occur in it."""
+def _table(
+    name: str, data_dir: Path
+) -> tuple[Codes, tuple[CodeConstraint, ...], Mapping[str, int]]:
+    """A table, what cannot occur in it, and how many codes of its columns have an order."""
     if name != "example":
-        return load_benchmark(name, data_dir), ()
+        return load_benchmark(name, data_dir), (), {}
     schema = example_schema()
-    return encode(example(_EXAMPLE_ROWS), schema), schema.code_constraints
+    return encode(example(_EXAMPLE_ROWS), schema), schema.code_constraints, schema.ordered_codes

@@ -1,6 +1,8 @@
 """The ledger: what was spent on a data set, durably, and the noisy results it bought.
 
-* `ledger`: a ledger open for spending; the order of events that makes a run survive a crash.
+* `ledger`: the runs of a ledger; the order of events that makes a run survive a crash.
+* `opened`: the files of a ledger that is open for spending: lock, relation, cap, anchor, key.
+* `reading`: ledgers read and verified, by anybody who holds the files.
 * `chain`: an append-only file of lines, each of which seals all before it.
 * `state`: what the records mean, and which record may follow which.
 * `record_checks`: what a record must hold before anybody acts on it.
@@ -14,7 +16,8 @@
 
 from dprap.privacy.ledger.balance import balance_lines, caution_lines
 from dprap.privacy.ledger.default_location import default_ledger, named_ledger
-from dprap.privacy.ledger.ledger import Ledger, read_books, read_ledger
+from dprap.privacy.ledger.ledger import Ledger
+from dprap.privacy.ledger.reading import read_books, read_ledger
 from dprap.privacy.ledger.state import LedgerState, RunState
 from dprap.privacy.ledger.stored_results import Arrays
 
