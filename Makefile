@@ -18,7 +18,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 PYTEST_2 := $(ONE_THREAD) $(PYTEST) -n 2 --dist loadfile
 AUDIT := tests/privacy/test_record_replay.py tests/privacy/test_record_replay_cli.py
 
-.PHONY: demo dist docs fuzz test test-audit test-engines test-slow test-studio lint format setup hooks lock sbom clean
+.PHONY: demo dist docs fuzz mutants test test-audit test-engines test-slow test-studio lint format setup hooks lock sbom clean
 
 demo: $(STAMP)  ## the whole job on the embedded example
 	$(BIN)/dprap demo --out demo-release
@@ -42,6 +42,9 @@ test-studio: $(STAMP)  ## the studio in a real browser; installs Chromium where 
 
 fuzz: $(STAMP)  ## more than twenty thousand damaged inputs, through every parser; minutes
 	DPRAP_FUZZ=1 $(ONE_THREAD) $(PYTEST) -n 2 -rP tests/fuzz
+
+mutants: $(STAMP)  ## every known defect put back, one at a time: its tests must fail; minutes
+	$(ONE_THREAD) $(BIN)/python -m tests.mutants.run_mutants --jobs 2
 
 docs: $(STAMP)  ## the documentation site, in site/; warnings are errors
 	test -x $(VENV)/docs/bin/python || $(PYTHON) -m venv $(VENV)/docs

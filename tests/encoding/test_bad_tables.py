@@ -285,6 +285,8 @@ class TestFiles:
             encode(tmp_path / "none.csv", AGE)
         with pytest.raises(DataError, match="is not a file"):
             encode(tmp_path, AGE)
+        with pytest.raises(DataError, match="too long"):
+            encode(tmp_path / ("x" * 300 + ".csv"), AGE)
 
     def test_csv_texts_are_read_as_declared(self, tmp_path) -> None:
         path = tmp_path / "table.csv"

@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from dprap.encoding import encode
+from dprap.encoding.csv_files import read_csv_lines
 from dprap.errors import DataError
 from dprap.schema import Schema
 
@@ -52,3 +54,12 @@ def test_a_file_that_changed_is_looked_at_again(tmp_path: Path) -> None:
     path.write_text('age,sex\n1,"F\n2,M\n', encoding="utf-8")
     with pytest.raises(DataError, match="not closed"):
         encode(path, SCHEMA)
+
+
+@pytest.mark.parametrize("line", ['1,"F', '1,"F"x', '"1,F', '1,"F""'])
+def test_a_line_by_itself_is_a_record_or_refused(line: str) -> None:
+    """Where a table comes line by line, as in Spark, no quote reaches the next line."""
+    with pytest.raises(DataError, match="has a line whose quotes are not closed"):
+        read_csv_lines(pa.array(["2,M", line, "3,M"]), ["age", "sex"], ",", "people")
+    read = read_csv_lines(pa.array(['1,"F"', '2,"a ""b"""']), ["age", "sex"], ",", "people")
+    assert read["sex"].to_pylist() == ["F", 'a "b"']

@@ -14,11 +14,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 from tests.encoding.workbooks import DAMAGED_CELLS, ODD_CELLS, cell, workbook_of_cells
 from tests.fuzz.mutate import HOSTILE_TEXTS, HOSTILE_VALUES, mutated_bytes, mutated_text
+from tests.privacy.hostile_values import HOSTILE
 
 from dprap.encoding import check, draft_schema, encode
 from dprap.errors import DprapError
@@ -262,9 +264,14 @@ def discovery(rng: random.Random, folder: Path) -> None:
 
 
 def memory_table(rng: random.Random, folder: Path) -> None:
-    """An Arrow table in memory with columns of any type."""
-    columns = {}
-    for name in COLUMNS:
-        kind, values = rng.choice(_ARROW)
-        columns[name] = pa.array([rng.choice(values) for _ in range(3)], kind)
-    encode(pa.table(columns), rng.choice([STRICT, LENIENT, FORMATS]))
+    """One column of any type in memory, held by Arrow or pandas, or objects of any kind."""
+    name = rng.choice(list(COLUMNS))
+    policy = TOTAL if rng.random() < 0.7 else {}
+    schema = Schema.of({"columns": {name: rng.choice([COLUMNS, WRITTEN])[name] | policy}})
+    kind, values = rng.choice(_ARROW)
+    typed = pa.table({name: pa.array([rng.choice(values) for _ in range(3)], kind)})
+    objects = [*rng.choices(HOSTILE, k=2), *typed[name]]
+    table = rng.choice(
+        [typed, typed.to_pandas(), pd.DataFrame({name: pd.Series(objects, dtype=object)})]
+    )
+    encode(table, schema)

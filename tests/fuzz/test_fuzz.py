@@ -43,7 +43,7 @@ TARGETS = {
     "condition": Target(questions.condition, 2000, 60),
     "csv": Target(tables.csv_table, 1500, 40),
     "parquet": Target(tables.parquet_table, 1500, 40),
-    "memory": Target(tables.memory_table, 500, 20),
+    "memory": Target(tables.memory_table, 1500, 40),
     "json lines": Target(tables.json_lines, 1000, 30),
     "excel": Target(tables.sheet, 800, 20),
     "arrow": Target(tables.arrow_file, 1000, 30),

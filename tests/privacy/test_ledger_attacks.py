@@ -455,6 +455,16 @@ def test_forged_lines_are_refused(path, case):
             use(path)
 
 
+@pytest.mark.parametrize("rho", ["9" * 4000, "1000000001"])
+def test_a_charge_beyond_every_budget_is_refused_where_there_is_no_cap(path, rho):
+    records = good_records()
+    for at, change in ((0, {"cap_rho": None}), (1, {"rho": rho}), (2, {"rho": rho})):
+        records[at] = (records[at][0], records[at][1] | change)
+    write(path, records)
+    with pytest.raises(LedgerError, match="lacks a right 'rho'"):
+        read_ledger(path)
+
+
 LINE = (
     '{"body": {"event": EVENT}, "hash": "HASH", "index": 3, "kind": "done", "previous": "PREVIOUS"}'
 )

@@ -225,6 +225,29 @@ class OwnFrame(pd.DataFrame):
     """
 
 
+class OwnPolars(pl.DataFrame):
+    """A class made from polars' own."""
+
+
+@pytest.mark.parametrize("own", [OwnFrame, OwnPolars])
+def test_frames_of_other_classes_are_read_value_by_value(own: type) -> None:
+    """Of these objects no type can be inferred together; each pair has the codes of its values."""
+    day, wall = dt.date(2024, 3, 1), dt.datetime(2024, 3, 1, 12)  # noqa: DTZ001
+    for name, values in (
+        ("day", [wall, "odd", day]),
+        ("integer", [7, "7", 7.0, True]),
+        ("city", ["Rome", b"Rome", 7]),
+    ):
+        column = TOTAL_SCHEMA.columns[name]
+        series = (
+            pd.Series(values, dtype=object)
+            if own is OwnFrame
+            else pl.Series(name, values, dtype=pl.Object)
+        )
+        codes = encode(own({name: series}), alone(name, column)).columns[0]
+        assert codes.tolist() == [code_alone(name, column, value) for value in values]
+
+
 CONTAINERS: dict[str, Callable[[pa.Array, Path], Any]] = {
     "frames of another class": lambda array, _: OwnFrame(
         {"x": pd.Series(list(array), dtype=object)}
@@ -631,6 +654,22 @@ class TestWhatWasMeasured:
             [Decimal("9007199254740993.00"), Decimal("9007199254740992.00")], pa.decimal128(38, 2)
         )
         assert encode(pa.table({"x": array}), alone("x", column)).columns[0].tolist() == [3, 2]
+
+    def test_decimals_are_rounded_once(self) -> None:
+        """Turned into a float before it is divided, this decimal would fall below the edge."""
+        edge = 817644166808.0327
+        schema = Schema.of({"columns": {"x": {"type": "number", "edges": [0, edge, 1e12]}}})
+        array = pa.array([Decimal("817644166808.03268"), Decimal("817644166808.03262")])
+        assert encode(pa.table({"x": array}), schema).columns[0].tolist() == [1, 0]
+
+    @pytest.mark.parametrize("number", [0, 1, 7])
+    def test_equal_objects_of_other_types_are_other_values(self, number: int) -> None:
+        values = [number, bool(number), float(number), Decimal(number), np.int8(number), -0.0]
+        for name, column in COLUMNS:
+            for order in (values[:3], values[2::-1], values, values[::-1]):
+                frame = pd.DataFrame({name: pd.Series(order, dtype=object)})
+                codes = encode(frame, alone(name, column)).columns[0]
+                assert codes.tolist() == [code_alone(name, column, value) for value in order]
 
 
 @pytest.mark.parametrize(("name", "column"), COLUMNS, ids=[name for name, _ in COLUMNS])

@@ -82,6 +82,11 @@ def test_an_existing_directory_is_left_alone(saved: Path) -> None:
     assert (saved / "release.json").read_bytes() == before
 
 
+def test_a_name_that_no_system_takes_is_refused_in_a_line(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="too long"):
+        made_release().save(tmp_path / ("x" * 300))
+
+
 def test_a_failed_save_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,6 +25,7 @@ from dprap.queries import Marginal
 from dprap.schema import Schema
 from dprap.sources import MemorySource, RowSource, table_files
 from dprap.sources.locate import find_files
+from dprap.sources.recoding import Recoding
 from dprap.sources.table_files import FileSource
 
 SCHEMA = Schema.of(
@@ -273,3 +274,18 @@ def test_what_is_expected_is_counted_while_records_are_checked(
     assert len(passes) == 1
     expected = MemorySource(encode(table, schema)).count(marginals)
     assert all(same(a, b) for a, b in zip([*rest[:3], *found], expected, strict=True))
+
+
+AGE = {"type": "integer", "min": 0, "max": 99, "out_of_domain": "clip"}
+
+
+def test_what_was_counted_before_a_recoding_is_counted_again(tmp_path: Path) -> None:
+    table, schema = example(300, seed=3), Schema.of({"columns": {"age": AGE}})
+    pq.write_table(table.select(["age"]), tmp_path / "t.parquet")
+    ages = Marginal(("age",))
+    source = FileSource.open(tmp_path / "t.parquet", schema, expect=lambda _: [ages])
+    fine = source.count([ages])[0].dense()
+    coarse = Schema.of({"columns": {"age": AGE | {"width": 50}}})
+    maps = {"age": np.arange(100) // 50}
+    found = source.recoded(Recoding(schema.domain, coarse, maps)).count([ages])[0].dense()
+    assert found.tolist() == [fine[:50].sum(), fine[50:].sum()]

@@ -11,6 +11,7 @@ from tests.sources.tables import KINDS, ODD_NAMES
 from dprap.errors import DataError, SchemaError
 from dprap.queries import Marginal
 from dprap.schema import Schema
+from dprap.sources import postgres
 from dprap.sources.catalog import identifier, literal, plain
 from dprap.sources.sql import Kind, check_sql, code_sql, count_sql, lookup, refuse
 
@@ -27,11 +28,15 @@ def test_names_are_always_quoted(name: str) -> None:
     query = count_sql('"t"', schema, {name: "integer", "other": "integer"}, {marginal: [marginal]})
     quoted = identifier(name)
     assert quoted.startswith('"')
-    assert quoted.count('"') % 2 == 0
+    assert '"' not in quoted[1:-1].replace('""', "")
     assert name not in query.replace(quoted, "").replace('"other"', "") or name in (
         "select",
         "GROUP",
     )
+
+
+def test_a_quote_in_a_name_is_doubled() -> None:
+    assert identifier('a" FROM b; --') == '"a"" FROM b; --"'
 
 
 def test_texts_are_quoted() -> None:
@@ -157,3 +162,40 @@ def test_nothing_is_looked_up_along_a_search_path() -> None:
                 assert words == own, query
                 assert not re.search(r"::|[*/%<>=+]", rest), query
     assert checked > 20
+
+
+class _Connection:
+    """Takes what is said to it, in place of a server."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.isolation_level, self.read_only = None, False
+
+    def execute(self, query: str) -> None:
+        self.said.append(query)
+
+
+def test_every_connection_begins_with_a_pinned_read_only_transaction(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    psycopg = pytest.importorskip("psycopg")
+    connection = _Connection()
+    monkeypatch.setattr(psycopg, "connect", lambda *_, **__: connection)
+    postgres._connect("postgresql://ann@db/clinic")
+    assert connection.isolation_level is psycopg.IsolationLevel.REPEATABLE_READ
+    assert connection.read_only is True
+    (said,) = connection.said
+    settings = [line.strip() for line in said.split(";")]
+    assert settings[0] == "SET LOCAL search_path = pg_catalog, pg_temp"
+    assert {"SET LOCAL row_security = off", "SET LOCAL standard_conforming_strings = on"} <= {
+        *settings
+    }
+    assert all(line.startswith("SET LOCAL ") for line in settings)
+
+
+def test_base_types_alone_go_by_their_name() -> None:
+    assert postgres._kind("x", "int4", "b") == "integer"
+    assert postgres._kind("x", "mood", "e") == "enum"
+    for sort in "cdmpr":  # composite types, domains, multiranges, pseudo-types and ranges
+        with pytest.raises(SchemaError, match="cannot read the database type int4"):
+            postgres._kind("x", "int4", sort)

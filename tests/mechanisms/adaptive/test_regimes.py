@@ -282,6 +282,22 @@ def test_a_tail_keeps_what_was_measured_of_it_and_falls():
         assert (np.diff(tail) <= 1e-12).all()
 
 
+def test_a_tail_whose_noise_adds_up_to_nothing_has_shares_all_the_same():
+    """Whole counts that add up to 0 add up to 10^-20 as shares: of 2,000 such tails no share is
+    lost.
+    """
+    rng = np.random.default_rng(3)
+    positive = 0
+    for _ in range(2_000):
+        noise = rng.integers(-20, 21, 4)
+        counts = np.array([900, 600, 400, *noise, -noise.sum()])
+        records = float(rng.integers(1_000, 9_000))
+        positive += 0 < (counts[3:] / records).sum() < 1e-15
+        shares = estimate_column(counts, 60.0, records, Rules(), ordered=8).shares
+        assert shares.sum() == pytest.approx(1)
+    assert positive > 100
+
+
 def test_missing_values_are_no_neighbours_of_the_last_code():
     def ends(missing, ordered):
         counts = np.append(np.linspace(2_000, 0, 16), missing)

@@ -27,6 +27,10 @@ from dprap.relaxed.simplex import project_simplex
 Shares = Float64[np.ndarray, " codes"]
 Codes = Bool[np.ndarray, " codes"]
 
+# The ratio of a tail is found to about this precision. Noisy counts that add up to 0 may have a sum
+# of 10^-20 as floats, for which 0 would be found: then the first code of the tail has it all.
+_LEAST_RATIO = 1e-12
+
 
 @dataclass(frozen=True)
 class ColumnEstimate:
@@ -153,7 +157,7 @@ def _falling(level: float, total: float, codes: int) -> Shares:
         return np.full(codes, total / codes)
     steps = np.arange(1, codes + 1)
     ratio = brentq(lambda each: level * (each**steps).sum() - total, 0.0, 1.0)
-    powers = ratio**steps
+    powers = max(ratio, _LEAST_RATIO) ** steps
     tail: Shares = powers * (total / powers.sum())
     return tail
 
