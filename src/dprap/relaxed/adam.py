@@ -33,6 +33,21 @@ _CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
+class Tie:
+    """Neighbouring codes of a column that are alike.
+
+    Args:
+        start: The coordinate of the first code.
+        weights: Of each code and the next: how strongly the one's departure from the prior is
+            pulled to the other's, in units of the pull to the prior.
+
+    """
+
+    start: int
+    weights: Float32[np.ndarray, " links"]
+
+
+@dataclass(frozen=True)
 class FitSettings:
     """How `fit` goes.
 
@@ -42,6 +57,7 @@ class FitSettings:
         steps: How many steps are taken; all of them are.
         learning_rate: About how far a logit moves in a step.
         cool_down: In this last share of the steps the learning rate falls to zero.
+        ties: Codes that are pulled to their neighbours as well.
 
     """
 
@@ -50,6 +66,7 @@ class FitSettings:
     steps: int
     learning_rate: float
     cool_down: float = 0.0
+    ties: tuple[Tie, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 < self.learning_rate <= LARGEST_RATE:
@@ -76,15 +93,25 @@ class Adam:
         """Put the prior's pull into `gradient`; what it has for a code in all rows alike is
         returned.
 
-        The pull of KL(row ‖ prior), by probabilities, is the logit minus the prior's.
+        The pull of KL(row ‖ prior), by probabilities, is the departure h: the logit minus the
+        prior's. A tie of weight w adds the pull of w · KL(row ‖ what its neighbour suggests), the
+        prior with the departure that the neighbour has now: w times the difference of the two.
         """
         kl_weight, prior = np.float32(self._settings.kl_weight), self._settings.prior
         if prior.shape[1] == 1:
             np.multiply(self._logits, kl_weight, out=gradient)
-            return np.asarray(prior[:, 0] * -kl_weight, np.float32)
-        np.subtract(self._logits, prior, out=gradient)
-        gradient *= kl_weight
-        return np.zeros(len(gradient), np.float32)
+            of_codes = np.asarray(prior[:, 0] * -kl_weight, np.float32)
+        else:
+            np.subtract(self._logits, prior, out=gradient)
+            gradient *= kl_weight
+            of_codes = np.zeros(len(gradient), np.float32)
+        for tie in self._settings.ties:
+            place = slice(tie.start, tie.start + len(tie.weights) + 1)
+            apart = np.diff(self._logits[place] - prior[place], axis=0)
+            apart *= (kl_weight * tie.weights)[:, None]
+            gradient[place][1:] += apart
+            gradient[place][:-1] -= apart
+        return of_codes
 
     def step(
         self, gradient: Relaxed, of_codes: Float32[np.ndarray, " onehot"], number: int

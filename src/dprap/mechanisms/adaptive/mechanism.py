@@ -22,6 +22,7 @@ from dprap.mechanisms.adaptive.empty_cells import EmptyCells
 from dprap.mechanisms.adaptive.evidence import Evidence, first_evidence
 from dprap.mechanisms.adaptive.groups import with_groups
 from dprap.mechanisms.adaptive.misses import misses_of
+from dprap.mechanisms.adaptive.neighbours import ties_of
 from dprap.mechanisms.adaptive.one_marginal import rows_of_cells
 from dprap.mechanisms.adaptive.public_start import (
     column_evidence,
@@ -197,6 +198,8 @@ class _Run:
             self._column_targets.append(
                 Target(measurement.marginal, column.wanted.astype(np.float32), weights)
             )
+        along = [(each, self._ordered.get(each.marginal.columns[0])) for each in self._columns]
+        self._ties = ties_of(along, self._records, rules)
 
     def _start_rows(self, step: StartRows) -> None:
         rules = self._settings.rules
@@ -397,6 +400,7 @@ class _Run:
                 steps=settings.final_steps if last else settings.steps,
                 learning_rate=settings.learning_rate,
                 cool_down=settings.rules.cool_down,
+                ties=self._ties,
             ),
             after_step=lambda step, steps: self._meanwhile(
                 Progress("fit", step, steps, f"{len(targets):,} marginals")

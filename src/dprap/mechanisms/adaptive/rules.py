@@ -60,6 +60,12 @@ class Rules:
     # sum of its last codes is so many standard deviations above zero: what one look calls noise.
     # Where the run does hold something its total is kept, so that a wrong look costs little.
     hidden_run: float = 2
+    # Neighbouring codes of such a column are tied by the correlation of their shares, up to this
+    # one: what columns are related to changes faster than the columns themselves. Between 3 and 30
+    # times the pull to the columns, 6 to 60 of a correlation of .9 to .99, errors hardly differ.
+    most_alike: float = 0.95
+    # A code of more than so many equal shares, such as the zero of an amount, has no neighbours.
+    lonely_code: float = 10
     # Columns of so many codes along which ranges of the workload run are measured in blocks of
     # codes too. A prefix of fewer codes has little noise as it is.
     blocks_from_codes: int = 16
