@@ -43,7 +43,7 @@ def answer(
     from dprap.lazily import importing
 
     with importing():
-        from dprap.cli.output import print_json, results
+        from dprap.cli.output import print_json, print_line
         from dprap.errors import one_line
         from dprap.runs.finished_release import answer as answer_from
         from dprap.runs.finished_release import load_release
@@ -54,4 +54,4 @@ def answer(
         print_json(answered.as_data())
         return
     for line in answered.lines():
-        results.print(one_line(line), markup=False)
+        print_line(one_line(line))

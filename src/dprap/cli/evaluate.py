@@ -43,7 +43,7 @@ def evaluate(
 
     The result is NOT PRIVATE.
     """
-    from dprap.cli.output import print_json, results
+    from dprap.cli.output import print_json, print_line
     from dprap.runs.finished_release import compare, comparison_path
 
     path = comparison_path(release, report)
@@ -52,5 +52,5 @@ def evaluate(
         print_json({"NOT PRIVATE": True, "report": str(path), **found.as_plain()})
         return
     for line in found.lines():
-        results.print(line, markup=False)
-    results.print(f"shown in {path} (NOT PRIVATE)", markup=False)
+        print_line(line)
+    print_line(f"shown in {path} (NOT PRIVATE)")

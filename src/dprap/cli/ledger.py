@@ -33,7 +33,7 @@ def show(
     """Show the runs of a ledger and what they spent."""
     from rich.markup import escape
 
-    from dprap.cli.output import print_json, results
+    from dprap.cli.output import print_json, print_line, results
     from dprap.privacy import named_ledger, read_ledger
     from dprap.runs.describe import event_line, ledger_data
 
@@ -54,16 +54,16 @@ def show(
             str(run["charges"]),
             "abandoned" if run["abandoned"] else "done" if run["done"] else "open",
         )
-    results.print(table)
+    results().print(table)
     for run in data["runs"] if events else []:
-        results.print(f"run {run['run']}", markup=False)
+        print_line(f"run {run['run']}")
         for event in run["events"]:
-            results.print(f"  {event_line(event)}", markup=False)
+            print_line(f"  {event_line(event)}")
     cap = data["cap_rho"]
     limit = "no cap" if cap is None else f"cap {cap:.6g}"
     taken = data["threshold_delta"]
     thresholds = f", and δ = {taken:.3g} for thresholds of discovery" if taken else ""
-    results.print(f"spent in all: {data['spent_rho']:.6g}-zCDP ({limit}){thresholds}")
+    results().print(f"spent in all: {data['spent_rho']:.6g}-zCDP ({limit}){thresholds}")
 
 
 @app.command("verify")
@@ -75,7 +75,7 @@ def verify(file: LedgerFile) -> None:
     file = named_ledger(file)
     state = read_ledger(file)
     charges = sum(len(run.charges) for run in state.runs.values())
-    results.print(
+    results().print(
         f"{file}: intact; {len(state.runs)} runs, {charges} charges, ρ ="
         f" {float(state.spent_rho):.6g}"
     )
@@ -95,7 +95,7 @@ def abandon(
     from dprap.runs.ledgers import abandon as abandon_run
 
     closed = abandon_run(named_ledger(file), run, anchor=anchor)
-    results.print(
+    results().print(
         f"run {run} is closed; ρ = {closed.given_back_rho:.6g} is free again, {closed.held_rho:.6g}"
         " stay spent or held."
     )

@@ -10,26 +10,46 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from dprap.mechanisms.result import Progress, ProgressCallback
 
-messages = Console(stderr=True, highlight=False, soft_wrap=True)
-results = Console(highlight=False, soft_wrap=True)
+
+@cache
+def messages() -> Console:
+    """Where everything but results is printed; Rich is imported when it is needed."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+@cache
+def results() -> Console:
+    """Where results are printed that have a layout; single lines need none (`print_line`)."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=True)
+
+
+def print_line(text: str) -> None:
+    """Print a line of results as it is."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
 
 
 def complain(text: str) -> None:
     """Print an error."""
-    messages.print(f"[bold red]error:[/] {_escaped(text)}")
+    messages().print(f"[bold red]error:[/] {_escaped(text)}")
 
 
 def note(text: str, *, quiet: bool = False) -> None:
     """Print something the user may want to know."""
     if not quiet:
-        messages.print(_escaped(text))
+        messages().print(_escaped(text))
 
 
 def show_every_sign() -> None:
@@ -54,11 +74,11 @@ def progress_display(*, quiet: bool) -> Iterator[ProgressCallback]:
     """
     if quiet:
         yield lambda _: None
-    elif messages.is_terminal:
+    elif messages().is_terminal:
         yield from _live()
     else:
         started = time.monotonic()
-        yield lambda progress: messages.print(
+        yield lambda progress: messages().print(
             f"{time.monotonic() - started:7.1f} s  {_escaped(_line(progress))}"
         )
 
@@ -101,7 +121,7 @@ _reading = Reading()
 @contextmanager
 def reading_display(*, quiet: bool) -> Iterator[Reading]:
     """Show how far the first pass over a table is."""
-    if quiet or not messages.is_terminal:
+    if quiet or not messages().is_terminal:
         yield _reading
         return
     with _bar() as bar, _reading.shown_in(bar):
@@ -140,7 +160,7 @@ def _bar() -> Any:
         TimeRemainingColumn(),
         TextColumn("{task.fields[detail]}"),
     )
-    return Bar(*columns, console=messages, transient=True)
+    return Bar(*columns, console=messages(), transient=True)
 
 
 def _line(progress: Progress) -> str:

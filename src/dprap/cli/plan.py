@@ -66,7 +66,7 @@ def plan(
         print_json(plan_data(made))
     else:
         for line in plan_lines(made):
-            results.print(line)
+            results().print(line)
 
 
 def _backwards(
@@ -80,7 +80,7 @@ def _backwards(
 ) -> None:
     from dataclasses import asdict
 
-    from dprap.cli.output import print_json, results
+    from dprap.cli.output import print_json, print_line
     from dprap.errors import SettingsError
     from dprap.runs.options import RunOptions
     from dprap.runs.target import marginal_of, plan_for_error
@@ -99,4 +99,4 @@ def _backwards(
         print_json(asdict(found) | {"marginal": list(found.marginal.columns)})
         return
     for line in found.lines():
-        results.print(line, markup=False)
+        print_line(line)

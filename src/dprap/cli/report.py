@@ -23,4 +23,4 @@ def report(
 
     path = output or release / "report.html"
     write_report_of(load_release(release), path, language=language)
-    results.print(f"written to {path}")
+    results().print(f"written to {path}")

@@ -81,7 +81,7 @@ def review(
         raise typer.Exit(0)
     finished = finish(loaded)
     finished.save(schema)
-    results.print(
+    results().print(
         f"{schema}: reviewed by {who}, {len(finished.columns)} columns; it is no draft any more."
     )
     for text in suggestions:

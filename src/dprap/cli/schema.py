@@ -119,7 +119,7 @@ def check(
         print_json(asdict(found))
         raise typer.Exit(0 if found.is_ready else REFUSED_INPUT)
     size, *notes = found.notes
-    results.print(f"{schema}: {size}")
+    results().print(f"{schema}: {size}")
     for text in notes:
         note(text)
     if found.counts:
@@ -131,7 +131,7 @@ def check(
     if not found.is_ready:
         raise typer.Exit(REFUSED_INPUT)
     if table is not None:
-        results.print(f"{table}: every value fits the schema")
+        results().print(f"{table}: every value fits the schema")
 
 
 @app.command("import")
@@ -158,7 +158,7 @@ def import_schema(
     _refuse_existing(output, force=force)
     schema = read(source)
     schema.save(output)
-    results.print(f"{output}: {len(schema.columns)} columns from {source}")
+    results().print(f"{output}: {len(schema.columns)} columns from {source}")
 
 
 @app.command("export")
@@ -187,7 +187,7 @@ def export_schema(
         )
     except OSError as error:
         raise SettingsError(f"{output}: cannot be written ({error.strerror}).") from None
-    results.print(f"{output}: {len(loaded.columns)} columns for {to}")
+    results().print(f"{output}: {len(loaded.columns)} columns for {to}")
 
 
 def _refuse_existing(output: Path, *, force: bool) -> None:

@@ -36,7 +36,7 @@ def statement(
     """Write the papers about a release: a plain statement, registry entry, NIST's questions,
     metadata.
     """
-    from dprap.cli.output import note, print_json, results
+    from dprap.cli.output import note, print_json, print_line
     from dprap.release import load
     from dprap.statement import About, statement_of, write_statement
 
@@ -49,7 +49,7 @@ def statement(
     table = next(iter(sorted(folder.glob("synthetic.*"))), folder / "synthetic.parquet")
     target = output or folder.with_name(f"{folder.name}-statement")
     for path in write_statement(loaded, target, stated, language=language, table=table):
-        results.print(str(path), markup=False)
+        print_line(str(path))
     if stated.missing:
         note(
             f"no registry.yaml: it requires {', '.join(stated.missing)}. State them in a file, and"

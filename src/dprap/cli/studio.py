@@ -21,7 +21,7 @@ def studio(
 
     Nothing leaves this machine.
     """
-    from dprap.cli.output import results
+    from dprap.cli.output import print_line
     from dprap.errors import SettingsError
 
     try:
@@ -34,5 +34,5 @@ def studio(
         folder,
         port=port,
         open_browser=not no_browser,
-        say=lambda line: results.print(line, markup=False),
+        say=print_line,
     )

@@ -96,4 +96,4 @@ def show_release(release: Release, out: str, seconds: float, *, quiet: bool, as_
         print_json(release_data(release, out))
     elif not quiet:
         for line in release_lines(release, out, seconds):
-            results.print(line)
+            results().print(line)

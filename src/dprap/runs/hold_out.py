@@ -34,14 +34,18 @@ def held_out(workload: Workload, rng: np.random.Generator) -> Workload | None:
     if many < _LEAST_FAMILIES:
         return None
     sets = [frozenset(family.columns) for family in workload.families]
-    pairs = sorted({pair for each in sets for pair in combinations(sorted(each), 2)})
+    having_pair: dict[tuple[str, str], set[int]] = {}
+    for at, each in enumerate(sets):
+        for pair in combinations(sorted(each), 2):
+            having_pair.setdefault(pair, set()).add(at)
+    pairs = sorted(having_pair)
     gone: set[int] = set()
     for place in rng.permutation(len(pairs)):
         if len(gone) >= _WITH_PAIRS * many:
             break
-        more = {at for at, each in enumerate(sets) if each >= set(pairs[place])}
+        more = having_pair[pairs[place]]
         # a pair that most of the workload has would take the workload with it
-        if len(gone | more) <= 2 * _WITH_PAIRS * many or not gone:
+        if len(gone) + len(more - gone) <= 2 * _WITH_PAIRS * many or not gone:
             gone |= more
     others = [at for at in range(many) if at not in gone]
     having = Counter(pair for at in others for pair in combinations(sorted(sets[at]), 2))

@@ -203,15 +203,11 @@ def shares_of_columns(workload: Workload, rules: Rules) -> tuple[float, ...]:
     would get by the second part if half a family of mean weight asked about it.
     """
     mean = sum(workload.weights) / len(workload)
-    uses = [
-        sum(
-            weight
-            for family, weight in zip(workload, workload.weights, strict=True)
-            if name in family.columns
-        )
-        / mean
-        for name in workload.domain
-    ]
+    asked_for = dict.fromkeys(workload.domain, 0.0)
+    for family, weight in zip(workload, workload.weights, strict=True):
+        for name in set(family.columns):
+            asked_for[name] += weight
+    uses = [weight / mean for weight in asked_for.values()]
     by_size = [
         (max(use, 0.5) * size) ** (2 / 3)
         for use, size in zip(uses, workload.domain.sizes, strict=True)
@@ -278,20 +274,16 @@ def importance_in(workload: Workload) -> Callable[[tuple[str, ...]], float]:
     that of all.
     """
     largest, least = max(workload.weights), min(workload.weights)
-    families = [
-        (set(family.columns), weight)
-        for family, weight in zip(workload, workload.weights, strict=True)
-    ]
+    with_column: dict[str, set[int]] = {name: set() for name in workload.domain}
+    for place, family in enumerate(workload if least < largest else ()):
+        for name in family.columns:
+            with_column[name].add(place)
 
     def importance(columns: tuple[str, ...]) -> float:
         if least == largest:
             return 1.0
-        return (
-            max(
-                (weight for family, weight in families if family.issuperset(columns)), default=least
-            )
-            / largest
-        )
+        having_all = set.intersection(*(with_column[name] for name in columns))
+        return max((workload.weights[place] for place in having_all), default=least) / largest
 
     return importance
 
