@@ -20,7 +20,7 @@ from dprap.datasets.adult import ADULT_DOMAIN
 from dprap.datasets.benchmark import load_benchmark, save_benchmark
 from dprap.errors import SettingsError, WorkloadError
 from dprap.queries import Range, Threshold
-from dprap_bench import command, experiments
+from dprap_bench import command, experiments, runner
 from dprap_bench import data as data_sets
 from dprap_bench.cell import Cell
 from dprap_bench.chosen_pair import JUDGING, at_chosen_pair, whole_grid
@@ -454,6 +454,21 @@ def test_command_line(data_dir: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     assert nothing.exit_code == 0, nothing.output
     refused = CliRunner().invoke(command.app, ["paper", "--data", str(data_dir), "--only", "11"])
     assert refused.exit_code == 2
+    missing = CliRunner().invoke(
+        command.app, ["quick", "--data", str(data_dir), "--out", str(tmp_path / "missing")]
+    )
+    assert missing.exit_code == 2
+    assert "adult.csv is not in" in missing.output
+    assert not (tmp_path / "missing").exists()
+
+
+def test_cells_multiply_on_one_thread_unless_the_environment_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    monkeypatch.setenv("MKL_NUM_THREADS", "3")
+    runner._context()
+    assert (os.environ["OPENBLAS_NUM_THREADS"], os.environ["MKL_NUM_THREADS"]) == ("1", "3")
 
 
 def test_cells_without_a_result_end_in_an_exit_code_and_can_be_tried_again(

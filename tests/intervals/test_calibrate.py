@@ -122,7 +122,7 @@ def test_a_part_of_the_workload_lacks_pairs_of_columns_and_triples_whose_pairs_i
         Marginal(columns) for columns in combinations("abcdefgh", 3) if "h" not in columns
     )
     workload = Workload(domain, families, tuple(range(1, len(families) + 1)))
-    part = held_out(workload, np.random.default_rng(1))
+    part = held_out(workload, np.random.default_rng(1), known=bool)
     assert set(part.families) < set(families)
     assert all(
         workload.weights[families.index(each)] == weight
@@ -138,7 +138,19 @@ def test_a_part_of_the_workload_lacks_pairs_of_columns_and_triples_whose_pairs_i
     ]
     assert whole  # all their pairs are in others
     assert len(part) >= len(workload) / 2
-    assert held_out(Workload(domain, families[:3]), np.random.default_rng(1)) is None
+    few = Workload(domain, families[:3])
+    assert held_out(few, np.random.default_rng(1), known=bool) is None
+
+
+def test_pairs_that_the_release_knows_are_held_out_first():
+    domain = Domain.of(dict.fromkeys("abcdefghijklmnop", 2))
+    families = tuple(Marginal(pair) for pair in combinations("abcdefghijklmnop", 2))
+    known = {("a", "b"), ("c", "d"), ("g", "p")}
+    for seed in range(5):
+        part = held_out(
+            Workload(domain, families), np.random.default_rng(seed), known=known.__contains__
+        )
+        assert not known & {each.columns for each in part.families}
 
 
 def test_relations_that_the_workload_lacks_are_less_sure_than_those_it_has():

@@ -35,9 +35,17 @@ def release_with(stddev=10.0, *, kinds=tuple(Kind), bases=tuple(Basis)[:-1]):
 def test_counts_have_the_width_of_their_errors_within_what_a_count_can_be():
     low, high = count_intervals(release_with(), ("age",), np.array([5.0, 400.0]))
     assert (low.low, low.standard_error) == (0.0, pytest.approx(10.0, rel=1e-3))
-    assert (high.low, high.high) == (pytest.approx(380.4, abs=0.1), pytest.approx(419.6, abs=0.1))
+    assert (high.low, high.high) == (381.0, 419.0)  # the whole numbers in 400 ± 19.6
     assert high.basis is Basis.MEASURED
-    assert high.times(0.001).low == pytest.approx(0.3804, abs=1e-4)
+    assert high.times(0.001).low == pytest.approx(0.381)
+
+
+def test_ends_of_counts_are_whole_numbers_and_hold_what_the_interval_held():
+    # half widths of .392: 2.1 holds 2 alone, .3 holds 0 alone; 2.5 holds no whole number
+    found = count_intervals(release_with(0.2), ("age",), np.array([2.1, 0.3, 2.5, 3.7]))
+    assert [(each.low, each.high) for each in found] == [(2, 2), (0, 0), (2, 3), (4, 4)]
+    (mean,) = count_intervals(release_with(0.2), ("age",), np.array([2.5]), population=True)
+    assert (mean.low % 1, mean.high % 1) != (0, 0)  # a population's expected number is not whole
 
 
 def test_population_adds_sampling():

@@ -294,6 +294,13 @@ def _compare(
 ) -> None:
     from dprap_bench.results import Results
 
+    for name in sorted({cell.data for cell in cells}):
+        if not (data / f"{name}.csv").is_file():
+            raise typer.BadParameter(
+                f"{name}.csv is not in {data}. `dprap bench data DOWNLOADS --out {data}` says what"
+                " to download, and prepares ADULT and LOANS.",
+                param_hint="--data",
+            )
     results = Results(out)
     changed = {cell.key for cell in cells if cell.method in (redo or ())}
     results.forget(lambda record: record.key in changed)
@@ -324,8 +331,8 @@ def _complain_of_failures(records: Sequence[Record]) -> None:
     failed = [record for record in records if record.failed]
     if failed:
         typer.echo(
-            f"{len(failed)} of {len(records)} cells have no result. The first: {failed[0].note} "
-            "Once it is mended, run the same with --retry.",
+            f"{len(failed)} of {len(records)} cells have no result. The first:"
+            f" {failed[0].note.rstrip('.')}. Once it is mended, run the same with --retry.",
             err=True,
         )
         raise typer.Exit(1)

@@ -52,11 +52,11 @@ from dprap.runs.plan import Plan
 from dprap.sources import MemorySource
 from dprap.workload import Workload
 
-# What a repetition has a third of, and the least of it: with less, rows cannot hold what a table of
-# many columns has in it, or do not reach what was measured. Errors are then larger, so that
-# intervals are too wide rather than too narrow.
-_THINNED = {"synthetic_rows": 50, "steps": 20}
-_PART = 3
+# What a repetition has less of: by which factor, and the least of it. With less, rows cannot hold
+# what a table of many columns has in it, or do not reach what was measured. Errors are then larger,
+# so that intervals are too wide rather than too narrow. The last fit is repeated until rows stop
+# gaining, so that half of its steps cost little of what it reaches.
+_THINNED = {"synthetic_rows": (3, 50), "steps": (3, 20), "final_steps": (2, 50)}
 # A longer table is not drawn for this alone.
 _MOST_ROWS = 10_000_000
 # Seeds of the repetitions, apart from those that people choose.
@@ -95,7 +95,7 @@ def calibrate(
     if not predictions:
         # Nothing that was modelled was ever tested: then of what is modelled nothing can be said.
         samples = [{name: found for name, found in samples[0].items() if not name.basis.modelled}]
-    elif (part := held_out(plan.workload, rng)) is not None:
+    elif (part := held_out(plan.workload, rng, release.grounds.shows)) is not None:
         replicate, _ = _repeat(plan, part, truth, 1, _within(progress, 1))
         unseen = sample_errors(replicate, truth, _held_out(release), rng)
         samples.append({name: found for name, found in unseen.items() if not _hopeless(name)})
@@ -200,7 +200,10 @@ def _repeat(
 def _thinned(settings: Any) -> Any:
     """Settings with a part of the relaxed rows and steps, where they have any."""
     full = {name: getattr(settings, name) for name in _THINNED if hasattr(settings, name)}
-    thin = {name: min(value, max(value // _PART, _THINNED[name])) for name, value in full.items()}
+    thin = {
+        name: min(value, max(value // _THINNED[name][0], _THINNED[name][1]))
+        for name, value in full.items()
+    }
     return replace(settings, **thin) if thin else settings
 
 

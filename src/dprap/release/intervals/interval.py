@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from dprap.release.release import Release
 
 DEFAULT_LEVEL = 0.95
+# What the rounding of floats may take from an end that is a whole number.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,8 @@ def count_intervals(
         population: Whether the statement is about a population of which the records are a sample.
 
     Returns:
-        One interval for each count, cut to what a count can be.
+        One interval for each count, cut to what a count can be: a whole number from 0 on, where the
+        statement is about the records.
 
     Raises:
         SettingsError: If the level makes no sense.
@@ -135,18 +138,27 @@ def count_intervals(
     if population:
         inside = np.clip(counts, 1.0, release.rows)
         halves = np.sqrt(halves**2 + z**2 * np.maximum(inside * (1 - inside / release.rows), 0))
-    return [
-        Interval(
-            float(count),
-            float(max(count - half, 0.0)),
-            float(min(count + half, most)),
-            float(half / z),
-            level,
-            basis,
-            population,
+    found = []
+    for count, half in zip(counts, halves, strict=True):
+        low, high = max(count - half, 0.0), min(count + half, most)
+        if not population:
+            low, high = _whole(low, high)
+        found.append(
+            Interval(
+                float(count), float(low), float(high), float(half / z), level, basis, population
+            )
         )
-        for count, half in zip(counts, halves, strict=True)
-    ]
+    return found
+
+
+def _whole(low: float, high: float) -> tuple[float, float]:
+    """The least and the largest whole number in an interval; those around it where it has none.
+
+    A number of records is whole, so that nothing of what an interval holds is lost, and of a cell
+    that is nearly surely empty the interval is 0 alone.
+    """
+    first, last = math.ceil(low - _ROUNDING), math.floor(high + _ROUNDING)
+    return (first, last) if first <= last else (last, first)
 
 
 def mean_interval(

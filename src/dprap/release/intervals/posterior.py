@@ -8,8 +8,9 @@ A draw perturbs what the fitted rows say and fits the rows again, from where the
 * then the relation of each pair of columns that was not measured: its cells by the error that the
   error table gives pairs of their size, with the sums over each column as the first step left them.
 
-Of the way from the fit to a draw, a part is gone: as much as makes measured cells differ between
-draws by the errors that the error table gives them.
+Both are multiplied by one factor: the one that makes measured cells differ between draws by the
+errors that the error table gives them. (To go on in the direction of a draw would not do: logits
+that double put records into cells that are nearly empty, and draws no longer lie around the fit.)
 
 Fitting makes the draws agree between marginals: this is sampling by randomised optimisation, exact
 for a linear model with normal errors. It reads the release alone.
@@ -45,9 +46,9 @@ _LEARNING_RATE = 0.05
 _COOL_DOWN = 0.5
 # The pull of the rows to where they are, in units of n/σ, as the mechanism's own.
 _KL = 0.3
-# Draws that tell how far draws go, and the least and the most of the way that is gone.
+# Draws that tell how far draws go, and the least and the largest factor of what moves them.
 _FIRST_DRAWS = 4
-_PARTS = (0.05, 2.0)
+_FACTORS = (0.05, 4.0)
 # Larger pairs of columns that were not measured stay as they are.
 _MOST_CELLS = 5_000
 # Counts below it are taken as it; an empty cell may turn out not to be empty.
@@ -99,39 +100,39 @@ def draw_rows(
         _drawn(release, start, measured, [seed, number])
         for number in range(min(draws, _FIRST_DRAWS))
     ]
-    part = _part_to_go(release, measured, first)
+    factor = _factor(release, measured, first)
     for number in range(draws):
-        drawn = (
-            first[number]
-            if number < len(first)
-            else _drawn(release, start, measured, [seed, number])
-        )
-        yield _between(start, drawn, part)
+        yield _drawn(release, start, measured, [seed, number], factor)
 
 
 def _drawn(
-    release: Release, start: RelaxedDataset, measured: list[Spread], seed: list[int]
+    release: Release,
+    start: RelaxedDataset,
+    measured: list[Spread],
+    seed: list[int],
+    factor: float = 1.0,
 ) -> RelaxedDataset:
-    """One draw, before it is brought to the spread that errors have."""
+    """One draw, with what moves it multiplied by a factor."""
     rng = np.random.default_rng(seed)
     targets = [
-        _target(marginal, shares + spread * rng.standard_normal(len(shares)), spread)
+        _target(marginal, shares + factor * spread * rng.standard_normal(len(shares)), spread)
         for marginal, shares, spread in measured
     ]
     rows = _moved(release, start, targets, _STEPS)
     pairs = [
-        _target(pair, shares + _interaction(spread, rng).ravel(), spread.ravel())
+        _target(pair, shares + factor * _interaction(spread, rng).ravel(), spread.ravel())
         for pair, shares, spread in _pair_spreads(release, rows)
     ]
     return _moved(release, rows, [*targets, *pairs], _PAIR_STEPS) if pairs else rows
 
 
-def _part_to_go(release: Release, measured: list[Spread], drawn: list[RelaxedDataset]) -> float:
-    """How far towards a draw to go, so that measured cells differ between draws as much as they are
-    off.
+def _factor(release: Release, measured: list[Spread], drawn: list[RelaxedDataset]) -> float:
+    """By how much to multiply what moves draws, so that measured cells differ between them as much
+    as they are off.
 
-    Noise alone would move cells too far: measurements support each other, and the mechanism's
-    shrinkage takes off much of it. What is left is what the error table says.
+    Noise alone may move cells too far, where measurements support each other and the mechanism's
+    shrinkage takes off much of it, or not far enough in the steps of a draw. What is left of it is
+    what the error table says.
     """
     table = release.errors
     if table is None or len(drawn) < 2:
@@ -150,16 +151,7 @@ def _part_to_go(release: Release, measured: list[Spread], drawn: list[RelaxedDat
         full = counts >= 1
         wanted += float((errors[full] ** 2).mean()) if full.any() else 0.0
         had += float(np.mean(np.square(departures), axis=0)[full].mean()) if full.any() else 0.0
-    return float(np.clip(np.sqrt(wanted / had), *_PARTS)) if wanted > 0 and had > 0 else 1.0
-
-
-def _between(start: RelaxedDataset, drawn: RelaxedDataset, part: float) -> RelaxedDataset:
-    """Rows on the way from the fit to a draw, or beyond it."""
-    if drawn.logits is None:
-        raise TypeError("draws need logits")
-    return RelaxedDataset.from_logits(
-        start.domain, _prior(start) + np.float32(part) * (drawn.logits - _prior(start))
-    )
+    return float(np.clip(np.sqrt(wanted / had), *_FACTORS)) if wanted > 0 and had > 0 else 1.0
 
 
 def _moved(
