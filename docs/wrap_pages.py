@@ -19,9 +19,9 @@ _WORDS = re.compile(r"(?:`[^`]*`|\S)+")
 
 
 def wrapped(text: str) -> str:
-    """The page with its paragraphs broken anew.
+    r"""The page with its paragraphs broken anew.
 
-    >>> print(wrapped("- one `a b`\\n  two\\n\\n| a | b |\\n"))
+    >>> print(wrapped("- one `a b`\n  two\n\n| a | b |\n"))
     - one `a b` two
     <BLANKLINE>
     | a | b |
@@ -48,7 +48,7 @@ def wrapped(text: str) -> str:
 
 def _filled(block: list[str]) -> list[str]:
     """One paragraph or item of a list in lines that fit."""
-    if len(block) == 1 and len(block[0]) <= WIDTH or not block:
+    if (len(block) == 1 and len(block[0]) <= WIDTH) or not block:
         return block
     marker = _MARKER.match(block[0])
     if marker is not None:

@@ -37,6 +37,7 @@ from dprap.schema.files import SUGGESTED, read_mapping, write_mapping
 from dprap.schema.messages import describe
 from dprap.schema.number_format import NumberFormat
 from dprap.schema.review_record import DraftNote, Vouch
+from dprap.shown import ShownInNotebooks
 
 DRAFT_WARNING = """\
 DRAFT: the bounds and categories below were taken from the data. Publishing anything that depends on them leaks
@@ -116,7 +117,7 @@ def _lacks_format(column: Mapping[Any, Any]) -> bool:
 _SHOWN = 40
 
 
-class Schema(Part):
+class Schema(ShownInNotebooks, Part):
     """Columns in order, each with a public domain.
 
     >>> schema = Schema.of(
