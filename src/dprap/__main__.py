@@ -1,4 +1,4 @@
-"""`python -m dprap` is the command `dprap`."""
+"""`python -m dprap` is the command `dprap`, where its script is not on the path."""
 
 from __future__ import annotations
 

@@ -31,6 +31,36 @@ def test_a_release_shows_itself_in_five_lines() -> None:
     assert "<script" not in html
 
 
+def test_objects_show_themselves_in_terminals_and_notebooks() -> None:
+    budget = dprap.Budget.of(epsilon=1.0, delta=1e-9)
+    plan = dprap.plan(example_schema(), epsilon=1.0, records=300, kway=1)
+    combined = dprap.combine([[1.0, 20.0], [1.2, 22.0]], [[0.04, 1.0], [0.04, 1.0]])
+    shown = {
+        "ε = 1, δ = 1e-09: ρ = ": budget,
+        "14 columns": example_schema(),
+        "guarantee": plan,
+        "95% interval": combined,
+    }
+    for words, each in shown.items():
+        assert words in repr(each)
+        assert max(map(len, repr(each).splitlines())) <= 110
+        assert each._repr_html_().startswith("<pre>")
+    first, rest = budget.split(0.05, threshold_delta=1e-10)
+    assert f"of {float(rest.whole_rho):.4g}" in repr(first)
+
+
+def test_a_release_shows_what_is_promised_and_not_who_vouches_for_it() -> None:
+    from dataclasses import replace
+
+    from dprap.schema.review_record import Vouch
+
+    release = released()
+    vouched = {"age": (Vouch(by="A", because="b", on="2026-01-01", settings=("min",)),)}
+    schema = release.schema.model_copy(update={"vouched": vouched})
+    promise = repr(replace(release, schema=schema)).splitlines()[1]
+    assert promise.endswith("with respect to replacing one record")
+
+
 def test_a_synthesizer_keeps_the_contract_of_scikit_learn() -> None:
     from sklearn.base import clone  # takes two seconds to load
 

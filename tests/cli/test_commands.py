@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +32,14 @@ SYNTH = (
     ),
     *("--intervals", "no"),
 )
+
+
+def test_the_package_runs_as_a_module() -> None:
+    """`python -m dprap` works where the script is not on the path."""
+    done = subprocess.run(
+        [sys.executable, "-m", "dprap", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("dprap ")
 
 
 @pytest.fixture

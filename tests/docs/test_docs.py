@@ -19,6 +19,7 @@ from tests.docs.pages import DOCS, docs_script
 from tests.mechanisms.small import DOMAIN, curator_on, exact_fractions, small_codes
 
 import dprap
+from dprap.accounting.budget import largest_belief, percent_rounded_up
 from dprap.cli.app import app
 from dprap.datasets import example, example_schema
 from dprap.encoding import encode
@@ -144,6 +145,38 @@ def test_every_page_is_in_the_navigation_and_exists() -> None:
     assert sorted(listed) == sorted(there - hidden)  # each once
     kinds = ["Start here", "Tutorials", "How-to guides", "Explanation", "Reference"]
     assert [next(iter(entry)) for entry in site["nav"]] == kinds
+
+
+# Pages whose prose has longer lines still.
+LONG_LINES = {
+    *("adaptive-notebook.md", "adaptive-results.md", "architecture.md", "benchmarks.md"),
+    *("intervals.md", "numbers.md", "paper.md", "privacy.md", "scale.md"),
+}
+
+
+def test_prose_is_broken_at_100_columns() -> None:
+    """docs/wrap_pages.py breaks it; tables and code are as long as they must be."""
+    wrapped = docs_script("wrap_pages").wrapped
+    for page in (DOCS.parent / "README.md", *DOCS.rglob("*.md")):
+        if page.name in LONG_LINES or "figures" in page.parts or page.name == "commands.md":
+            continue
+        text = page.read_text(encoding="utf-8")
+        prose = re.sub(r"^```.*?^```|^\s*\|.*?$", "", text, flags=re.DOTALL | re.MULTILINE)
+        long = [line for line in prose.splitlines() if len(line) > 100]
+        assert [line for line in long if wrapped(line) != line + "\n"] == [], page.name
+    assert max(map(len, wrapped("word " * 100).splitlines())) <= 100
+
+
+def test_the_guide_to_epsilon_states_beliefs_that_are_bounds() -> None:
+    rows = re.findall(
+        r"^\| ([\d.]+) \| ([\d.]+) % \| ([\d.]+) % \|$",
+        (DOCS / "epsilon.md").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
+    assert len(rows) == 6
+    for epsilon, *stated in rows:
+        for prior, percent in zip((0.01, 0.5), stated, strict=True):
+            assert percent == percent_rounded_up(largest_belief(prior, float(epsilon)))
 
 
 def test_a_linked_page_or_picture_exists() -> None:

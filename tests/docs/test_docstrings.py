@@ -38,6 +38,8 @@ CANNOT_REFUSE = {
     "Answered.as_data",
     "Answered.frame",
     "Answered.lines",
+    "Combined.lines",
+    "PrivacyStatement.promise",
     "PrivacyStatement.sentence",
     "PrivacyStatement.discovery",
     "PrivacyStatement.reason",

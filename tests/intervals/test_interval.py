@@ -9,7 +9,14 @@ from tests.release.made import made_release
 
 from dprap.errors import WorkloadError
 from dprap.release.intervals.basis import Basis, Grounds
-from dprap.release.intervals.compound import difference, of_one_table, quantile, ratio, share
+from dprap.release.intervals.compound import (
+    difference,
+    of_one_table,
+    product,
+    quantile,
+    ratio,
+    share,
+)
 from dprap.release.intervals.error_table import LEVELS, Curve, ErrorTable, Kind
 from dprap.release.intervals.interval import Interval, count_intervals, mean_interval
 
@@ -110,6 +117,16 @@ def test_differences_and_ratios():
     assert share(interval(99, 3), interval(1, 3)).high == 1.0
     none = replace(interval(1, 1), low=None, high=None, standard_error=None)
     assert not difference(none, interval(1, 1)).known
+
+
+def test_products_and_ratios_of_what_is_not_negative_are_not_negative():
+    count, mean = replace(interval(0.1, 0.5), low=0.0), replace(interval(13.0, 113.0), low=0.0)
+    assert product(count, mean).low == 0.0
+    assert product(count, mean).high == pytest.approx(1.3 + 1.96 * np.hypot(6.5, 11.3), rel=1e-3)
+    # a mean that may be negative makes a sum that may be
+    assert product(replace(interval(100.0, 1.0), low=98.0), interval(-3.0, 5.0)).low < 0
+    assert ratio(replace(interval(2.0, 3.0), low=0.0), interval(100.0, 4.0)).low == 0.0
+    assert ratio(interval(2.0, 3.0), interval(100.0, 4.0)).low < 0
 
 
 def test_a_quantile_lies_where_the_share_below_may_be_the_one_asked_for():

@@ -8,7 +8,7 @@ import pytest
 from dprap import synthesize
 from dprap.errors import WorkloadError
 from dprap.release.hidden_codes import HiddenCodes, noise_of_codes
-from dprap.release.statistics_answers import Figures, answer
+from dprap.release.statistics_answers import Figures, _without, answer
 from dprap.release.statistics_intervals import Sureness
 from dprap.release.statistics_language import parse_statistic
 from dprap.release.value_pieces import pieces_of
@@ -196,11 +196,55 @@ def test_a_mean_tells_that_it_rests_on_codes_that_noise_hides():
         assert hidden.first == hidden.last == 2
         off += abs(found.value - truth) > 2 * hidden.error + 0.5
         assert "20..100000" in found.warned
+        assert "`where x < 20`" in found.warned
         assert any(found.warned in line for line in answer(run, "mean x").lines())
     assert off <= 4
     run, _ = long_tailed(0)
     assert answer(run, "mean x where x < 20").all.warned is None
     assert answer(run, "median x").all.warned is None
+
+
+def test_sums_of_amounts_are_not_negative(release):
+    found = answer(release, "sum income where hired >= 2024-12-30").interval
+    assert found.standard_error > found.estimate > 0
+    assert found.low == 0.0 < found.high
+
+
+def test_a_condition_on_the_column_itself_makes_a_sum_unsure(release):
+    """About 4.5 records, ± 12: their sum is at least as unsure as their number."""
+    few = "where income >= 49000"
+    total, number = (answer(release, f"{what} {few}") for what in ("sum income", "count"))
+    assert number.interval.standard_error > number.count > 0
+    part = number.interval.standard_error / number.count
+    assert total.interval.standard_error >= part * total.value
+
+
+@pytest.mark.parametrize(
+    ("edges", "codes", "condition"),
+    [
+        ([0, 10, 20, 100], (1, 2), " (`where x < 10`)"),
+        ([0, 10, 20, 100], (0, 1), " (`where x > 19`)"),
+        ([0, 10, 20, 100], (1, 1), ""),
+    ],
+)
+def test_the_advice_leaves_out_the_end_that_noise_hides(edges, codes, condition):
+    column = Schema.of({"columns": {"x": {"type": "integer", "edges": edges}}}).columns["x"]
+    assert _without(column, "x", HiddenCodes(1.0, *codes, 0.0)) == condition
+
+
+def test_the_advice_for_numbers_keeps_the_edge():
+    described = {"type": "number", "edges": [0.0, 0.5, 2.0, 9.0]}
+    column = Schema.of({"columns": {"my x": described}}).columns["my x"]
+    assert _without(column, "my x", HiddenCodes(1.0, 2, 2, 0.0)) == " (`where 'my x' < 2`)"
+    assert _without(column, "my x", HiddenCodes(1.0, 0, 0, 0.0)) == " (`where 'my x' >= 0.5`)"
+
+
+def test_a_ratio_without_interval_says_why(release):
+    few = "income >= 49000"
+    lines = answer(release, f"ratio of count between region = North versus {few}").lines()
+    unsure = [line for line in lines if line.startswith("ratio:")]
+    assert len(unsure) == 1
+    assert "difference" in unsure[0]
 
 
 def pieces_and_mass(release):

@@ -159,6 +159,29 @@ def test_names_and_values_of_a_schema_never_become_markup(tmp_path: Path) -> Non
     assert "<!--" not in path.read_text()
 
 
+def test_rows_of_many_columns_are_shown_turned(tmp_path: Path) -> None:
+    """A line for each column fits on paper, however many columns there are."""
+    for columns, header in ((12, '<th scope="col">age</th>'), (13, '<th scope="col">column</th>')):
+        release, _ = related_release(columns, relaxed_rows=50)
+        text = written(release, tmp_path).read_text(encoding="utf-8")
+        sample = text[text.index('class="card sample"') :]
+        sample = sample[: sample.index("</table>")]
+        assert header in sample
+        assert sample.count("<tr>") == (9 if columns == 12 else 14)
+
+
+def test_settings_are_listed_one_by_one(tmp_path: Path) -> None:
+    release = made_release()
+    settings = {"rounds": None, "targets": (), "kl": 0.3, "rules": {"deep": {"one": 1}, "two": 2}}
+    facts = replace(release.facts, settings=settings)
+    text = written(replace(release, facts=facts), tmp_path).read_text(encoding="utf-8")
+    run = text[text.index("All 3 settings of the method") :]
+    for name, value in (("kl", "0.3"), ("rules.deep.one", "1"), ("rules.two", "2")):
+        assert f'<th scope="row">{name}</th><td class="number">{value}</td>' in run
+    assert "{" not in run
+    assert "None" not in run
+
+
 def test_methods_without_rows_get_a_page(tmp_path: Path) -> None:
     path = written(made_release(relaxed=False), tmp_path)
     checked(path)

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -118,6 +120,108 @@ def test_every_translation_has_the_same_numbers(code: str, relation: str, rows: 
     )
     assert other != said
     assert [len(row) for row in beliefs(privacy, texts)] == [2, 2, 2, 2]
+
+
+# What each language must say, as docs of `guarantee_texts` lists it: any table, any conclusion; at
+# most and at least; the same conclusion; the chance of the whole; not much; at most of beliefs.
+SAID = {
+    "en": (
+        *("any table", "any conclusion", "same conclusion", "at most {f} times as often"),
+        *("at least 1/{f} as often", "in all", "learn much about one person"),
+    ),
+    "de": (
+        *("eine beliebige Tabelle", "einen beliebigen Schluss", "derselbe Schluss"),
+        *("höchstens {f}-mal so oft", "mindestens 1/{f}-mal so oft", "insgesamt", "nicht viel"),
+    ),
+    "fr": (
+        *("une table quelconque", "une conclusion quelconque", "la même conclusion"),
+        *("au plus {f} fois aussi souvent", "au moins 1/{f} fois aussi souvent"),
+        *("probabilité totale", "pas apprendre grand-chose"),
+    ),
+    "es": (
+        *("una tabla cualquiera", "una conclusión cualquiera", "la misma conclusión"),
+        *("como máximo por {f}", "como mínimo por 1/{f}", "probabilidad total"),
+        "no se puede averiguar mucho",
+    ),
+}
+AT_MOST = {"en": "at most", "de": "höchstens", "fr": "au plus", "es": "como máximo"}
+UNITS = {
+    "en": ("one record", "all records of one person", "replaced by anything else", "added or"),
+    "de": ("ein Datensatz", "alle Datensätze einer Person", "beliebige", "hinzugefügt oder"),
+    "fr": ("un enregistrement", "tous les enregistrements d'une", "n'importe quel", "ajouté"),
+    "es": ("un registro", "todos los registros de una", "cual", "se añadier"),
+}
+TOO_MUCH = r"anonym|anónim|safe|sicher\b|segura|nothing|nichts|rien|nada|impossib|unmöglich|imposib"
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_every_translation_says_what_is_promised_and_no_more(code: str) -> None:
+    texts = language(code)
+    privacy = replace(made_release().privacy, epsilon=1.5, delta=1e-6, max_rows_per_person=1)
+    said = plain_guarantee(privacy, texts)
+    factor = f"4{texts.decimal}49"
+    for phrase in SAID[code]:
+        assert phrase.format(f=factor) in said
+    assert re.search(TOO_MUCH, said, re.IGNORECASE) is None
+    assert AT_MOST[code] in texts.posterior
+    assert AT_MOST[code] in texts.weak_conclusion
+    assert "δ" in texts.caption
+    record, person, any_other, added = UNITS[code]
+    assert record in texts.one_record_replaced
+    assert record in texts.one_record_added
+    for many in (texts.one_person_replaced, texts.one_person_added):
+        assert person in many
+        assert f"({AT_MOST[code]} {{rows}})" in many
+    assert any_other in texts.one_record_replaced
+    assert any_other in texts.one_person_replaced
+    assert added in texts.one_record_added
+    assert added in texts.one_person_added
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 12.0, 40.0])
+def test_printed_beliefs_are_bounds(code: str, epsilon: float) -> None:
+    """What is printed is never below e^ε·p/(1 − p + e^ε·p), and says 100% only next to it."""
+    texts = language(code)
+    privacy = replace(made_release().privacy, epsilon=epsilon)
+    for prior, posterior in beliefs(privacy, texts):
+        odds = float(prior.rstrip("\u202f%")) / (100 - float(prior.rstrip("\u202f%")))
+        exact = Fraction(math.exp(epsilon)) * Fraction(odds)
+        exact = 100 * exact / (1 + exact)
+        printed = Fraction(posterior.rstrip("\u202f%").replace(texts.decimal, "."))
+        assert exact <= printed + Fraction(1, 10**12)
+        assert printed - exact < Fraction(1, 10)
+        assert printed < 100 or exact > Fraction("99.9999")
+
+
+def test_a_statement_has_the_table_that_it_speaks_of() -> None:
+    weak = replace(made_release(), privacy=replace(made_release().privacy, epsilon=10.0))
+    section = statement_of(weak, language="de")["sections"][1]
+    assert "Die Tabelle sagt" in section["text"][0]
+    assert [row[0] for row in section["table"]["rows"]] == [
+        "1\u202f%",
+        "10\u202f%",
+        "50\u202f%",
+        "90\u202f%",
+    ]
+
+
+def test_what_nobody_stated_is_left_out(tmp_path: Path) -> None:
+    release = made_release()
+    texts = {path.name: path.read_text("utf-8") for path in write_statement(release, tmp_path)}
+    for name, text in texts.items():
+        assert "not stated" not in text, name
+        assert not re.search(r"\bby\W+None\b|: None\b|>None<", text), name
+    found = statement_of(release)
+    assert found["citation"].startswith("Differentially private release (")
+    assert found["sections"][0]["text"][1] == (
+        "The papers do not say who publishes it and what it is meant for."
+    )
+    assert "creator" not in croissant(release, About(), table="synthetic.csv")
+    assert "contributors" not in data_package(release, About(), table="synthetic.csv")
+    stated = statement_of(release, ABOUT)["sections"][0]["text"]
+    assert stated[0].endswith("published by Office of Examples.")
+    assert not any("do not say" in text for text in stated)
 
 
 @pytest.mark.parametrize("code", LANGUAGES)

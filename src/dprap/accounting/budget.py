@@ -18,10 +18,11 @@ from dprap.accounting.zcdp import (
 )
 from dprap.arguments import as_number
 from dprap.errors import BudgetError
+from dprap.shown import ShownInNotebooks
 
 
-@dataclass(frozen=True)
-class Budget:
+@dataclass(frozen=True, repr=False)
+class Budget(ShownInNotebooks):
     """(ε, δ) and the ρ they allow.
 
     A promise may cover two runs on the books, paid discovery and what follows it. Each then has a
@@ -32,6 +33,8 @@ class Budget:
     >>> budget = Budget.of(epsilon=1.0, delta=1e-9)
     >>> round(float(budget.rho), 4)
     0.0162
+    >>> budget
+    Budget of ε = 1, δ = 1e-09: ρ = 0.01617 (exact accounting)
     """
 
     epsilon: float
@@ -47,6 +50,13 @@ class Budget:
         if self.rho <= 0 or self.other_rho < 0 or self.threshold_delta < 0:
             raise BudgetError("every part of a budget must be positive.")
         check_promise(self.whole_rho, self.epsilon, self.accounted_delta, self.accounting)
+
+    def __repr__(self) -> str:
+        promised = f"ε = {self.epsilon:g}, δ = {self.delta:.3g}"
+        part = f" of {float(self.whole_rho):.4g}" if self.other_rho else ""
+        return (
+            f"Budget of {promised}: ρ = {float(self.rho):.4g}{part} ({self.accounting} accounting)"
+        )
 
     @property
     def whole_rho(self) -> Fraction:
@@ -218,3 +228,23 @@ def largest_belief(prior: float, epsilon: float) -> float:
     (0.731, 1.0)
     """
     return prior / (prior + (1 - prior) * math.exp(-epsilon))
+
+
+# Digits after the point of a percentage: as many as keep it from being rounded to certainty.
+_FEWEST_DIGITS, _MOST_DIGITS = 1, 4
+
+
+def percent_rounded_up(share: float) -> str:
+    """What a share is at most, in percent: never less than the share, and 100 only for certainty or
+    what hardly differs from it.
+
+    A bound on what somebody may learn must be true as it is printed, so it is rounded up.
+
+    >>> percent_rounded_up(largest_belief(0.5, 1.0)), percent_rounded_up(largest_belief(0.9, 10.0))
+    ('73.2', '99.9995')
+    """
+    for digits in range(_FEWEST_DIGITS, _MOST_DIGITS + 1):
+        rounded = math.ceil(share * 100 * 10**digits) / 10**digits
+        if rounded < 100:
+            return f"{rounded:.{digits}f}"
+    return "100"

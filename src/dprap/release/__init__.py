@@ -20,7 +20,6 @@ breakdown          the numbers behind an answer, for all groups at once
 answer_question    the answer to a question, and how sure it is
 marginal_frame     a marginal as a labelled table
 given              what people hand to a release's methods, made into what was meant
-shown              results that show themselves as lines
 statistics_language  questions about numbers: mean, quantile, correlation and the like
 comparisons          shares of a group, differences and ratios between two
 statistics_answers   the answers to both

@@ -23,7 +23,7 @@ from dprap.release.intervals import Basis, Interval, Kind
 from dprap.release.intervals.interval import DEFAULT_LEVEL, count_intervals
 from dprap.release.question_language import parse
 from dprap.release.release import Release
-from dprap.release.shown import ShownAsLines
+from dprap.shown import ShownAsLines, aligned
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -389,16 +389,3 @@ def interval_remarks(intervals: Sequence[Interval]) -> list[str]:
         else ", but no sampling: for that, ask about a population"
     )
     return [f"interval: {', '.join(bases)}; it holds {holds}{beyond}"]
-
-
-def aligned(header: list[str], body: list[list[str]], *, left: int) -> list[str]:
-    """A table: the first `left` columns aligned to the left, numbers to the right."""
-    rows = [header, *([*row, *[""] * (len(header) - len(row))] for row in body)]
-    widths = [max(len(row[position]) for row in rows) for position in range(len(header))]
-    return [
-        "  ".join(
-            text.ljust(width) if position < left else text.rjust(width)
-            for position, (text, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]

@@ -85,7 +85,7 @@ class Contents:
         )
         lines = [
             f"Release of {records} in {len(self.schema.columns)} columns, by {self.facts.method}",
-            f"  {self.guarantee}",
+            f"  {self.privacy.promise()}",
             (
                 f"  {kind}; {self.workload.queries:,} queries answered, {len(self.measurements):,}"
                 " measurements"

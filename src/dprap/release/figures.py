@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from dprap.release.answer_question import aligned, interval_cells, interval_remarks
+from dprap.release.answer_question import interval_cells, interval_remarks
 from dprap.release.intervals import Interval
-from dprap.release.shown import ShownAsLines
+from dprap.shown import ShownAsLines, aligned
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,7 +83,9 @@ class Figures(ShownAsLines):
         if not told and self.statistic == "correlation":
             remarks.append("no interval: how far a correlation may be off is not known")
         # Of the whole if there is one to tell of: a line for each group would say the same again.
-        remarks += [each.warned for each in reversed(told) if each.warned][:1]
+        # A comparison has none; there its own line comes first, and then that of one group.
+        warned = [each.warned for each in reversed(told) if each.warned]
+        remarks += warned[: 2 if self.all is None else 1]
         remarks += [
             f"{name}: the condition cuts an interval; its records are interpolated by the fine"
             " shape of the release"

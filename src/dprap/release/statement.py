@@ -51,6 +51,17 @@ class PrivacyStatement:
             The sentence; of seeded noise it says that nobody is protected.
 
         """
+        return self.promise() if not self.private else f"{self.promise()}, {self.reason()}."
+
+    def promise(self) -> str:
+        """What is promised, without the reason.
+
+        Returns:
+            The promise in a few words; of seeded noise, that nobody is protected.
+
+        >>> PrivacyStatement(1.0, 1e-6, 0.02, 0.02, "replace", 1, "tight", private=True).promise()
+        '(1, 1e-06)-differentially private with respect to replacing one record'
+        """
         if not self.private:
             return (
                 "NOT PRIVATE: the noise came from a seed, so this release protects nobody. Never"
@@ -64,7 +75,7 @@ class PrivacyStatement:
         change = "replacing" if self.relation == "replace" else "adding or removing"
         return (
             f"({self.epsilon:g}, {self.delta:.3g})-differentially private with respect to {change}"
-            f" {who}, {self.reason()}."
+            f" {who}"
         )
 
     def discovery(self) -> str | None:

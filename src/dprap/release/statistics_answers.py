@@ -38,6 +38,11 @@ _WARN_FROM = 0.05
 # says enough.
 _FEW = 0.05
 
+_OPEN_RATIO = (
+    "ratio: no interval, because the second number lies too near to 0 for its error: the ratio may"
+    " be anything. Ask for the difference"
+)
+
 # A column with more codes is shown as about so many bars.
 _BARS = 12
 
@@ -109,6 +114,7 @@ def _comparison(
     are_counts = all(isinstance(each, Answered) for each in answered)
     correlation = of_one_table(first.estimate, second.estimate, release.rows) if are_counts else 0.0
     both = compared(asked.name, first, second, correlation=correlation)
+    open_ratio = asked.name == "ratio" and first.known and second.known and not both.known
     rows.append(
         Figure(
             (asked.name,),
@@ -116,6 +122,7 @@ def _comparison(
             f"{both.estimate:,.6g}",
             sum(row.count for row in rows),
             both,
+            warned=_OPEN_RATIO if open_ratio else None,
         )
     )
     return Figures(question, asked.what, (), ("group",), tuple(rows), None, ())
@@ -262,8 +269,29 @@ def _warned(column: BinnedColumn, name: str, mean: float, hidden: HiddenCodes | 
     return (
         f"{name}: the release has hardly more records than noise in {where}, and this noise alone"
         f" moves the mean by {part}. The median is surer, and so is a mean without these values"
-        f" (`where {quoted(name)} ...`)"
+        f"{_without(column, name, hidden)}"
     )
+
+
+def _without(column: BinnedColumn, name: str, hidden: HiddenCodes) -> str:
+    """The condition that leaves hidden codes out, where they are an end of the column."""
+    first, last = column.regular_label(hidden.first), column.regular_label(hidden.last)
+    if hidden.last == column.regular - 1:
+        return f" (`where {quoted(name)} < {_ends(first)[0]}`)"
+    if hidden.first == 0:
+        return f" (`where {quoted(name)} {'>=' if ',' in last else '>'} {_ends(last)[1]}`)"
+    return ""
+
+
+def _ends(label: str) -> tuple[str, str]:
+    """The ends of a bin by its label: `[10, 20)`, `3..7` or a single value.
+
+    >>> _ends("[10, 20)"), _ends("-3..7"), _ends("5")
+    (('10', '20'), ('-3', '7'), ('5', '5'))
+    """
+    sign = "," if "," in label else ".."
+    first, _, last = label.strip("[])").partition(sign)
+    return first.strip(), (last or first).strip()
 
 
 def _correlation(

@@ -95,8 +95,11 @@ class Sureness:
         return noise_of_codes(self.release, self.asked.columns[0], (), ())
 
     def sum(self, count: float, mean: Interval) -> Interval:
-        """The interval of a sum: of the number of records times their mean."""
-        return compound.product(self._counts(self._group, count)[0], mean)
+        """The interval of a sum: of the number of records times their mean.
+
+        A condition on the column itself decides how many records there are, too.
+        """
+        return compound.product(self._counts(self._deciding, count)[0], mean)
 
     def quantile(
         self, count: float, value_at: Callable[[float], float], probability: float
@@ -117,18 +120,19 @@ class Sureness:
         )
 
     @cached_property
-    def _group(self) -> tuple[str, ...]:
-        """The columns that decide who is in a group."""
+    def _deciding(self) -> tuple[str, ...]:
+        """The columns that decide which records are counted."""
         conditions = [
             name
             for name in self.release.schema.columns
             if any(name in box for box in self.asked.boxes)
         ]
-        return tuple(
-            name
-            for name in dict.fromkeys((*self.by, *conditions))
-            if name not in self.asked.columns
-        )
+        return tuple(dict.fromkeys((*self.by, *conditions)))
+
+    @cached_property
+    def _group(self) -> tuple[str, ...]:
+        """The columns besides the one asked about that decide who is in a group."""
+        return tuple(name for name in self._deciding if name not in self.asked.columns)
 
     @cached_property
     def _column_spread(self) -> float:

@@ -6,6 +6,7 @@ column_views  what is shown of one column, as numbers
 pair_views    what is shown of pairs of columns, as numbers
 budget_views  what is shown of the budget and the measurements, as numbers
 column_cards  a card for each column
+association   how columns go together
 reliability   what of the release is kept, approximate or not kept
 compared      the published table beside the private one
 figure        a picture as inline SVG, with what all plots share

@@ -20,11 +20,13 @@ def figure(
     *,
     private: bool,
     largest: float | None = None,
+    least: float = 0.0,
 ) -> Html:
     """An SVG picture with its name and description for those who cannot see it, and the warning
     where it needs one.
 
-    `largest` is the width in pixels beyond which it does not grow.
+    `largest` is the width in pixels beyond which the picture does not grow, and `least` the one
+    below which its text could not be read: then it scrolls in its card.
     """
     warning = (
         None
@@ -49,7 +51,7 @@ def figure(
         viewBox=f"0 0 {width:g} {height:g}",
         role="img",
         aria_labelledby=f"{name}-t {name}-d",
-        style=None if largest is None else f"max-width:{largest:g}px",
+        style=None if largest is None else f"min-width:{least:g}px;max-width:{largest:g}px",
     )
 
 

@@ -5,6 +5,19 @@ conclusion is then at most e^ε times as likely and at least 1/e^ε times as lik
 of δ. Where ε is so large that this says little, the texts say so. What the change is depends on the
 neighbour relation. A translation that is easier to read but says "anonymous" or "nothing can be
 learned" would be wrong.
+
+What each translation must say, and the tests look for in it:
+
+- of *any* table and *any* conclusion, not of this table or of a typical attack;
+- what changes: one record, or *all* records of one person with their largest number; replaced by
+  *any* others, or added *or* taken out;
+- the *same* conclusion, *at most* as many times as often as the factor says, and *at least* its
+  inverse;
+- the chance is that of the whole promise (*in all*), not of each conclusion;
+- "not much", which holds up to the limit below, and neither "nothing" nor "safe";
+- of beliefs: what somebody *can at most* become, δ left aside.
+
+Numbers are rounded so that they stay true: the factor, the beliefs and the chance up.
 """
 
 from __future__ import annotations
@@ -13,7 +26,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dprap.accounting.budget import largest_belief
+from dprap.accounting.budget import largest_belief, percent_rounded_up
 from dprap.errors import SettingsError
 from dprap.release.certified import rounded_up
 from dprap.release.statement import PrivacyStatement
@@ -229,9 +242,12 @@ def plain_guarantee(privacy: PrivacyStatement, texts: GuaranteeTexts) -> str:
 
 
 def beliefs(privacy: PrivacyStatement, texts: GuaranteeTexts) -> list[list[str]]:
-    """How sure somebody was, and how sure the release can make them at most."""
+    """How sure somebody was, and how sure the release can make them at most, rounded up."""
     return [
-        [_percent(prior, 0, texts), _percent(largest_belief(prior, privacy.epsilon), 1, texts)]
+        [
+            _percent(f"{prior * 100:.0f}", texts),
+            _percent(percent_rounded_up(largest_belief(prior, privacy.epsilon)), texts),
+        ]
         for prior in _PRIORS
     ]
 
@@ -247,10 +263,8 @@ def _times(factor: float, texts: GuaranteeTexts) -> str:
     return _localised(f"{rounded_up(factor, digits):,.{digits}f}", texts)
 
 
-def _percent(share: float, digits: int, texts: GuaranteeTexts) -> str:
-    return _localised(f"{share * 100:.{digits}f}", texts) + (
-        "%" if texts.code == "en" else "\u202f%"
-    )
+def _percent(number: str, texts: GuaranteeTexts) -> str:
+    return _localised(number, texts) + ("%" if texts.code == "en" else "\u202f%")
 
 
 def _chance(delta: float, texts: GuaranteeTexts) -> str:

@@ -4,6 +4,7 @@ never become markup.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from html import escape
 from typing import TypeAlias
@@ -57,13 +58,14 @@ def join(children: Iterable[Child]) -> Html:
 
 
 def breakable(name: str) -> Html:
-    """A name that may be broken behind its underscores, and nowhere else while that does.
+    """A name that may be broken behind its underscores and between the columns of a marginal, and
+    nowhere else while that does.
 
-    >>> breakable("income_before_<tax>")
-    'income_<wbr>before_<wbr>&lt;tax&gt;'
+    >>> breakable("income_before_<tax>×sex")
+    'income_<wbr>before_<wbr>&lt;tax&gt;×<wbr>sex'
     """
-    first, *others = name.split("_")
-    return join([first, *(join(["_", el("wbr"), part]) for part in others)])
+    parts = re.split("(?<=[_×])", name)
+    return join([parts[0], *(join([el("wbr"), part]) for part in parts[1:])])
 
 
 # A table of more lines scrolls in a window of its own on a screen; on paper none does.
@@ -96,7 +98,7 @@ def table(
         )
         for row in rows
     ]
-    inner = el("table", el("caption", caption), head, el("tbody", body))
+    inner = el("table", el("caption", el("span", caption)), head, el("tbody", body))
     kind = "scroll long" if len(body) > _LONG else "scroll"
     return el("div", inner, class_=kind, tabindex="0", role="region", aria_label=caption)
 

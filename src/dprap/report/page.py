@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from importlib import resources
+from typing import Any
 
-import numpy as np
-
-from dprap.array_types import Float
 from dprap.errors import ImpossibleTableError
 from dprap.release import Release
 from dprap.release.certified import rounded_up
 from dprap.report import explanations
+from dprap.report.association import association_section
 from dprap.report.budget_plots import budget_bar, residual_plot
 from dprap.report.budget_views import budget_parts, measured_families
 from dprap.report.column_cards import columns_section
@@ -18,15 +18,14 @@ from dprap.report.column_views import Truth, released_as
 from dprap.report.compared import by_value, true_errors
 from dprap.report.figure import WARNING
 from dprap.report.guarantee_texts import GuaranteeTexts
-from dprap.report.html import Html, breakable, el, table
-from dprap.report.pair_plots import heat_map, pair_plot
-from dprap.report.pair_views import association, pair_views
+from dprap.report.html import Child, Html, breakable, el, table
 from dprap.report.reliability import reliability_section
 
 MAX_LISTED_FAMILIES = 200
-MAX_LISTED_PAIRS = 60
 # Rows that are shown as examples.
 _SAMPLE_ROWS = 8
+# With more columns they are shown turned, a line for each column: no paper is so wide.
+_MANY_COLUMNS = 12
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _WARNING = (
     "NOT PRIVATE: this page shows figures of the private table without noise. Do not publish it."
@@ -49,7 +48,11 @@ def page(release: Release, *, directory: str, truth: Truth | None, texts: Guaran
         ("columns", "Columns", columns_section(release, truth, private=private)),
         ("reliability", "Reliability", reliability_section(release, private=private)),
         ("rows", "Sample rows", _sample(release)),
-        ("association", "Association of columns", _association(release, truth, private=private)),
+        (
+            "association",
+            "Association of columns",
+            association_section(release, truth, private=private),
+        ),
         ("measurements", "What was measured", _measurements(release, private=private)),
         (
             "more",
@@ -194,7 +197,7 @@ def _budget(release: Release, *, private: bool) -> Html:
     parts = budget_parts(release)
     total = sum(part.rho for part in parts)
     rows = [
-        [[el("span", class_="swatch", style=f"background:var(--p{at % 6})"), part.name], part.detail, f"{part.rho:.6g}", f"{part.rho / total:.1%}"]
+        [[el("span", class_="swatch", style=f"background:var(--p{at % 6})"), part.name], part.detail, f"{part.rho:.4g}", f"{part.rho / total:.1%}"]
         for at, part in enumerate(parts)
     ]  # fmt: skip
     return el(
@@ -210,63 +213,6 @@ def _budget(release: Release, *, private: bool) -> Html:
     )
 
 
-def _association(release: Release, truth: Truth | None, *, private: bool) -> Html:
-    names = list(release.schema.columns)
-    if release.relaxed is None or len(names) < 2:
-        return el(
-            "p", "This release holds answers, not data, so associations cannot be read off it."
-        )
-    found = association(release.relaxed)
-    upper = None if truth is None else truth.association
-    pairs = sorted(
-        ((found[a, b], a, b) for a in range(len(names)) for b in range(a)), reverse=True
-    )[:MAX_LISTED_PAIRS]
-    header = ["pair", "synthetic", *(["truth"] if upper is not None else [])]
-    rows = [
-        [
-            f"{names[b]} × {names[a]}",
-            f"{value:.3f}",
-            *([f"{upper[a, b]:.3f}"] if upper is not None else []),
-        ]
-        for value, a, b in pairs
-    ]
-    said = (
-        "Cramér's V of every pair of columns in the synthetic data: 0 (pale) where they are"
-        " unrelated, 1 (strong) where one determines the other."
-    )
-    if upper is not None:
-        said += f" Below the diagonal the synthetic data, above it the private table ({WARNING})."
-    caption = f"{'' if private else WARNING + ': '}The {len(rows)} strongest associations"
-    return el(
-        "div",
-        el("p", said),
-        _scale(),
-        el("div", heat_map(names, found, upper, private=private), class_="card"),
-        el("h3", "The strongest pairs"),
-        el("div", *_pair_cards(release, found, private=private), class_="grid-of-cards"),
-        el(
-            "details",
-            el("summary", "The strongest pairs as a table"),
-            table(header, rows, caption=caption),
-            class_="card",
-        ),
-    )
-
-
-def _pair_cards(
-    release: Release, found: Float[np.ndarray, "columns columns"], *, private: bool
-) -> list[Html]:
-    return [
-        el(
-            "article",
-            el("h3", breakable(f"{view.columns[0]} by {view.columns[1]}")),
-            pair_plot(view, f"p{at}", private=private),
-            class_="card column",
-        )
-        for at, view in enumerate(pair_views(release, found))
-    ]
-
-
 def _sample(release: Release) -> Html:
     if release.relaxed is None:
         return el("p", "This release holds answers, not data.")
@@ -278,41 +224,18 @@ def _sample(release: Release) -> Html:
         ["" if value is None else str(value) for value in row.values()] for row in drawn.to_pylist()
     ]
     said = "Rows drawn from the release, to show its form. Read no meaning into a single row."
+    header: list[Child] = [breakable(name) for name in release.schema.columns]
+    lines: list[list[Child]] = [list(row) for row in rows]
+    if len(header) > _MANY_COLUMNS:
+        names, header = header, ["column", *(f"row {at + 1}" for at in range(len(rows)))]
+        lines = [
+            [name, *values] for name, values in zip(names, zip(*rows, strict=True), strict=True)
+        ]
     return el(
         "div",
-        table(
-            list(release.schema.columns),
-            rows,
-            caption=said,
-            numbers_from=len(release.schema.columns),
-        ),
+        table(header, lines, caption=said, numbers_from=len(header)),
         class_="card sample",
     )
-
-
-def _scale() -> Html:
-    steps = [
-        el(
-            "li",
-            el(
-                "svg",
-                el(
-                    "rect",
-                    x=2,
-                    y=1,
-                    width=22,
-                    height=12,
-                    class_="cell",
-                    fill_opacity=f"{0.05 + 0.95 * value:.2f}",
-                ),
-                viewBox="0 0 26 14",
-                aria_hidden="true",
-            ),
-            f"{value:g}",
-        )
-        for value in (0, 0.25, 0.5, 0.75, 1)
-    ]
-    return el("ul", *steps, class_="key")
 
 
 def _measurements(release: Release, *, private: bool) -> Html:
@@ -320,7 +243,7 @@ def _measurements(release: Release, *, private: bool) -> Html:
     shown = families[:MAX_LISTED_FAMILIES]
     rows = [
         [
-            each.name,
+            breakable(each.name),
             f"{each.measured:,} of {each.cells:,}",
             f"{each.stddev_counts:,.1f}",
             f"{each.stddev_counts / release.rows:.3%}",
@@ -371,14 +294,26 @@ def _run(release: Release) -> Html:
         ],
         ["version", facts.version],
         ["made", facts.created],
-        *(
-            [f"setting: {name}", str(value)]
-            for name, value in facts.settings.items()
-            if value is not None
-        ),
     ]
+    settings = [[breakable(name), value] for name, value in _settings(facts.settings)]
     return el(
         "div",
         table(["", ""], rows, caption="How the release was made", numbers_from=2),
+        el(
+            "details",
+            el("summary", f"All {len(settings)} settings of the method"),
+            table(["", ""], settings, caption="Settings, for whoever repeats the run"),
+        )
+        if settings
+        else None,
         class_="card",
     )
+
+
+def _settings(settings: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+    """The settings that say something, one by one, those inside of others too."""
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _settings(value, f"{above}{name}.")
+        elif value is not None and value != () and value != []:
+            yield f"{above}{name}", str(value)

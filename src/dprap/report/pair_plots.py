@@ -76,6 +76,7 @@ def heat_map(
         shapes,
         private=private,
         largest=width * 1.15,
+        least=0.8 * width,
     )
 
 

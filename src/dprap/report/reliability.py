@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dprap.release import Release
 from dprap.release.intervals.fidelity import Fidelity, Verdict, manifest
 from dprap.report.figure import figure, short
-from dprap.report.html import Html, el, table
+from dprap.report.html import Html, breakable, el, table
 
 MAX_LISTED = 150
 _SIGNS = {
@@ -41,7 +41,7 @@ def reliability_section(release: Release, *, private: bool) -> Html:
         ),
         el("ul", *(_key(verdict) for verdict in Verdict), class_="key"),
         _card("Columns", columns),
-        el("div", _grid(release, judged, private=private), class_="card"),
+        el("div", _grid(release, judged, private=private), class_="card pairs"),
         _card("Pairs of columns, the least reliable first", pairs),
         class_="stack",
     )
@@ -62,7 +62,7 @@ def _card(title: str, judged: Sequence[Fidelity]) -> Html | None:
     )[:MAX_LISTED]
     rows = [
         [
-            " × ".join(each.columns),
+            breakable(" × ".join(each.columns)),
             str(each.verdict),
             str(each.basis),
             "–" if each.publishable is None else f"{each.publishable:.0%}",
@@ -139,4 +139,5 @@ def _grid(release: Release, judged: Sequence[Fidelity], *, private: bool) -> Htm
         [*labels, *shapes],
         private=private,
         largest=max(width, 360),
+        least=0.8 * width,
     )

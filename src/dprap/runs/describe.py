@@ -5,6 +5,7 @@ them.
 from __future__ import annotations
 
 import json
+import textwrap
 from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
@@ -62,7 +63,7 @@ def plan_lines(plan: Plan) -> list[str]:
     lines += [f"default     {text}" for text in plan.notes]
     lines += _step_lines(expected, plan, rows)
     judged = verdict(plan)
-    lines += [] if judged is None else [f"verdict     {judged}"]
+    lines += [] if judged is None else _headed("verdict", judged)
     theorem = theorem_line(
         plan.method.name,
         asdict(plan.settings),
@@ -71,13 +72,29 @@ def plan_lines(plan: Plan) -> list[str]:
         delta=budget.delta,
         records=rows if plan.neighbors.rows_are_public else None,
     )
-    lines += [] if theorem is None else [f"theorem     {theorem}"]
+    lines += [] if theorem is None else _headed("theorem", theorem)
     if expected.memory_mb is not None and expected.core_seconds is not None:
         lines.append(
             f"cost        about {expected.memory_mb:,.0f} MB and {_duration(expected.core_seconds)}"
             " of one core, roughly"
         )
-    return [*lines, *(f"caution     {text}" for text in caution_lines(budget))]
+    return [*lines, *(line for text in caution_lines(budget) for line in _headed("caution", text))]
+
+
+# Sentences of a plan are broken here, so that no word is cut at the edge of a window.
+_WIDTH = 100
+
+
+def _headed(word: str, sentence: str) -> list[str]:
+    """A sentence behind the word that says what it is about, in lines that fit."""
+    return textwrap.wrap(
+        sentence,
+        _WIDTH,
+        initial_indent=f"{word:<12}",
+        subsequent_indent=" " * 12,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def ledger_lines(ledger: Ledger, budget: Budget) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Literal
 
 import yaml
 
-from dprap.accounting.budget import largest_belief
+from dprap.accounting.budget import largest_belief, percent_rounded_up
 from dprap.errors import WorkloadError
 from dprap.queries import Marginal
 from dprap.runs.plan import Plan
@@ -57,9 +57,12 @@ class CellOutlook:
     verdict: Verdict
 
 
-def beliefs(epsilon: float) -> list[tuple[float, float]]:
-    """How sure somebody was about one person, and can at most become."""
-    return [(prior, largest_belief(prior, epsilon)) for prior in PRIORS]
+def beliefs(epsilon: float) -> list[tuple[str, str]]:
+    """How sure somebody was about one person, and can at most become, in percent."""
+    return [
+        (f"{prior:.0%}", f"{percent_rounded_up(largest_belief(prior, epsilon))}%")
+        for prior in PRIORS
+    ]
 
 
 def cell_outlook(plan: Plan, columns: tuple[str, ...]) -> CellOutlook:

@@ -27,6 +27,7 @@ from dprap.runs.option_values import is_of_kind
 from dprap.runs.options import RunOptions
 from dprap.runs.points import with_points
 from dprap.schema import Schema
+from dprap.shown import ShownInNotebooks
 from dprap.workload import MAX_CELLS, Workload, all_kway, random_kway
 from dprap.workload.files import read_workload
 
@@ -43,7 +44,7 @@ PRIVATE_ROWS_MAX_CELLS = 50_000
 
 
 @dataclass(frozen=True, repr=False)
-class Plan:
+class Plan(ShownInNotebooks):
     """Schema, workload, budget and method of a run; shown as a few lines.
 
     `records` is the number of records that whoever planned was told, or None. Where it is private

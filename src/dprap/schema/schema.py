@@ -25,6 +25,7 @@ from dprap.schema.declared import CodesSoFar, DeclaredTable
 from dprap.schema.discover import Discovered
 from dprap.schema.files import SUGGESTED, read_mapping, write_mapping
 from dprap.schema.messages import describe
+from dprap.shown import ShownInNotebooks
 
 DRAFT_WARNING = """\
 DRAFT: the bounds and categories below were taken from the data. Publishing anything that depends on them leaks
@@ -37,7 +38,7 @@ vouches for what, and lifts the mark draft: true. Until then dprap refuses the s
 _SHOWN = 40
 
 
-class Schema(DeclaredTable):
+class Schema(ShownInNotebooks, DeclaredTable):
     """Columns in order, each with a public domain.
 
     >>> schema = Schema.of(

@@ -12,12 +12,11 @@ from dprap.errors import SettingsError
 
 CURATOR_TYPES = ("Government", "Industry", "Nonprofit")
 SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")
-NOT_STATED = "not stated"
 
 
 @dataclass(frozen=True)
 class About:
-    """Names and purpose of a release, as its steward states them.
+    """Names and purpose of a release, as its steward states them; None is what nobody has stated.
 
     Args:
         title: What the data product is called.
@@ -33,13 +32,13 @@ class About:
 
     """
 
-    title: str = NOT_STATED
-    curator: str = NOT_STATED
+    title: str | None = None
+    curator: str | None = None
     curator_type: str | None = None
-    intended_use: str = NOT_STATED
-    region: str = NOT_STATED
+    intended_use: str | None = None
+    region: str | None = None
     sector: str | None = None
-    author: str = NOT_STATED
+    author: str | None = None
     contact: str | None = None
     license: str | None = None
     url: str | None = None
@@ -85,4 +84,4 @@ class About:
     def missing(self) -> list[str]:
         """The entries that a registry asks for and that nobody has stated."""
         required = ("title", "curator", "curator_type", "intended_use", "region", "author")
-        return [name for name in required if getattr(self, name) in (None, NOT_STATED)]
+        return [name for name in required if getattr(self, name) is None]

@@ -18,6 +18,9 @@ from dprap.statement.about import About
 # More values than these make a dictionary unreadable; the schema file has them all.
 _MOST_VALUES = 50
 
+# What metadata call a release that its steward has not named: the standards ask for a title.
+_UNTITLED = "Differentially private release"
+
 # Croissant's own context, whole: readers compare it with theirs.
 _CONTEXT = {
     "@language": "en",
@@ -67,11 +70,15 @@ def data_package(
     return {
         "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
         "name": "dprap-release",
-        "title": about.title,
+        "title": about.title or _UNTITLED,
         "description": release.guarantee,
         "created": release.facts.created,
         **({} if about.license is None else {"licenses": [_license(about.license)]}),
-        "contributors": [{"title": about.curator, "roles": ["publisher"]}],
+        **(
+            {}
+            if about.curator is None
+            else {"contributors": [{"title": about.curator, "roles": ["publisher"]}]}
+        ),
         "resources": [
             {
                 "name": "synthetic",
@@ -114,9 +121,13 @@ def croissant(
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
-        "name": about.title,
+        "name": about.title or _UNTITLED,
         "description": release.guarantee,
-        "creator": {"@type": "sc:Organization", "name": about.curator},
+        **(
+            {}
+            if about.curator is None
+            else {"creator": {"@type": "sc:Organization", "name": about.curator}}
+        ),
         "datePublished": release.facts.created[:10],
         **({} if about.license is None else {"license": about.license}),
         **({} if about.url is None else {"url": about.url}),
@@ -147,10 +158,12 @@ def _license(name: str) -> dict[str, str]:
 
 
 def citation(release: Release, about: About) -> str:
-    """How to cite the release."""
+    """How to cite the release: as that of its publisher, or by its title where none is stated."""
     where = "" if about.url is None else f" {about.url}"
+    year, title = release.facts.created[:4], about.title or _UNTITLED
+    head = f"{title} ({year})" if about.curator is None else f"{about.curator} ({year}). {title}"
     return (
-        f"{about.curator} ({release.facts.created[:4]}). {about.title} [synthetic data, ε ="
+        f"{head} [synthetic data, ε ="
         f" {release.privacy.epsilon:g}, δ = {release.privacy.delta:.3g}; dprap"
         f" {release.facts.version}].{where}"
     )

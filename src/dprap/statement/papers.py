@@ -41,7 +41,14 @@ def statement_of(
     plain = sections(release, about, language_texts(language))
     return {
         "guarantee": release.guarantee,
-        "sections": [{"title": each.title, "text": list(each.paragraphs)} for each in plain],
+        "sections": [
+            {
+                "title": each.title,
+                "text": list(each.paragraphs),
+                **({} if each.table is None else {"table": asdict(each.table)}),
+            }
+            for each in plain
+        ],
         "nist_sp_800_226": [asdict(answer) for answer in answers(release)],
         "registry": None if about.missing else registry_entry(release, about),
         "columns": dictionary(release),

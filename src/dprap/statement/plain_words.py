@@ -10,24 +10,34 @@ from dataclasses import dataclass
 
 from dprap.release import Release
 from dprap.release.certified import rounded_up
-from dprap.report.guarantee_texts import GuaranteeTexts, plain_guarantee
+from dprap.report.guarantee_texts import GuaranteeTexts, beliefs, plain_guarantee
 from dprap.schema.review_record import vouched_sentences
 from dprap.statement.about import About
 
 
 @dataclass(frozen=True)
+class BeliefTable:
+    """How sure somebody was, and can at most become, in the language of the guarantee."""
+
+    caption: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
 class Section:
-    """A heading and its paragraphs."""
+    """A heading and its paragraphs; that of the guarantee has a table of beliefs too."""
 
     title: str
     paragraphs: tuple[str, ...]
+    table: BeliefTable | None = None
 
 
 def sections(release: Release, about: About, texts: GuaranteeTexts) -> list[Section]:
     """The statement in plain words, section by section."""
     return [
         Section("What is published", _published(release, about)),
-        Section("The guarantee", _guarantee(release, texts)),
+        Section("The guarantee", _guarantee(release, texts), _beliefs(release, texts)),
         Section("Who and what is protected", _protected(release)),
         Section("How accurate it is", _accuracy(release)),
         Section("What is kept and what is not", _kept(release)),
@@ -44,14 +54,26 @@ def unit(release: Release) -> str:
 
 def _published(release: Release, about: About) -> tuple[str, ...]:
     kind = "A synthetic table and statistics" if release.relaxed is not None else "Statistics"
+    by = "" if about.curator is None else f" and published by {about.curator}"
     found = [
         (
             f"{kind} about {release.rows:,} records in {len(release.schema.columns)}"
             f" columns{'' if release.rows_are_public else ' (a number with noise)'}, made by dprap"
-            f" {release.facts.version} on {release.facts.created} and published by {about.curator}."
+            f" {release.facts.version} on {release.facts.created}{by}."
         ),
-        f"Intended use: {about.intended_use}.",
     ]
+    if about.intended_use is not None:
+        found.append(f"Intended use: {about.intended_use}.")
+    silent = [
+        said
+        for said, value in (
+            ("who publishes it", about.curator),
+            ("what it is meant for", about.intended_use),
+        )
+        if value is None
+    ]
+    if silent:
+        found.append(f"The papers do not say {' and '.join(silent)}.")
     if release.relaxed is not None:
         found.append(
             "The rows of the synthetic table are drawn from a fitted distribution. No row is a copy"
@@ -65,6 +87,13 @@ def _guarantee(release: Release, texts: GuaranteeTexts) -> tuple[str, ...]:
     if not release.privacy.private:
         return (release.guarantee,)
     return plain_guarantee(release.privacy, texts), f"Exactly: {release.guarantee}"
+
+
+def _beliefs(release: Release, texts: GuaranteeTexts) -> BeliefTable | None:
+    if not release.privacy.private:
+        return None
+    rows = tuple(tuple(row) for row in beliefs(release.privacy, texts))
+    return BeliefTable(texts.caption, (texts.prior, texts.posterior), rows)
 
 
 def _protected(release: Release) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ def page(
 ) -> str:
     """The whole page."""
     style = resources.files("dprap.report").joinpath("style.css").read_text(encoding="utf-8")
-    title = "Privacy statement" if "title" in about.missing else f"Privacy statement: {about.title}"
+    title = "Privacy statement" if about.title is None else f"Privacy statement: {about.title}"
     head = el(
         "head",
         el("meta", charset="utf-8"),
@@ -36,7 +36,13 @@ def page(
     )
     body = el(
         "body",
-        el("header", el("h1", title), el("p", f"Published by {about.curator}.", class_="lead")),
+        el(
+            "header",
+            el("h1", title),
+            None
+            if about.curator is None
+            else el("p", f"Published by {about.curator}.", class_="lead"),
+        ),
         el(
             "main",
             *(_section(section, language) for section in sections),
@@ -63,6 +69,14 @@ def _section(section: Section, language: str) -> Html:
         "section",
         el("h2", section.title),
         *(paragraph(*each) for each in enumerate(section.paragraphs)),
+        None
+        if section.table is None
+        else el(
+            "div",
+            table(section.table.header, section.table.rows, caption=section.table.caption),
+            class_="card",
+            lang=language,
+        ),
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from dprap.arguments import as_number
 from dprap.array_types import Float64
 from dprap.errors import SettingsError
+from dprap.shown import ShownAsLines, aligned
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,8 +21,8 @@ _ANGLES = 1 << 12
 _MANY = 1e5
 
 
-@dataclass(frozen=True)
-class Combined:
+@dataclass(frozen=True, repr=False)
+class Combined(ShownAsLines):
     """Combined estimates; every field but `level` is an array in the shape of one analysis'
     estimates.
 
@@ -36,6 +37,26 @@ class Combined:
     high: Float64[np.ndarray, "..."]
     between: Float64[np.ndarray, "..."]
     level: float
+
+    def lines(self) -> list[str]:
+        """The estimates as lines for people: their numbers, errors and intervals.
+
+        Returns:
+            A header, and one line for each estimate.
+
+        >>> print(*combine([1.0, 1.2, 0.8], [0.04, 0.05, 0.03]).lines(), sep=chr(10))
+           estimate  std. error     95% interval
+        0         1       0.306  0.2561 to 1.744
+        """
+        ends = zip(np.ravel(self.low), np.ravel(self.high), strict=True)
+        rows = [
+            [str(at), f"{estimate:,.4g}", f"{error:,.3g}", f"{low:,.4g} to {high:,.4g}"]
+            for at, (estimate, error, (low, high)) in enumerate(
+                zip(np.ravel(self.estimate), np.ravel(self.standard_error), ends, strict=True)
+            )
+        ]
+        header = ["", "estimate", "std. error", f"{self.level:.0%} interval"]
+        return aligned(header, rows, left=1)
 
     def frame(self, names: Sequence[str] | None = None) -> pd.DataFrame:
         """The estimates as a pandas table.

@@ -61,10 +61,14 @@ def difference(first: Interval, second: Interval, *, correlation: float = 0.0) -
 
 
 def product(first: Interval, second: Interval) -> Interval:
-    """The interval of first · second, such as a sum: a count times a mean."""
-    return _smooth(
+    """The interval of first · second, such as a sum: a count times a mean.
+
+    It does not reach below 0 where neither of the two does.
+    """
+    found = _smooth(
         first, second, first.estimate * second.estimate, (second.estimate, first.estimate)
     )
+    return _not_below_0(found, first, second)
 
 
 # How many half widths the second number of a ratio must lie from 0. One would do if its error were
@@ -85,7 +89,8 @@ def ratio(first: Interval, second: Interval, *, correlation: float = 0.0) -> Int
 
     Returns:
         The interval; without ends where one of the two has none, or where the second may be 0, or
-        nearly so: then the ratio may be anything.
+        nearly so: then the ratio may be anything. It does not reach below 0 where neither of the
+        two does.
 
     Raises:
         SettingsError: If the second number is 0.
@@ -111,9 +116,17 @@ def ratio(first: Interval, second: Interval, *, correlation: float = 0.0) -> Int
     middle = first.estimate * second.estimate - correlation * numerator * denominator
     inside = middle**2 - room * (first.estimate**2 - numerator**2)
     half = math.sqrt(max(inside, 0.0)) / room
-    return replace(
+    found = replace(
         found, low=middle / room - half, high=middle / room + half, standard_error=half / z
     )
+    return _not_below_0(found, first, second)
+
+
+def _not_below_0(found: Interval, first: Interval, second: Interval) -> Interval:
+    """The interval of a product or ratio of two numbers, cut at 0 where neither is negative."""
+    if any(each.low is None or each.low < 0 for each in (first, second)) or found.low is None:
+        return found
+    return replace(found, low=max(found.low, 0.0))
 
 
 def share(part: Interval, rest: Interval) -> Interval:
