@@ -452,7 +452,9 @@ def test_command_line(data_dir: Path, tmp_path: Path, monkeypatch: pytest.Monkey
         ],
     )
     assert nothing.exit_code == 0, nothing.output
-    refused = CliRunner().invoke(command.app, ["paper", "--data", str(data_dir), "--only", "11"])
+    refused = CliRunner().invoke(
+        command.app, ["paper", "--data", str(data_dir), "--only", str(len(experiments.PAPER) + 1)]
+    )
     assert refused.exit_code == 2
 
 
