@@ -503,6 +503,7 @@ def test_a_run_killed_while_it_wrote_goes_on_with_whole_records(tmp_path: Path) 
     assert list(results.records()) == records
 
 
+@pytest.mark.slow
 def test_a_study_is_run_like_an_experiment(
     data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
