@@ -16,6 +16,7 @@ PYTEST := $(KEPT) $(BIN)/python -m pytest
 # takes ten times the processor time. A file's tests share what they make, so that they stay together.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 PYTEST_2 := $(ONE_THREAD) $(PYTEST) -n 2 --dist loadfile
+BROWSER := tests/studio tests/report/test_browser.py
 AUDIT := tests/privacy/test_record_replay.py tests/privacy/test_record_replay_cli.py
 
 .PHONY: demo dist docs fuzz mutants test test-audit test-engines test-slow test-studio lint format setup hooks lock sbom clean
@@ -27,7 +28,7 @@ test: $(STAMP)  ## the tests, but for the slow ones and those of the engines: th
 	$(PYTEST_2) --ignore=tests/engines
 
 test-slow: $(STAMP)  ## tests of many seconds each: whole tutorials, processes killed at random, repeated runs
-	$(PYTEST_2) -m slow --ignore=tests/engines --ignore=tests/studio $(addprefix --ignore=,$(AUDIT))
+	$(PYTEST_2) -m slow $(addprefix --ignore=,tests/engines $(BROWSER)) $(addprefix --ignore=,$(AUDIT))
 
 test-audit: $(STAMP)  ## record and replay of every method, query family, relation and rows per person
 	$(ONE_THREAD) $(PYTEST) -n 2 -m 'slow or not slow' $(AUDIT)
@@ -36,9 +37,9 @@ test-engines: $(STAMP)  ## the tests that need PostgreSQL and Spark; installs wh
 	tests/engines/install
 	DPRAP_REQUIRE_ENGINES=1 $(PYTEST) tests/engines
 
-test-studio: $(STAMP)  ## the studio in a real browser; installs Chromium where it is missing
+test-studio: $(STAMP)  ## the studio and the report in a real browser; installs Chromium where it is missing
 	tests/studio/install
-	DPRAP_REQUIRE_BROWSER=1 $(PYTEST) -m 'slow or not slow' tests/studio
+	DPRAP_REQUIRE_BROWSER=1 $(PYTEST) -m 'slow or not slow' $(BROWSER)
 
 fuzz: $(STAMP)  ## more than twenty thousand damaged inputs, through every parser; minutes
 	DPRAP_FUZZ=1 $(ONE_THREAD) $(PYTEST) -n 2 -rP tests/fuzz

@@ -452,7 +452,9 @@ def test_command_line(data_dir: Path, tmp_path: Path, monkeypatch: pytest.Monkey
         ],
     )
     assert nothing.exit_code == 0, nothing.output
-    refused = CliRunner().invoke(command.app, ["paper", "--data", str(data_dir), "--only", "11"])
+    refused = CliRunner().invoke(
+        command.app, ["paper", "--data", str(data_dir), "--only", str(len(experiments.PAPER) + 1)]
+    )
     assert refused.exit_code == 2
     missing = CliRunner().invoke(
         command.app, ["quick", "--data", str(data_dir), "--out", str(tmp_path / "missing")]
@@ -516,6 +518,7 @@ def test_a_run_killed_while_it_wrote_goes_on_with_whole_records(tmp_path: Path) 
     assert list(results.records()) == records
 
 
+@pytest.mark.slow
 def test_a_study_is_run_like_an_experiment(
     data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -135,7 +135,9 @@ def test_signals_at_random_moments(server: Server, inputs: Path) -> None:
         assert float(run.spent_rho) == pytest.approx(load(folder).privacy.rho_spent)
 
 
-@pytest.mark.parametrize("collection", [1, 3, 20, 60])
+@pytest.mark.parametrize(
+    "collection", [1, 20, *(pytest.param(number, marks=pytest.mark.slow) for number in (3, 60))]
+)
 def test_a_signal_that_python_drops_in_a_callback_of_the_garbage_collector_stops_all_the_same(
     server: Server, inputs: Path, collection: int
 ) -> None:

@@ -50,7 +50,10 @@ def test_yes_on_a_terminal_shows_progress_and_ends_with_the_guarantee(inputs: Pa
     assert load(inputs / "out").privacy.private
 
 
-@pytest.mark.parametrize(("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
+@pytest.mark.parametrize(
+    ("environment", "coloured"),
+    [({}, True), pytest.param({"NO_COLOR": "1"}, False, marks=pytest.mark.slow)],
+)
 def test_errors_are_coloured_on_a_terminal_unless_NO_COLOR(
     inputs: Path, environment: dict[str, str], coloured: bool
 ) -> None:

@@ -21,6 +21,8 @@ from dprap.schema import Schema
 from dprap.schema.columns.binned import BinnedColumn
 
 QUICK = ("nulls",)
+# Their drafts take about a second each.
+LONG = ("wages", "payments", "sensors", "taxi", "hospital", "clinic")
 TABLES = [*MESSIER, *ODD]
 BY_NAME = {table.name: table for table in TABLES}
 
@@ -37,7 +39,13 @@ def drafted(table: Messy, folder: Path) -> tuple[Path, Path, str]:
     return path, schema, call("schema", "draft", path, "-o", schema)
 
 
-@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+@pytest.mark.parametrize(
+    "table",
+    [
+        pytest.param(table, id=table.name, marks=[pytest.mark.slow] if table.name in LONG else [])
+        for table in TABLES
+    ],
+)
 def test_drafts_say_what_they_take_and_what_they_leave(table: Messy, tmp_path: Path) -> None:
     path, schema, said = drafted(table, tmp_path)
     draft = Schema.load(schema)

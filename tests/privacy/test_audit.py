@@ -102,8 +102,8 @@ def by_query(ones, zeros, relation):
 
 
 EXPERIMENTS = [
-    (by_opendp, Relation.REPLACE),
-    (by_opendp, Relation.ADD_REMOVE),
+    pytest.param(by_opendp, Relation.REPLACE, marks=pytest.mark.slow),
+    pytest.param(by_opendp, Relation.ADD_REMOVE, marks=pytest.mark.slow),
     (by_table, Relation.REPLACE),
     (by_table, Relation.ADD_REMOVE),
     (by_query, Relation.REPLACE),

@@ -30,6 +30,7 @@ def test_the_middle_step():
     assert first - second - third > 0
 
 
+@pytest.mark.slow
 def test_the_tail():
     assert proof.prove_tail(CONSTANT) < 3000
 

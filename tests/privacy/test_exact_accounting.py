@@ -203,7 +203,9 @@ def test_a_pick_is_worth_its_cost(reserve, ratio):
         assert (after > cheaper).any()
 
 
-@pytest.mark.parametrize("sigma", [1.0, 1.03, 1.4, 2.0, 3.0, 5.5, 17.0])
+@pytest.mark.parametrize(
+    "sigma", [1.0, 1.03, 1.4, 2.0, 3.0, 5.5, pytest.param(17.0, marks=pytest.mark.slow)]
+)
 def test_discrete_noise_is_nearly_gaussian(sigma):
     """Steps of Φ̄⁻¹(P(X ≥ m)): in the middle the largest, and never above √(1 + 1/10σ²)/σ."""
     with mpmath.workdps(60):

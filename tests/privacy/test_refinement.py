@@ -78,8 +78,16 @@ def plan_of(neighbors: Neighbors, method: str = "independent", *, intervals: str
     )
 
 
-@pytest.mark.parametrize("neighbors", RELATIONS, ids=str)
-@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize(
+    ("neighbors", "which"),
+    [
+        # with intervals a run is repeated, which takes longer
+        pytest.param(each, which, marks=[pytest.mark.slow] if which == 0 and at else [])
+        for at, each in enumerate(RELATIONS)
+        for which in (0, 1)
+    ],
+    ids=str,
+)
 def test_neighbours_with_equal_noisy_results_look_alike(tmp_path, capfd, neighbors, which):
     plan = plan_of(neighbors, intervals="no" if which else "yes")
     first = taped_run(

@@ -99,5 +99,6 @@ def test_a_question_loads_what_it_needs_alone(tmp_path):
     assert loaded_by(ask, (*HEAVY, *unwanted)) == []
 
 
+@pytest.mark.slow
 def test_the_test_sees_jax_where_it_is_used():
     assert "jax" in loaded_by("import dprap.mechanisms.rap")

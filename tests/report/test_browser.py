@@ -24,9 +24,12 @@ BROWSER = next(
     ),
     None,
 )
-pytestmark = pytest.mark.skipif(
-    BROWSER is None, reason="no chromium: install it to see the report in a browser"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        BROWSER is None, reason="no chromium: install it to see the report in a browser"
+    ),
+]
 
 
 def run_browser(tmp_path: Path, page: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

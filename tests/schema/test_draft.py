@@ -300,6 +300,7 @@ def test_the_highest_of_few_decimals_keeps_its_place() -> None:
     assert sorted(drawn.column("fee").to_pylist()) == fees.tolist()
 
 
+@pytest.mark.slow
 def test_values_that_many_records_share_are_no_identifiers_in_a_large_table() -> None:
     """Of a table beyond the sample it once looked as if nearly every record had a postcode of its
     own.

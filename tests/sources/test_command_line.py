@@ -154,8 +154,15 @@ def large_table(rows: int) -> tuple[pa.Table, Schema]:
     )
 
 
-@pytest.mark.parametrize("engine", ["memory", "files"])
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("kind", "engine"),
+    [
+        ("csv", "files"),
+        ("parquet", "memory"),
+        pytest.param("csv", "memory", marks=pytest.mark.slow),
+        pytest.param("parquet", "files", marks=pytest.mark.slow),
+    ],
+)
 def test_odd_names_from_table_to_report(run: Run, tmp_path: Path, kind: str, engine: str) -> None:
     table = odd_table(500)
     Schema.of({"columns": ODD}).save(tmp_path / "schema.yaml")
@@ -188,7 +195,11 @@ def test_odd_names_from_table_to_report(run: Run, tmp_path: Path, kind: str, eng
             ("--marginals", "12", "--set", "steps=10", "--set", "final_steps=10"),
             marks=pytest.mark.slow,
         ),
-        (large_table, ("--method", "independent", "--max-cells", "60000")),
+        pytest.param(
+            large_table,
+            ("--method", "independent", "--max-cells", "60000"),
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_wide_and_large_tables_from_table_to_report(

@@ -88,7 +88,7 @@ def test_a_table_from_the_same_population_helps_at_small_epsilon():
     assert tv(0.1, public(chain(1))) < 0.5 * tv(0.1, None)
 
 
-@pytest.mark.parametrize("epsilon", [0.2, 1.0])
+@pytest.mark.parametrize("epsilon", [0.2, pytest.param(1.0, marks=pytest.mark.slow)])
 def test_measurements_win_over_a_table_that_misleads(epsilon):
     alone = tv(epsilon, None)
     for misleading in (reversed_columns, sorted_columns):
