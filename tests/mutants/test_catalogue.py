@@ -31,7 +31,7 @@ def test_a_mutant_has_its_place_and_its_tests(mutant: Mutant) -> None:
     ast.parse(changed)
     assert mutant.tests
     for test in mutant.tests:
-        path, *names = test.split("::")
+        path, *names = test.partition("[")[0].split("::")
         inside: ast.Module | ast.ClassDef = _parsed(path)
         for name in names:
             found = [each for each in inside.body if getattr(each, "name", None) == name]

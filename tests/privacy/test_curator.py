@@ -141,6 +141,7 @@ def test_a_failing_step_costs_nothing():
         with pytest.raises((DprapError, ValueError)):
             bad()
         assert curator.spent == 0
+        assert not curator._steps._state.charges, "the books know of no charge either"
 
 
 class Lying(Marginal):

@@ -209,6 +209,19 @@ def test_typed_integers_are_integers_and_texts_are_texts(tmp_path):
     assert found.columns["zip"].values == ("00501", "501")
 
 
+def test_a_record_lies_in_one_cell_of_a_grid_and_has_one_value_at_most():
+    columns = {
+        "pay": {"type": "number", "domain": "discover"},
+        "zip": {"type": "categorical", "domain": "discover"},
+    }
+    frame = pd.DataFrame({"pay": [0.5, 1.5, 1.5, None, 3e20], "zip": ["a", "b", "a", None, "a"]})
+    source = open_discovery(pa.Table.from_pandas(frame), Schema.of({"columns": columns}))
+    cells = source.count([Marginal(("pay",))])[0].dense()
+    assert sorted(cells[cells != 0].tolist()) == [1, 1, 1, 2]
+    values, counts = source.present("zip")
+    assert (values, counts.tolist()) == (["a", "b"], [3, 1])
+
+
 def test_only_what_reaches_the_threshold_leaves():
     frame = pd.DataFrame(
         {"zip": [*["common"] * 5000, *(f"person {number}" for number in range(300))]}

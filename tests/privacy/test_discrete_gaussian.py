@@ -47,6 +47,13 @@ def draw_by_opendp(count, stddev):
 SAMPLERS = [(draw_by_table, 200_000), (draw_by_opendp, 4 * OPENDP_CELLS)]
 
 
+@pytest.mark.parametrize("stddev", [3.0, 1e6])
+@pytest.mark.parametrize("count", [5, 2 * OPENDP_CELLS])
+def test_secure_noise_is_never_rounded_from_continuous_noise(stddev, count, monkeypatch):
+    monkeypatch.setattr(discrete_gaussian, "_rough_gaussian", lambda *_: pytest.fail("rounded"))
+    assert add_discrete_gaussian(np.zeros(count, np.int64), stddev, OsEntropy()).any()
+
+
 @pytest.mark.parametrize(("draw", "count"), SAMPLERS)
 @pytest.mark.parametrize("stddev", [0.3, 1.0, 2.7, 40.0])
 def test_shape(draw, count, stddev):

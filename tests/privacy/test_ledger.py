@@ -127,6 +127,18 @@ def test_every_step_is_charged_once_and_in_turn_and_has_one_result(path):
     assert (state.spent_rho, len(state.runs["one"].results)) == (rho, 1)
 
 
+def test_no_charge_is_nothing_or_less(path):
+    with Ledger(path, neighbors=REPLACE) as ledger:
+        ledger.begin("one", Fraction(1), "data", {})
+        for rho in (Fraction(0), Fraction(-1, 10)):
+            with pytest.raises(BudgetError, match="Nothing was charged"):
+                ledger.charge("one", 0, "measure", "0" * 64, rho, {})
+        ledger.charge("one", 0, "measure", "0" * 64, Fraction(3, 4), {})
+        with pytest.raises(BudgetError, match="does not fit into what is left"):
+            ledger.charge("one", 1, "measure", "0" * 64, Fraction(1, 2), {})
+    assert read_ledger(path).spent_rho == Fraction(3, 4)
+
+
 @pytest.mark.parametrize("change", ["rho", "delta", "data", "domain"])
 def test_resuming_with_other_data_or_parameters_is_refused(path, change):
     two_steps(path)

@@ -4,6 +4,7 @@ files cannot.
 
 import contextlib
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -19,6 +20,7 @@ from tests.privacy.tables import DOMAIN, REPLACE, curator_of, random_rows
 from dprap.errors import BudgetError, LedgerError
 from dprap.privacy import Ledger, read_ledger
 from dprap.privacy.ledger.chain import ChainedFile
+from dprap.privacy.ledger.stored_results import unpacked
 from dprap.queries import Marginal
 from dprap.runs.describe import _event, event_line
 
@@ -497,6 +499,38 @@ def test_lines_that_json_takes_and_we_do_not_write(path, text):
     for use in (read_ledger, lambda path: Ledger(path, neighbors=None)):
         with pytest.raises(LedgerError):
             use(path)
+
+
+class _Opened:
+    """Leaves a file behind where somebody unpickles it."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return self.path.touch, ()
+
+
+def test_a_result_is_never_unpickled(tmp_path):
+    content = io.BytesIO()
+    np.savez(content, counts=np.array([_Opened(tmp_path / "opened")], dtype=object))
+    with pytest.raises(LedgerError, match="damaged"):
+        unpacked(content.getvalue())
+    assert not (tmp_path / "opened").exists()
+
+
+@pytest.mark.parametrize(
+    ("written", "otherwise"),
+    [('"run": "r"', '"run": "s", "run": "r"'), ('"run": "r"', '"run":"r"'), ('"r"', '"\\u0072"')],
+)
+def test_a_line_that_says_the_same_otherwise_is_refused(path, written, otherwise):
+    """Whoever reads it with their eyes would see a run that the hash knows nothing of."""
+    write(path, good_records())
+    *lines, last = path.read_text().splitlines()
+    path.write_text("\n".join([*lines, last.replace(written, otherwise, 1)]) + "\n")
+    assert json.loads(path.read_text().splitlines()[-1]) == json.loads(last)
+    with pytest.raises(LedgerError, match="damaged at line 4"):
+        read_ledger(path)
 
 
 @pytest.mark.parametrize(

@@ -217,6 +217,11 @@ def test_a_recoding_that_loses_a_code_is_refused():
     good = recoding_of(np.array([0, 5]))
     with pytest.raises(SchemaError, match="every code a new one"):
         Recoding(DOMAIN, good.schema, {"amount": good.maps["amount"][:-1]})
+    for code in (-1, good.schema.domain.size("amount")):
+        beyond = good.maps["amount"].copy()
+        beyond[3] = code
+        with pytest.raises(SchemaError, match="every code a new one"):
+            Recoding(DOMAIN, good.schema, {"amount": beyond})
     with pytest.raises(SchemaError, match="does not say how"):
         Recoding(DOMAIN, good.schema, {})
 

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from tests.privacy.tables import DOMAIN, codes_of, neighbor_of, random_rows
 
-from dprap.accounting import Neighbors, Relation
+from dprap.accounting import Budget, Neighbors, Relation
 from dprap.errors import BudgetError, SettingsError
-from dprap.privacy import Score
+from dprap.privacy import Curator, Score
 from dprap.privacy.exact_counts import ExactAnswers
 from dprap.privacy.scores import ESTIMATE_GRID, MAX_COUNT, grid_estimates
+from dprap.privacy.verbs import select
 from dprap.queries import GRID, Custom, Halfspace, Marginal, Range, Threshold
 from dprap.sources import MemorySource
 
@@ -140,6 +141,31 @@ def test_query_scores_and_certificates(neighbors):
                 scores = [np.abs(answers * grid - whole) // unit for answers in (before, after)]
                 assert np.abs(scores[0] - scores[1]).max() <= neighbors.query * grid
                 assert abs(int(scores[0].max()) - int(scores[1].max())) <= neighbors.query * grid
+
+
+@pytest.mark.parametrize("neighbors", RELATIONS, ids=str)
+def test_scores_of_queries_move_by_no_more_than_their_picks_are_for(neighbors, monkeypatch):
+    """As the verb hands them to the picks: in counts, also of custom queries on their grid."""
+    seen = []
+    monkeypatch.setattr(select, "pick_top", lambda scores, **_: seen.append(scores) or [0])
+    generator = np.random.default_rng(11)
+    largest = 0
+    for _ in range(12):
+        rows = random_rows(generator, DOMAIN, 20)
+        other = neighbor_of(generator, DOMAIN, rows, neighbors)
+        estimates = [generator.normal(3, 4, family.size(DOMAIN)) for family in FAMILIES]
+        for table in (rows, other):
+            curator = Curator(
+                MemorySource(codes_of(DOMAIN, table)),
+                budget=Budget.of(epsilon=1.0, delta=1e-6),
+                neighbors=neighbors,
+                ledger=None,
+            )
+            curator.select_queries(FAMILIES, estimates, k=1, rho=curator.rho)
+        moved = np.abs(seen[-1] - seen[-2])
+        assert moved.max() <= neighbors.query
+        largest = max(largest, moved.max())
+    assert largest > 0
 
 
 @pytest.mark.parametrize(

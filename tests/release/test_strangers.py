@@ -101,7 +101,7 @@ def test_an_archive_is_never_cut_off_silently(saved: Path) -> None:
     ("column", "value"),
     [
         ("stddev_counts", None), ("stddev_counts", float("nan")), ("stddev_counts", -1.0), ("stddev_counts", 0.0), ("stddev_counts", 1e200), ("rho", None), ("rho", float("inf")),
-        ("counts", None), ("counts", [None, 1.0, 1.0]), ("counts", [float("nan")] * 3), ("counts", [1e300] * 3), ("family", None),
+        ("counts", None), ("counts", [None, 1.0, 1.0]), ("counts", [float("nan")] * 3), ("counts", [1e300] * 3), ("counts", [2.0**60] * 3), ("family", None),
         ("family", "[" * 10_000), ("family", '{"columns": ["age"], "weight": 1e999}'), ("query", -1),
     ],
 )  # fmt: skip

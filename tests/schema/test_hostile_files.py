@@ -58,6 +58,22 @@ def test_schemas(text: str, words: str, tmp_path: Path) -> None:
     assert len(str(caught.value)) < 400 + len(str(path))
 
 
+def test_brackets_without_end(tmp_path: Path) -> None:
+    """A reader that recursed into them would crash the interpreter."""
+    (tmp_path / "s.yaml").write_text("[" * 200_000)
+    with pytest.raises(SchemaError, match="nested deeper"):
+        Schema.load(tmp_path / "s.yaml")
+
+
+def test_columns_have_a_limit_of_codes_in_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dprap.schema.schema.MAX_SCHEMA_CODES", 1000)
+    (tmp_path / "s.yaml").write_text("{a: 400, b: 400, c: 400}")
+    with pytest.raises(SchemaError, match="more than 1,000 codes in all"):
+        Schema.load(tmp_path / "s.yaml")
+
+
 @pytest.mark.parametrize(
     ("suffix", "text"),
     [("json", "[" * 100_000), ("json", '{"a": 1' + "0" * 5000 + "}"), ("json", '{"a": 1' + "0" * 400 + "}"),

@@ -85,9 +85,11 @@ def test_columns_of_every_width():
 
 
 def test_two_byte_cell_numbers_reach_their_limit():
-    domain = Domain.of({"one": 1, "all": 65_536, "half": 32_768, "two": 2})
-    table = np.array([[0, 65_535, 32_767, 1], [0, 0, 0, 0], [0, 65_535, 0, 1]])
+    domain = Domain.of({"one": 1, "all": 65_536, "half": 32_768, "two": 2, "three": 3})
+    table = np.array([[0, 65_535, 32_767, 1, 2], [0, 0, 0, 0, 0], [0, 65_535, 0, 1, 1]])
     marginals = [
+        Marginal(("half", "three")),
+        Marginal(("three", "half")),
         Marginal(("one", "all")),
         Marginal(("half", "two")),
         Marginal(("all", "one")),
