@@ -31,8 +31,6 @@ _LEAST_READABLE = 20
 # Words between numbers that may mean that the value is missing.
 _MOST_WORDS = 3
 _LONGEST_WORD = 16
-# Signs with which values begin of which only a limit is known, as laboratories write them.
-_BEYOND = ("<", ">", "≤", "≥")
 # A list that holds a smaller share of the records tells nothing of the column.
 _LEAST_LISTED = 0.1
 
@@ -142,7 +140,7 @@ def _read_without_words(
     """Numbers or dates with a few words between them, which then mean that the value is missing;
     and these words. Values beyond a limit, `<0.5`, are such words, and a question tells.
     """
-    beyond = [text for text in texts if text[:1] in _BEYOND and len(text) <= _LONGEST_WORD]
+    beyond = [text for text in texts if text[:1] in recognise.BEYOND and len(text) <= _LONGEST_WORD]
     odd = beyond + [
         text
         for text in texts

@@ -22,6 +22,9 @@ NULL_MARKERS = frozenset(
 )  # fmt: skip
 """Texts that usually mean that a value is missing, in small letters."""
 
+BEYOND = ("<", ">", "≤", "≥")
+"""Signs with which texts begin of which only a limit is known, as laboratories write them."""
+
 _BOOLEANS = (
     ("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("off", "on"), ("nein", "ja"), ("non", "oui"), ("no", "si"), ("no", "sí"),
     ("não", "sim"), ("nee", "ja"), ("nej", "ja"), ("nie", "tak"), ("нет", "да"), ("wrong", "right"), ("absent", "present"), ("negative", "positive"),

@@ -116,7 +116,10 @@ def _adult(data_dir: Path) -> Task:
     }
     targets: dict[str, tuple[str, Positive]] = {
         "income": ("income-per-year", lambda values: values == ">50K"),
-        "married": ("marital-status", lambda values: values == "Married-civ-spouse"),
+        "professional": (
+            "occupation",
+            lambda values: values.isin(["Exec-managerial", "Prof-specialty"]),
+        ),
         "hours": ("hours-per-week", lambda values: values > 40),
     }
     return _task(train, test, words, bounds, bins, targets)
@@ -140,7 +143,7 @@ def _loans(data_dir: Path) -> Task:
     }
     targets: dict[str, tuple[str, Positive]] = {
         "repaid": ("loan_status", lambda values: values == 3),
-        "long": ("term", lambda values: values == 1),
+        "mortgage": ("home_ownership", lambda values: values == 0),
         "verified": ("verification_status", lambda values: values == 0),
     }
     train, test = (table[part].reset_index(drop=True) for part in (~held_out, held_out))
