@@ -109,3 +109,22 @@ def test_a_draft_says_that_dates_are_written_in_two_ways(tmp_path: Path) -> None
     draft = draft_schema(path)
     assert draft.ignore_columns == ("day",)
     assert "written in more than one way" in draft.draft_notes["day"].reason
+
+
+@pytest.mark.parametrize(
+    ("kind", "texts", "line"),
+    [
+        ("integer", ["7.532", "11.004", "687", "5.120"], '{decimal: ",", thousands: "."}'),
+        ("number", ["<0,5", "0,7", "12,4"], '{decimal: ","}'),
+        ("number", [f"{size},5 g/dl" for size in range(9, 18)], '{suffix: "g/dl", decimal: ","}'),
+        ("number", ["1,23E+04", "4,56E-01"], '{decimal: ","}'),
+    ],
+)
+def test_a_check_names_the_line_that_reads_the_values(
+    kind: str, texts: list[str], line: str, tmp_path: Path
+) -> None:
+    column = {"type": kind, "min": 0, "max": 20_000, "nullable": True, "out_of_domain": "null"}
+    schema = Schema.of({"columns": {"x": column}, "csv": {"delimiter": ";"}})
+    (tmp_path / "t.csv").write_text("\n".join(["x", *texts * 20, ""]))
+    found = check(schema, tmp_path / "t.csv")
+    assert any(f"Add to the column: format: {line}" in finding for finding in found.touched)

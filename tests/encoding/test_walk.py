@@ -13,6 +13,7 @@ import pytest
 from tests.encoding.messier_tables import MESSIER
 from tests.encoding.messy_tables import Messy
 from tests.encoding.odd_tables import ODD
+from tests.encoding.unit_tables import UNITS
 from typer.testing import CliRunner
 
 from dprap.cli.app import app
@@ -23,7 +24,7 @@ from dprap.schema.columns.binned import BinnedColumn
 QUICK = ("nulls",)
 # Their drafts take about a second each.
 LONG = ("wages", "payments", "sensors", "taxi", "hospital", "clinic")
-TABLES = [*MESSIER, *ODD]
+TABLES = [*MESSIER, *ODD, *UNITS]
 BY_NAME = {table.name: table for table in TABLES}
 
 

@@ -550,6 +550,36 @@ def test_no_mechanism_could_find_values_of_half_as_many_records():
     assert least < threshold < 1.65 * least
 
 
+def test_names_without_counts_would_cost_nearly_as_much():
+    """docs/privacy.md: whether counts reach the threshold costs 93% of the noisy counts themselves.
+
+    One value gains a record and another loses one, each where that costs most at an order α; zCDP
+    asks for the largest of all orders.
+    """
+    from scipy.special import logsumexp
+    from scipy.stats import norm
+
+    rho, delta = 0.05 * 0.01536, 0.1 / 48_842**2
+    orders = np.geomspace(1.01, 2000, 200)[:, None]
+
+    def divergence(log_p, log_q):
+        powers = [orders * p + (1 - orders) * q for p, q in zip(log_p, log_q, strict=True)]
+        return (logsumexp(powers, axis=0) / (orders - 1)).max(axis=1)
+
+    def cost(stddev):
+        threshold = 1 + stddev * norm.isf(delta)
+        away = (threshold - np.arange(1, int(threshold + 9 * stddev))) / stddev
+        fewer, more = ((norm.logsf(part), norm.logcdf(part)) for part in (away[:-1], away[1:]))
+        both = divergence(more, fewer) + divergence(fewer, more)
+        return float((both / orders[:, 0]).max()), threshold
+
+    stddev = 1 / math.sqrt(rho)
+    assert 0.92 < cost(stddev)[0] / rho < 0.935
+    dearer, threshold = cost(0.96 * stddev)
+    assert dearer > rho
+    assert threshold > 225
+
+
 def test_a_plan_says_which_values_will_be_found_and_the_share_that_rarer_ones_need():
     schema = Schema.of(
         {"columns": {"sex": {"type": "categorical", "values": ["f", "m"]}}, "ignore_columns": []}

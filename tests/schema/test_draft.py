@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -84,7 +85,7 @@ def test_types_are_recognised() -> None:
         "tail": ("number", None),
         "small": ("integer", "uint8"),
     }
-    assert "round bounds" in drafted.draft_notes["tail"].reason
+    assert "powers of ten" in drafted.draft_notes["tail"].reason
     assert repr(0.5 + 1.7**29) not in str(drafted.as_mapping())
     accepted = reviewed(drafted)
     table_back = decode(encode(table, accepted), accepted, seed=1)
@@ -326,3 +327,34 @@ def test_values_that_many_records_share_are_no_identifiers_in_a_large_table() ->
     notes = draft_schema(table).draft_notes
     assert notes["mark"].reason.startswith("looks like an identifier")
     assert notes["place"].reason.startswith("no value is shared by 20 of the records looked at")
+
+
+def test_a_rare_top_list_is_no_column() -> None:
+    """One value of 20 records among 1,000 different ones says nothing of the rest."""
+    texts = [f"v{number} {number % 7}" for number in range(300) for _ in range(3)]
+    drafted = draft_schema(pa.table({"kind": [*["often"] * 20, *texts], "x": [1, 2] * 460}))
+    assert drafted.ignore_columns == ("kind",)
+    assert "less than 10%" in drafted.draft_notes["kind"].reason
+
+
+def test_points_are_thousands_only_where_commas_are_decimals(tmp_path: Path) -> None:
+    lines = [f"{number}.{number % 900 + 100};{number % 90},5" for number in range(1, 400)]
+    (tmp_path / "t.csv").write_text("cells;share\n" + "\n".join(lines) + "\n")
+    drafted = draft_schema(tmp_path / "t.csv")
+    assert drafted.columns["cells"].type == "integer"
+    assert "thousands" in str(drafted.draft_notes["cells"].question)
+    (tmp_path / "u.csv").write_text(
+        "cells,share\n" + "\n".join(line.replace(",", ".").replace(";", ",") for line in lines)
+    )
+    assert draft_schema(tmp_path / "u.csv").columns["cells"].type == "number"
+
+
+def test_values_over_many_orders_of_magnitude_get_bins_of_their_own_size() -> None:
+    """A grid of equal steps up to 10^9 would make zeros of most of them."""
+    sizes = np.random.default_rng(2).lognormal(5, 4, 2000).clip(0, 9e8)
+    sizes[:200] = 0
+    drafted = draft_schema(pa.table({"size": sizes.astype(np.int64)}))
+    edges = drafted.columns["size"].edges
+    assert edges[:3] == (0, 1, 2)
+    assert all(later <= 2.5 * earlier for earlier, later in pairwise(edges[1:-1]))
+    assert edges[-1] >= sizes.max()

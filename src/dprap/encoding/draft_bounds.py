@@ -3,8 +3,9 @@
 A bound lies on a grid of round numbers, so that it tells no more than which round numbers the data
 lie between. Only in columns of few different values, which are drafted like categories, an end that
 many records share stays as it is, and so do the values themselves where they lie far apart (such as
-the logarithms of small whole numbers). Any other column of numbers needs no bins: a run finds its
-intervals, spikes and tails with noisy counts.
+the logarithms of small whole numbers). Any other column of numbers needs no bins, since a run finds
+its intervals, spikes and tails with noisy counts; but for one that runs over so many orders of
+magnitude that no grid of equal steps holds it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from dprap.array_types import Float64, Int64
+from dprap.schema.bins import integer_grid_step, number_grid_decimals
 
 # Up to so many steps between its bounds a column has a code for each.
 _SINGLE_VALUES = 100
@@ -29,6 +31,13 @@ _STEPS = (1.0, 2.0, 5.0, 10.0)
 # A bound that few records reach lies on a grid of at least so many steps, so that it is not their
 # value.
 _ROUND_STEPS = 5
+
+# A run lays a grid of some hundred thousand equal steps between bounds. Where a larger share of the
+# records lies below its first step, the grid would make zeros of them.
+_BELOW_THE_GRID = 0.02
+
+# The first of the bins that grow holds about this share of the records.
+_FIRST_BIN = 0.01
 
 Values = Float64[np.ndarray, " values"]
 Counts = Int64[np.ndarray, " values"]
@@ -72,6 +81,11 @@ def numeric_bounds(
         bounds = {"min": _tidy(low, decimals), "max": _tidy(high, decimals)}
         return {**bounds, "width": step}, "few different values: one code each"
     low, high = _round_bounds(low, high, step)
+    if low == 0 and _is_beyond_the_grid(values, counts, high, decimals):
+        edges = _decades(values, counts, high, decimals)
+        return {
+            "edges": edges
+        }, "from small to large by far: bins at 1, 2 and 5 times powers of ten"
     bounds = {"min": _tidy(low, decimals), "max": _tidy(high, decimals)}
     return bounds, "round bounds; a run finds the intervals between them with noise"
 
@@ -86,6 +100,31 @@ def _round_bounds(low: float, high: float, step: float) -> tuple[float, float]:
     if 0 < below < 0.2 * high:
         below = 0.0
     return below, math.ceil(high / unit - 1e-9) * unit
+
+
+def _is_beyond_the_grid(values: Values, counts: Counts, high: float, decimals: int) -> bool:
+    """Whether many values above zero are less than a step of the grid that a run would use."""
+    step = (
+        integer_grid_step(0, round(high))
+        if decimals == 0
+        else 10.0 ** -number_grid_decimals(0.0, high, decimals)
+    )
+    small = (values > 0) & (values < step)
+    return bool(counts[small].sum() > _BELOW_THE_GRID * counts.sum())
+
+
+def _decades(values: Values, counts: Counts, high: float, decimals: int) -> list[float | int]:
+    """Zero, and from a power of ten below nearly all other values on 1, 2 and 5 times powers of
+    ten; zero has a bin of its own where it occurs.
+    """
+    positive, number = values[values > 0], counts[values > 0]
+    at = np.searchsorted(np.cumsum(number), _FIRST_BIN * number.sum())
+    first = max(math.floor(math.log10(float(positive[at]))), -decimals)
+    edges = [float(f"{digit}e{power}") for power in range(first, 20) for digit in (1, 2, 5)]
+    inside = [edge for edge in edges if edge < high]
+    step = 10.0**-decimals
+    alone = [step] if values[0] == 0 and inside[0] > step else []
+    return [_tidy(edge, decimals) for edge in [0.0, *alone, *inside, high]]
 
 
 def _nice(width: float) -> float:

@@ -31,6 +31,8 @@ _LEAST_READABLE = 20
 # Words between numbers that may mean that the value is missing.
 _MOST_WORDS = 3
 _LONGEST_WORD = 16
+# A list that holds a smaller share of the records tells nothing of the column.
+_LEAST_LISTED = 0.1
 
 
 def propose(
@@ -136,12 +138,15 @@ def _read_without_words(
     name: str, texts: Mapping[str, int], rows: int, hints: Hints
 ) -> tuple[Proposal | None, list[str]]:
     """Numbers or dates with a few words between them, which then mean that the value is missing;
-    and these words.
+    and these words. Values beyond a limit, `<0.5`, are such words, and a question tells.
     """
-    odd = [
+    beyond = [text for text in texts if text[:1] in recognise.BEYOND and len(text) <= _LONGEST_WORD]
+    odd = beyond + [
         text
         for text in texts
-        if not any(sign.isdigit() for sign in text) and len(text) <= _LONGEST_WORD
+        if not any(sign.isdigit() for sign in text)
+        and len(text) <= _LONGEST_WORD
+        and text not in beyond
     ]
     rest = {text: count for text, count in texts.items() if text not in odd}
     if not 0 < len(odd) <= _MOST_WORDS or len(rest) < 3 * len(odd) + 3:
@@ -149,6 +154,13 @@ def _read_without_words(
     read = _read(name, rest, rows, hints)
     if read is None or read.settings is None:
         return read, []
+    if beyond:
+        known = ", ".join(map(repr, beyond))
+        read = replace(
+            read,
+            question=f"Of {known} only a limit is known: drafted as missing. To keep it, give it a"
+            " column of its own, or write a number for it.",
+        )
     return (
         replace(
             read, reason=f"{read.reason}; words between the values taken as markers of missing ones"
@@ -301,7 +313,14 @@ def _categories(name: str, texts: Mapping[str, int], rows: int) -> Proposal:
     ordered, has_order = recognise_names.in_order(listed)
     settings: dict[str, Any] = {"type": "categorical", "values": ordered}
     reason = "ordered categories" if has_order else "categories"
-    left = sum(texts.values()) - sum(texts[text] for text in listed)
+    every = sum(texts.values())
+    left = every - sum(texts[text] for text in listed)
+    if every - left < _LEAST_LISTED * every:
+        return Proposal(
+            None,
+            f"the values that {MIN_COUNT} records share hold less than {_LEAST_LISTED:.0%} of them."
+            " Declare those that are public, or `domain: discover`",
+        )
     question = None
     if left:
         settings["other"] = next(

@@ -22,6 +22,9 @@ NULL_MARKERS = frozenset(
 )  # fmt: skip
 """Texts that usually mean that a value is missing, in small letters."""
 
+BEYOND = ("<", ">", "≤", "≥")
+"""Signs with which texts begin of which only a limit is known, as laboratories write them."""
+
 _BOOLEANS = (
     ("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("off", "on"), ("nein", "ja"), ("non", "oui"), ("no", "si"), ("no", "sí"),
     ("não", "sim"), ("nee", "ja"), ("nej", "ja"), ("nie", "tak"), ("нет", "да"), ("wrong", "right"), ("absent", "present"), ("negative", "positive"),
@@ -34,13 +37,17 @@ _COMPACT_DAY = re.compile(r"(19|20)[0-9]{2}(0[1-9]|1[0-2])([0-2][0-9]|3[01])")
 
 _CURRENCY = r"(?:[$€£¥₹₽₩₪₺฿]|[A-Z]{0,2}\$|kr\.?|Kč|zł|R|Fr\.?|USD|EUR|GBP|CHF|SEK|NOK|DKK|PLN|CZK|JPY|INR|BRL|AUD|CAD|HKD|CNY)"
 _UNIT = (
-    r"(?:%|‰|°[CF]?|[kMG]|bn|km|kg|cm|mm|m|g|mg|µg|ml|l|h|hrs?|hours?|min|mins|s|sec|days?|d|weeks?|months?|years?|yrs?|kWh|kW|W|MB|GB|TB"
+    r"(?:%|‰|°[CF]?|[kKMG]|bn|km|kg|cm|mm|m|g|mg|µg|ml|l|h|hrs?|hours?|min|mins|s|sec|days?|d|weeks?|months?|years?|yrs?|kWh|kW|W|MB|GB|TB"
     r"|lbs?|oz|ft|mi|miles|mph|km/h|m²|sqft|bpm|mmHg|mg/dl|pts?|bps)"
 )
 _SIGNED = re.compile(
     rf"\(?[+\-\u2212]?[{BLANKS}]?(?P<prefix>{_CURRENCY})?[{BLANKS}]?[+\-\u2212]?"
-    rf"(?P<number>[0-9](?:[0-9.,'’{BLANKS}]*[0-9])?|[.,][0-9]+)[{BLANKS}]?(?P<suffix>{_CURRENCY}|{_UNIT})?(?P<behind>[\-\u2212])?\)?"
+    rf"(?P<number>[0-9](?:[0-9.,'’{BLANKS}]*[0-9])?|[.,][0-9]+)(?:[eE][+-]?[0-9]{{1,3}})?[{BLANKS}]?(?P<suffix>{_CURRENCY}|{_UNIT})?(?P<behind>[\-\u2212])?\)?"
 )
+
+# Any unit that stands behind all numbers of a column, such as g/dl, sq ft or ms.
+_UNIT_BEHIND = re.compile(rf"(?<=[0-9])[{BLANKS}]?[^\W\d_][^\d,;:()]{{0,11}}\Z")
+_BY_POINTS = re.compile(r"[+\-\u2212]?(?:0|[1-9][0-9]{0,2}(?:\.[0-9]{3})*)")
 
 _CLOCKLIKE = re.compile(
     r"[0-9]:[0-9]|[0-9] ?d(?:ays?)?,? ?[0-9]+ ?h|[0-9] ?h ?[0-9]|[0-9] ?m(?:in)? ?[0-9]+ ?s"
@@ -101,15 +108,17 @@ def number_format(texts: Sequence[str], *, decimal_comma: bool = False) -> Readi
     >>> number_format(["82,7", "3,25"]).settings
     {'decimal': ','}
     """
-    if all(read_number(text) is not None for text in texts):
+    by_points = decimal_comma and _has_thousands_by_points(texts)
+    if not by_points and all(read_number(text) is not None for text in texts):
         return Reading({}, read_number)
+    unit = _common_unit(texts)
     prefixes, suffixes, numbers, behind = set(), set(), [], False
     for text in texts:
-        match = _SIGNED.fullmatch(text.strip(BLANKS))
+        match = _SIGNED.fullmatch(text.strip(BLANKS).removesuffix(unit or ""))
         if match is None:
             return None
         prefixes.add(match["prefix"])
-        suffixes.add(match["suffix"])
+        suffixes.add(unit.strip(BLANKS) if unit else match["suffix"])
         numbers.append(match["number"])
         behind |= match["behind"] is not None
     if len(prefixes - {None}) > 1 or len(suffixes - {None}) > 1:
@@ -153,7 +162,29 @@ def number_format(texts: Sequence[str], *, decimal_comma: bool = False) -> Readi
         and not settings.get("prefix")
     ):
         question = "Is the comma in 1,234 a decimal comma or does it separate thousands?"
+    if by_points and settings.get("thousands") == ".":
+        question = "Does the point in 1.234 separate thousands, or is it a decimal point?"
     return Reading(settings, lambda text: _as_number(form, text), question)
+
+
+def _has_thousands_by_points(texts: Sequence[str]) -> bool:
+    """Whether every point stands before three digits, as in 1.234, and one stands somewhere."""
+    return any("." in text for text in texts) and all(
+        _BY_POINTS.fullmatch(text.strip(BLANKS)) for text in texts
+    )
+
+
+def _common_unit(texts: Sequence[str]) -> str | None:
+    """What stands behind the last digit of every text, with a blank before it if there is one:
+    a unit that need not be known. None where texts differ, or are too few to tell.
+
+    >>> _common_unit([f"{size},5 g/dl" for size in range(9)])
+    ' g/dl'
+    """
+    if len(texts) < _LEAST_CODES or all(_SIGNED.fullmatch(text.strip(BLANKS)) for text in texts):
+        return None
+    found = {(_UNIT_BEHIND.search(text.strip(BLANKS)) or [None])[0] for text in texts}
+    return found.pop() if len(found) == 1 else None
 
 
 def signs_of(texts: Sequence[str]) -> set[str]:

@@ -214,10 +214,11 @@ def suggested_line(column: Column, texts: list[str], *, quoting: bool) -> tuple[
         )
         return "They look like markers of missing values", f"null_values: {shown}"
     if isinstance(column, Numeric):
-        form = recognise.number_format(_majority(rest)) or recognise.number_format(
-            _majority(rest), decimal_comma=True
-        )
-        if form is not None and form.settings:
+        both = [
+            recognise.number_format(_majority(rest), decimal_comma=comma) for comma in (False, True)
+        ]
+        form = next((each for each in both if each is not None and each.settings), None)
+        if form is not None:
             return (
                 "They are written with other signs than plain digits and a point",
                 f"format: {_yaml_map(form.settings)}",
@@ -233,8 +234,12 @@ def suggested_line(column: Column, texts: list[str], *, quoting: bool) -> tuple[
 
 
 def _majority(texts: list[str]) -> list[str]:
-    """The texts without the few that have no digit."""
-    return [text for text in texts if any(sign.isdigit() for sign in text)] or texts
+    """The texts without the few that have no digit, or of which only a limit is known."""
+    return [
+        text
+        for text in texts
+        if any(sign.isdigit() for sign in text) and text[:1] not in recognise.BEYOND
+    ] or texts
 
 
 def _yaml_list(texts: list[str]) -> str:

@@ -24,7 +24,7 @@ STUDIES = {
     "certificate_coverage": "how often the accuracy certificate's bound holds",
     "counting": "how fast each engine counts",
     "interval_coverage": "how often the intervals of answers hold the truth, and how wide they are",
-    "models": "models trained on synthetic records of ADULT, for three targets, by method",
+    "models": "models trained on synthetic records of two mixed tables, for six targets, by method",
     "pairs": "what all pairs of 60 columns cost before any noise, by part",
     "privacy_primitives": "counting, noise and selection, each beside a peer",
     "rap_accuracy": "maximum error, time and steps of RAP on the paper's workloads",

@@ -6,15 +6,15 @@ noisy counts of the classes are one marginal over groups of codes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from dprap.accounting import Measurement
 from dprap.array_types import Float64, Int64
 from dprap.mechanisms.refinement.intervals import Pieces
+from dprap.products import product
 from dprap.queries import Marginal
 from dprap.schema.columns.binned import BinnedColumn
+from dprap.schema.columns.ordered import Starts
 from dprap.schema.columns.shape import Habits
 
 # People round to these and to their powers of ten; the chain ends where few multiples are left.
@@ -25,6 +25,10 @@ _LEAST_MULTIPLES = 16
 # deviations; a class that may be empty is taken to hold this part of a standard deviation.
 _BELIEVED = 4.0
 _AT_LEAST = 0.25
+
+# Rounds of the fitting: each brings the classes nearer to their counts, and ends with the intervals
+# exactly at theirs.
+_ROUNDS = 100
 
 
 def chain(points: int) -> tuple[int, ...]:
@@ -56,31 +60,66 @@ def class_marginal(name: str, column: BinnedColumn) -> Marginal:
     return Marginal((name,), (tuple(groups),))
 
 
-def habits(measured: Measurement, column: BinnedColumn, pieces: Pieces) -> Habits:
-    """Weights of the classes, after single points that were found by themselves are taken out.
+def raked(
+    measured: Measurement, column: BinnedColumn, pieces: Pieces, parents: Starts
+) -> tuple[Pieces, Habits]:
+    """Masses of the pieces, and weights of the classes, that agree with the counts of the classes.
 
-    With r_i records of class i beyond those points, and e_i as many as an even spread inside the
-    pieces would give, multiples of class i are (r_i/e_i)/(r_0/e_0) times as likely as other values.
+    The class counts are few and precise; a spike among the pieces was shrunk towards its
+    neighbours. A point of class i in a piece of the interval p gets the mass of an even spread
+    inside its piece, times f_i·g_p. Iterative proportional fitting finds the factors with which the
+    masses of classes and of intervals are as counted: of all masses that keep both, these are
+    nearest to the given ones in relative entropy. So multiples of class i are f_i/f_0 times as
+    likely as other values.
+
+    Args:
+        measured: The noisy counts of the classes.
+        column: The column on its grid.
+        pieces: The finest intervals, with the masses by their own counts.
+        parents: Where the intervals start whose masses stay as they are; each holds whole pieces.
+
+    Returns:
+        The pieces with changed masses, and the habits; unchanged and none where the classes hold as
+        many records as an even spread gives.
+
     """
-    label = classes(column)
     numbers = chain(column.regular)
     counts = measured.counts[: len(numbers) + 1].astype(np.float64)
-    single = pieces.widths == 1
-    points: Float64[np.ndarray, " classes"] = np.bincount(
-        label[pieces.starts[single]], pieces.mass[single], minlength=len(counts)
-    )
-    density = np.repeat(
-        np.where(single, 0.0, pieces.mass / pieces.widths), pieces.widths.astype(np.int64)
-    )
-    even = np.bincount(label, density, minlength=len(counts))
-    rest = np.maximum(counts - points, _AT_LEAST * measured.stddev_counts)
-    if even.min() <= 0 or not _believed(rest, even, measured.stddev_counts):
-        return ()
-    ratio = (rest / even) / (rest[0] / even[0])
-    return tuple(
+    points = _points_by_class(column, pieces, len(counts))
+    spread = points * (pieces.mass / pieces.widths)[:, None]
+    if spread.sum(axis=0).min() <= 0 or not _differ(counts, spread, measured.stddev_counts):
+        return pieces, ()
+    wanted = np.maximum(counts, _AT_LEAST * measured.stddev_counts)
+    wanted *= spread.sum() / wanted.sum()
+    place = np.searchsorted(parents, pieces.starts, side="right") - 1
+    table = np.zeros((len(parents), len(counts)))
+    np.add.at(table, place, spread)
+    kept = table.sum(axis=1)
+    of_class, of_parent = np.ones(len(counts)), np.ones(len(parents))
+    for _ in range(_ROUNDS):
+        of_class = wanted / product(of_parent, table)
+        held = product(table, of_class)
+        of_parent = np.divide(kept, held, out=np.ones_like(kept), where=held > 0)
+    mass = product(spread, of_class) * of_parent[place]
+    ratio = of_class / of_class[0]
+    found = tuple(
         (number, float(f"{value:.3g}")) for number, value in zip(numbers, ratio[1:], strict=True)
     )
+    return Pieces(pieces.starts, mass, pieces.points), found
 
 
-def _believed(rest: Sequence[float] | np.ndarray, even: np.ndarray, stddev: float) -> bool:
-    return bool((np.abs(np.asarray(rest) - even) > _BELIEVED * stddev).any())
+def _points_by_class(
+    column: BinnedColumn, pieces: Pieces, number: int
+) -> Float64[np.ndarray, "pieces classes"]:
+    """How many points of each class lie in each piece."""
+    piece = np.repeat(np.arange(len(pieces.starts)), pieces.widths.astype(np.int64))
+    cells = np.bincount(piece * number + classes(column), minlength=len(pieces.starts) * number)
+    return cells.reshape(-1, number).astype(np.float64)
+
+
+def _differ(
+    counts: Float64[np.ndarray, " classes"],
+    spread: Float64[np.ndarray, "pieces classes"],
+    stddev: float,
+) -> bool:
+    return bool((np.abs(counts - spread.sum(axis=0)) > _BELIEVED * stddev).any())

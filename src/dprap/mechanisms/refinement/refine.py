@@ -10,7 +10,7 @@ import numpy as np
 
 from dprap.accounting import Measurement
 from dprap.accounting.refined import RefinedColumn
-from dprap.mechanisms.refinement.habits import class_marginal, habits
+from dprap.mechanisms.refinement.habits import class_marginal, raked
 from dprap.mechanisms.refinement.intervals import Pieces, choose_intervals
 from dprap.mechanisms.refinement.masses import masses
 from dprap.mechanisms.refinement.planning import RefinementPlan, forced_starts, intervals_for
@@ -48,10 +48,14 @@ def refine(curator: Curator, schema: Schema, plan: RefinementPlan) -> Refinement
     changed, maps, facts = {}, {}, {}
     for column_plan in plan.columns:
         name, column = column_plan.name, fine[column_plan.name]
-        last = found[name].found[-1]
-        mass = masses(found[name].found, column.regular, records)[: len(last.starts)]
+        levels = found[name].found
+        last = levels[-1]
+        mass = masses(levels, column.regular, records)[: len(last.starts)]
         pieces = Pieces(last.starts, mass, column.regular)
-        rounding: Habits = habits(rounded[name], column, pieces) if name in rounded else ()
+        rounding: Habits = ()
+        if name in rounded:
+            parents = levels[-2].starts if len(levels) > 1 else last.starts
+            pieces, rounding = raked(rounded[name], column, pieces, parents)
         most = intervals_for(column_plan, curator.neighbors, records)
         forced = forced_starts(schema, name)
         starts = choose_intervals(pieces, most=most, stddev=last.stddev, forced=forced)
