@@ -13,6 +13,8 @@ from typing import Any
 
 from dprap.errors import DprapError, SettingsError, WorkloadError
 
+_TEXT = frozenset({str})
+
 
 def as_path(value: Any, what: str) -> Path:
     """A path.
@@ -116,6 +118,8 @@ def as_columns(value: Any, what: str) -> tuple[str, ...]:
     dprap.errors.WorkloadError: a marginal takes a tuple of columns, such as ('age', 'sex').
 
     """
+    if type(value) is tuple and _TEXT.issuperset(map(type, value)):
+        return value  # at once: a large workload has a million of them
     if isinstance(value, str):
         raise WorkloadError(f"{what} takes a tuple of columns: ({value!r},).")
     names = tuple(value) if isinstance(value, Iterable) else (value,)

@@ -19,15 +19,22 @@ DOMAIN = example_schema().domain
 @pytest.mark.parametrize("max_cells", [1, 1 << 10, 1 << 20, 1 << 62])
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("together", [7, 1 << 12])
+@pytest.mark.parametrize("widths", [(0, 5), (2, 3)])
 def test_every_marginal_has_one_union(
-    seed: int, max_cells: int, together: int, monkeypatch: pytest.MonkeyPatch
+    seed: int,
+    max_cells: int,
+    together: int,
+    widths: tuple[int, int],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(unions_module, "_TOGETHER", together)
     monkeypatch.setattr(unions_module, "_CHUNK", together)
     monkeypatch.setattr(unions_module, "_TILE", 3)
+    monkeypatch.setattr(unions_module, "_CHUNK_OF_PAIRS", together)
+    monkeypatch.setattr(unions_module, "_TILE_OF_PAIRS", 3)
     rng = np.random.default_rng(seed)
     marginals = [
-        Marginal(tuple(rng.permutation(DOMAIN.names)[: rng.integers(0, 5)].tolist()))
+        Marginal(tuple(rng.permutation(DOMAIN.names)[: rng.integers(*widths)].tolist()))
         for _ in range(rng.integers(1, 80))
     ]
     unions = plan_unions(DOMAIN, marginals, max_cells=max_cells)

@@ -32,8 +32,11 @@ _RECORDS_PER_CELL = 4
 
 _LEAST_CELLS = 1 << 8
 
-_BETWEEN_LOOKS = 1 << 19
-# Records that are counted before somebody is told: a second with 394 unions.
+_BETWEEN_LOOKS = 1 << 27
+# Records times unions that are counted before somebody is told: half a second.
+
+_LEAST_BETWEEN_LOOKS = 1 << 16
+# Fewer records at a time would cost more in calls than in counting.
 
 
 def plan_passes(
@@ -89,7 +92,7 @@ def count_columns(
 ) -> dict[Marginal, CellCounts]:
     """Exact counts of marginals over records in memory, whose columns stand in the domain's order.
 
-    `watch` is told how many records have been counted, of how many in all passes.
+    `watch` is told now and then how many records have been counted, of how many in all passes.
 
     >>> import numpy as np
     >>> domain, ab = Domain.of({"a": 2, "b": 2}), Marginal(("a", "b"))
@@ -100,17 +103,29 @@ def count_columns(
     """
     counted: dict[Marginal, CellCounts] = {}
     records = len(columns[0]) if columns else 0
-    passes = list(plan_passes(domain, marginals, rows=records))
+    passes = [
+        part
+        for plan in plan_passes(domain, marginals, rows=records)
+        for part in _parts(plan, max(1, _BETWEEN_LOOKS // _LEAST_BETWEEN_LOOKS))
+    ]
     for number, plan in enumerate(passes):
         tally = Tally(domain, plan, threads=counting_threads())
-        for start in range(0, records, _BETWEEN_LOOKS):
-            tally.add([column[start : start + _BETWEEN_LOOKS] for column in columns])
+        some = max(_LEAST_BETWEEN_LOOKS, _BETWEEN_LOOKS // len(plan))
+        for start in range(0, records, some):
+            tally.add([column[start : start + some] for column in columns])
             if watch is not None:
-                watch(
-                    number * records + min(start + _BETWEEN_LOOKS, records), len(passes) * records
-                )
+                watch(number * records + min(start + some, records), len(passes) * records)
         counted.update(tally.results())
     return counted
+
+
+def _parts(plan: Pass, unions: int) -> Iterator[Pass]:
+    """A pass in parts of so many unions: records in memory may be gone over as often as one
+    likes.
+    """
+    every = list(plan.items())
+    for start in range(0, len(every), unions):
+        yield dict(every[start : start + unions])
 
 
 def first_pass(

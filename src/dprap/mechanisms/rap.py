@@ -21,7 +21,13 @@ from dprap.errors import SettingsError, WorkloadError
 from dprap.mechanisms.outline import PlannedStep, rho_of_records, total_of_records
 from dprap.mechanisms.protocol import Mechanism
 from dprap.mechanisms.records import count_records
-from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
+from dprap.mechanisms.result import (
+    MechanismResult,
+    Paced,
+    Progress,
+    ProgressCallback,
+    silent,
+)
 from dprap.mechanisms.rounds import check_rounds, choose_and_measure, planned_rounds
 from dprap.privacy import Curator
 from dprap.queries import Custom, Family, Halfspace, Marginal, Query
@@ -206,19 +212,19 @@ def _adapt(
 ) -> _Found:
     share = rho / (2 * settings.rounds)
     measurements: list[QueryMeasurement] = []
-    steps = 0
+    steps, meanwhile = 0, Paced(progress)
     for done in range(settings.rounds):
         shares = answers(relaxed, workload.families, memory_bytes=settings.memory_bytes)
         measurements += choose_and_measure(
             curator,
             workload,
-            shares,
+            meanwhile.each(shares, "choose", len(workload)),
             measurements,
             records=records,
             k=settings.queries_per_round,
             rho=share,
         )
-        result = _fit(relaxed, workload, measurements, records, settings)
+        result = _fit(relaxed, workload, measurements, records, settings, meanwhile)
         relaxed, steps = result.rows, steps + result.steps
         residual = (result.misfit / len(measurements)) ** 0.5
         detail = (
@@ -234,6 +240,7 @@ def _fit(
     measurements: list[QueryMeasurement],
     records: float,
     settings: RapSettings,
+    progress: ProgressCallback,
 ) -> FitResult:
     custom = tuple(family for family in workload.families if isinstance(family, Custom))
     if sum(workload.domain.size_of(family.columns) for family in custom) > _SMALL_CUSTOM_CELLS:
@@ -246,7 +253,11 @@ def _fit(
         custom=custom,
         floor=settings.noise_floor**2 * noise,
     )
-    return fit_queries(relaxed, targets, settings.placed_projection)
+
+    def watch(step: int, steps: int) -> None:
+        progress(Progress("fit", step, steps, f"{len(measurements):,} queries"))
+
+    return fit_queries(relaxed, targets, settings.placed_projection, watch=watch)
 
 
 def _measure_everything(

@@ -28,6 +28,7 @@ class Candidates:
         self._exact = exact
         self._rows: dict[tuple[int, int], Int64[np.ndarray, "some cells"]] = {}
         self._turns: tuple[Apart, Turns] | None = None
+        self._are_counted = False
 
     def are(self, marginals: tuple[Marginal, ...], exact: ExactAnswers) -> bool:
         """Whether these are the very marginals, of the same records under the same codes."""
@@ -46,7 +47,9 @@ class Candidates:
 
     def prepare(self) -> None:
         """Count what is not known yet, in one pass over the records."""
-        self._exact.prepare(self.marginals)
+        if not self._are_counted:
+            self._exact.prepare(self.marginals)
+            self._are_counted = True
 
     def counts(self, start: int, stop: int) -> Int64[np.ndarray, "some cells"]:
         """Exact counts of candidates that follow each other and have as many cells, a row for

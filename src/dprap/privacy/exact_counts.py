@@ -113,7 +113,8 @@ class ExactAnswers:
         """Answers of all queries of a family as integers, and the integer that stands for one
         record.
         """
-        self.prepare([family])
+        if family not in self._tables:
+            self.prepare([family])
         if isinstance(family, Custom | Halfspace):
             return self._sums[family], GRID if isinstance(family, Custom) else 1
         return self.marginal(family) if isinstance(family, Marginal) else self._of_cells(family), 1

@@ -44,6 +44,7 @@ sampler does). Someone who can time the steward's process learns something that 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -64,6 +65,11 @@ _RAISED = 1 + 2.0**-20
 # A digit of a distance, in bits, and how many of them a 64-bit distance has.
 _DIGIT_BITS = 8
 _DIGITS = 8
+
+_COUNTED_TOGETHER = 1 << 22
+
+_Members: TypeAlias = Int64[np.ndarray, " members"]
+"""Candidates at a score level; those that were picked stand behind the others."""
 
 OpenAfter: TypeAlias = Callable[[Sequence[int]], Int64[np.ndarray, " open"]]
 """Gives the candidates that are open after the picks so far, at least one, in increasing order."""
@@ -95,24 +101,28 @@ def pick_top(
     """
     if not 1 <= k <= scores.size - len(set(excluded)):
         raise SettingsError(f"cannot pick {k} of {scores.size - len(set(excluded))} candidates.")
-    if excluded:
-        scores = scores.copy()
-        scores[np.asarray(excluded)] = scores.min() - 1
+    out = np.unique(np.asarray(excluded, dtype=np.int64))
     levels, counts = _levels(scores)
-    if excluded:
-        levels, counts = levels[:-1], counts[:-1]
+    if out.size:
+        left_out = Counter(scores[out].tolist())
+        left = [
+            (level, count - left_out[level]) for level, count in zip(levels, counts, strict=True)
+        ]
+        levels = [level for level, count in left if count]
+        counts = [count for _, count in left if count]
     weights = _level_weights(levels, eta)
     picked: list[int] = []
-    taken: dict[int, list[int]] = {}
+    taken: dict[int, _Members] = {}
     for _ in range(k):
         level = _draw_level(counts, weights, entropy)
         members = taken.get(level)
         if members is None:
-            members = taken[level] = np.flatnonzero(scores == levels[level]).tolist()
-        chosen = entropy.below(len(members))
-        members[chosen], members[-1] = members[-1], members[chosen]
-        picked.append(members.pop())
-        counts[level] -= 1
+            found = np.flatnonzero(scores == levels[level])
+            members = taken[level] = found[~np.isin(found, out)] if out.size else found
+        chosen, last = entropy.below(counts[level]), counts[level] - 1
+        picked.append(int(members[chosen]))
+        members[chosen] = members[last]
+        counts[level] = last
         if counts[0] == 0:
             levels, counts, weights, taken = _drop_empty_top(levels, counts, taken, eta)
     return picked
@@ -122,7 +132,12 @@ def _levels(scores: Int64[np.ndarray, " candidates"]) -> tuple[list[int], list[i
     """Distinct scores, highest first, and the number of candidates at each."""
     lowest, highest = int(scores.min()), int(scores.max())
     if highest - lowest <= max(1 << 20, 4 * scores.size):
-        per_score = np.bincount(scores - lowest)
+        per_score = np.zeros(highest - lowest + 1, dtype=np.int64)
+        # part by part: a hundred million differences would be 800 MB
+        some = max(_COUNTED_TOGETHER, highest - lowest)
+        for start in range(0, scores.size, some):
+            part = np.bincount(scores[start : start + some] - lowest)
+            per_score[: part.size] += part
         present = np.flatnonzero(per_score)[::-1]
         return (present + lowest).tolist(), per_score[present].tolist()
     values, counts = np.unique(scores, return_counts=True)
@@ -231,8 +246,8 @@ def _draw_level(counts: list[int], weights: list[int], entropy: Entropy) -> int:
 
 
 def _drop_empty_top(
-    levels: list[int], counts: list[int], taken: dict[int, list[int]], eta: float
-) -> tuple[list[int], list[int], list[int], dict[int, list[int]]]:
+    levels: list[int], counts: list[int], taken: dict[int, _Members], eta: float
+) -> tuple[list[int], list[int], list[int], dict[int, _Members]]:
     """Forget the exhausted top levels and renormalise, so that far lower levels regain their
     precision.
     """

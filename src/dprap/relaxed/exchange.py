@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,7 @@ from dprap.relaxed.rounding import Owners, share_out, systematic_columns
 from dprap.relaxed.rows import RelaxedDataset
 
 Records = list[CodeColumn]
-Broken = Callable[[Records], Bool[np.ndarray, " records"]]
+Broken = Callable[[Sequence[CodeColumn]], Bool[np.ndarray, " records"]]
 """Tells which records break a constraint."""
 OwnerOf = Int64[np.ndarray, " records"]
 Amend = Callable[[Records, OwnerOf, np.random.Generator], tuple[Records, OwnerOf]]
@@ -303,8 +304,31 @@ class _Exchange:
         """Which exchanges leave both records without a broken constraint."""
         if self._broken is None:
             return np.ones(len(one), dtype=bool)
-        both = np.concatenate([one, other])
-        after = [column[both] for column in self._records]
-        after[position] = self._records[position][np.concatenate([other, one])]
-        broken = self._broken(after)
+        broken = self._broken(_Exchanged(self._records, position, one, other))
         return ~broken[: len(one)] & ~broken[len(one) :]
+
+
+class _Exchanged(Sequence[CodeColumn]):
+    """Some records, column by column, as they would be after pairs exchange codes of one column.
+
+    A column is looked up when it is asked for: constraints name few of a thousand columns.
+    """
+
+    def __init__(
+        self,
+        records: Records,
+        position: int,
+        one: Int64[np.ndarray, " pairs"],
+        other: Int64[np.ndarray, " pairs"],
+    ) -> None:
+        self._records, self._position = records, position
+        self._as_they_are = np.concatenate([one, other])
+        self._exchanged = np.concatenate([other, one])
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __getitem__(self, position: Any) -> Any:
+        """The column at a position."""
+        rows = self._exchanged if position == self._position else self._as_they_are
+        return self._records[position][rows]

@@ -31,7 +31,7 @@ from dprap.array_types import Float64
 from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.mechanisms.records import estimate_records
-from dprap.mechanisms.result import Prediction, Progress, ProgressCallback, silent
+from dprap.mechanisms.result import Paced, Prediction, Progress, ProgressCallback, silent
 from dprap.privacy import Curator
 from dprap.relaxed import RelaxedDataset
 from dprap.relaxed.rounding import round_rows
@@ -167,9 +167,9 @@ def _repeat(
     plan: Plan, workload: Workload, truth: Codes, number: int, progress: ProgressCallback
 ) -> tuple[Replicate, Sequence[Prediction]]:
     """Run the plan on a synthetic table, for a workload."""
-    seed = _FIRST_SEED + number
+    seed, meanwhile = _FIRST_SEED + number, Paced(progress)
     curator = Curator(
-        MemorySource(truth),
+        MemorySource(truth, lambda done, every: meanwhile(Progress("count", done, every))),
         budget=plan.budget,
         neighbors=plan.neighbors,
         ledger=None,

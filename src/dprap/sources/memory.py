@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -24,6 +24,8 @@ class MemorySource:
     """Encoded records held in memory."""
 
     codes: Codes
+    watch: Callable[[int, int], None] | None = field(default=None, compare=False, repr=False)
+    """Is told while records are counted how many are done, of how many in all passes."""
 
     @property
     def domain(self) -> Domain:
@@ -45,12 +47,12 @@ class MemorySource:
 
     def count(self, marginals: Sequence[Marginal]) -> list[CellCounts]:
         """Exact counts of the marginals."""
-        counted = count_columns(self.domain, self.codes.columns, marginals)
+        counted = count_columns(self.domain, self.codes.columns, marginals, watch=self.watch)
         return [counted[marginal] for marginal in marginals]
 
     def recoded(self, recoding: Recoding) -> MemorySource:
         """The same records under a coarser schema."""
-        return MemorySource(Codes(recoding.schema.domain, recoding(self.codes.columns)))
+        return replace(self, codes=Codes(recoding.schema.domain, recoding(self.codes.columns)))
 
     def blocks(self) -> Iterator[tuple[CodeColumn, ...]]:
         """The records, block by block."""

@@ -74,7 +74,9 @@ def open_source(
         return FileSource.open(
             data, schema, memory_limit=memory_limit, progress=progress, expect=expect
         )
-    return MemorySource(encode(data, schema))
+    return MemorySource(
+        encode(data, schema), watch=lambda done, every: progress("count", done / every)
+    )
 
 
 def is_spark_frame(data: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
@@ -121,19 +122,24 @@ class Workload:
         ... ]
         ['a', 'b', 'c', 'a×b', 'b×c']
         """
-        found = {
-            Marginal(tuple(sorted(subset.columns, key=self.domain.position)))
-            for family in self.families
-            for subset in Marginal(family.columns).subsets(
-                smallest=smallest, largest=_most_columns(family)
+        if smallest not in self._closures:
+            found = {
+                subset
+                for family in self.families
+                for size in range(smallest, _most_columns(family) + 1)
+                for subset in combinations(sorted(map(self.domain.position, family.columns)), size)
+            }
+            names = self.domain.names
+            self._closures[smallest] = tuple(
+                Marginal(tuple(names[position] for position in subset))
+                for subset in sorted(found, key=lambda subset: (len(subset), subset))
             )
-        }
-        return tuple(
-            sorted(
-                found,
-                key=lambda m: (len(m.columns), [self.domain.position(name) for name in m.columns]),
-            )
-        )
+        return self._closures[smallest]
+
+    @cached_property
+    def _closures(self) -> dict[int, tuple[Marginal, ...]]:
+        """Closures that were asked for: plan, run and repetitions ask for the same."""
+        return {}
 
 
 def _most_columns(family: Family) -> int:

@@ -87,11 +87,11 @@ def test_any_optax_optimizer_is_accepted() -> None:
 def test_growing_query_sets_are_compiled_few_times() -> None:
     truth, queries = relaxed_rows(3), all_queries()[6:70]
     settings = ProjectionSettings(max_steps=2, window=1)
-    before = projection_module._fit._cache_size()
+    before = projection_module._gone_on._cache_size()
     for count in range(4, 64, 4):
         fit(queries[:count], truth, settings)
     # Products: 32, then 128; with and without thresholds.
-    assert projection_module._fit._cache_size() - before <= 5
+    assert projection_module._gone_on._cache_size() - before <= 5
 
 
 def test_a_projection_that_diverges_says_so() -> None:

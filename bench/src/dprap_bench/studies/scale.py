@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,12 +29,14 @@ from dprap.runs.options import RunOptions
 from dprap.runs.plan import make_plan
 from dprap.schema import Schema
 from dprap.sources import MemorySource
-from dprap.workload import Workload
+from dprap.sources.open import Engine, open_source
+from dprap.workload import Workload, all_kway, random_kway
 from dprap_bench.cell import StudyCell
 from dprap_bench.large_tables import write_classes
 from dprap_bench.methods import bench_method
 from dprap_bench.record import Figures, Record
 from dprap_bench.seeded import seeded_curator
+from dprap_bench.studies.process_family import ProcessFamily
 from dprap_bench.timing import timed
 from dprap_bench.workloads import named_workload
 
@@ -48,7 +51,8 @@ class Case:
     """What is measured, and the most it should take: processor seconds, or times those of another
     case.
 
-    `run` gets the folder with the benchmark tables.
+    `run` gets the folder with the benchmark tables. The target of a case `beside` another is so
+    many `times` what the other took.
     """
 
     name: str
@@ -56,6 +60,7 @@ class Case:
     target_seconds: float | None = None
     target_mb: float | None = None
     beside: str | None = None
+    times: float = 1.0
 
 
 def method_on(
@@ -93,12 +98,50 @@ def all_pairs(columns: int) -> Callable[[Path], Found]:
     """
 
     def run(data_dir: Path) -> Found:  # noqa: ARG001 - the table is made here
-        generator = np.random.default_rng(0)
-        sizes = {f"c{number:04}": _CODES for number in range(columns)}
-        steps = generator.integers(0, 4, (columns, _RECORDS))
-        walks = np.cumsum(steps, axis=0) % _CODES
-        codes = Codes.of(Schema.from_domain(sizes).domain, dict(zip(sizes, walks, strict=True)))
-        return _run(codes, None, "adaptive", kway=2)
+        return _run(_walks(columns, _CODES), None, "adaptive", kway=2)
+
+    return run
+
+
+def many_triples(columns: int, codes: int, marginals: int) -> Callable[[Path], Found]:
+    """A whole run on such columns, with random three-way marginals as the workload."""
+
+    def run(data_dir: Path) -> Found:  # noqa: ARG001 - the table is made here
+        table = _walks(columns, codes)
+        workload = random_kway(table.domain, 3, marginals, rows=_RECORDS)
+        return _run(table, workload, "adaptive")
+
+    return run
+
+
+def _walks(columns: int, codes: int) -> Codes:
+    """Columns each of which is near the one before it."""
+    generator = np.random.default_rng(0)
+    sizes = {f"c{number:04}": codes for number in range(columns)}
+    steps = generator.integers(0, 4, (columns, _RECORDS))
+    walks = np.cumsum(steps, axis=0) % codes
+    return Codes.of(Schema.from_domain(sizes).domain, dict(zip(sizes, walks, strict=True)))
+
+
+def counted(engine: Engine, records: int, columns: int) -> Callable[[Path], Found]:
+    """All pairs of a Parquet file checked and counted by an engine, with the processes that it
+    starts.
+    """
+
+    def run(data_dir: Path) -> Found:  # noqa: ARG001 - the table is made here
+        with tempfile.TemporaryDirectory() as name:
+            path = Path(name) / "table.parquet"
+            schema = write_classes(path, records=records, columns=columns)
+            pairs = all_kway(schema.domain, 2).marginals
+            family = ProcessFamily(has_children=engine == "spark")
+            wall, cpu = time.perf_counter(), family.cpu_seconds()
+            source = open_source(path, schema, engine=engine, expect=lambda _: pairs)
+            source.count(pairs)
+            return {
+                "wall_seconds": time.perf_counter() - wall,
+                "cpu_seconds": family.cpu_seconds() - cpu,
+                "peak_mb": family.peak_mb(),
+            }
 
     return run
 
@@ -165,9 +208,20 @@ CASES: Sequence[Case] = (
     ),
     Case("10^7 published rows", published(10**7), target_seconds=20),
     Case("10^8 published rows", published(10**8), target_mb=1000),
-    Case("LOANS, 4,096 3-way", whole_run("loans", "3way:4096"), target_mb=4000),
-    Case("LOANS, 4,096 3-way, rap", whole_run("loans", "3way:4096", "rap"), target_mb=4000),
-    Case("LOANS, 100,000 4-way", whole_run("loans", "4way:100000"), target_mb=4000),
+    Case("LOANS, 6,000 3-way, 10^8 queries", whole_run("loans", "3way:6000"), target_mb=4000),
+    Case(
+        "LOANS, 6,000 3-way, 10^8 queries, rap",
+        whole_run("loans", "3way:6000", "rap"),
+        target_mb=4000,
+    ),
+    Case("100 columns of 4 codes, 10^5 3-way", many_triples(100, 4, 10**5), target_mb=4000),
+    Case("20 million records × 60 columns, counted, files", counted("files", 20 * 10**6, 60)),
+    Case(
+        "20 million records × 60 columns, counted, Spark",
+        counted("spark", 20 * 10**6, 60),
+        beside="20 million records × 60 columns, counted, files",
+        times=3,
+    ),
 )
 """What is measured, in this order. A part of the package adds its cases here, one line each."""
 
@@ -225,8 +279,8 @@ def _entries(
     target = case.target_seconds
     shown = "" if target is None else f"{target:g}"
     if case.beside is not None and (case.beside, code) in known:
-        target = known[case.beside, code].figures["cpu_seconds"]
-        shown = f"1 × {case.beside}"
+        target = case.times * (known[case.beside, code].figures["cpu_seconds"] or 0.0)
+        shown = f"{case.times:g} × {case.beside}"
     seconds = figures["cpu_seconds"]
     ratio = "" if not target or seconds is None else f"{seconds / target:.2f}"
 

@@ -52,12 +52,15 @@ def _coarsened(
     domain, resolution = workload.domain, pool.pick_resolution
     if rules.group_from_codes is not None:
         least = math.sqrt(1 / resolution)
-        starts = {
+        grouped = {
             name: group_starts(shares, least)
             for name, shares in shares_of.items()
             if len(shares) >= rules.group_from_codes
         }
+        starts = {name: each for name, each in grouped.items() if each is not None}
         for columns in (marginal.columns for marginal in pool.closure):
+            if starts.keys().isdisjoint(columns):
+                continue
             coarse = Marginal(columns, tuple(starts.get(name) for name in columns))
             most = (
                 rules.most_cells if len(columns) == 2 else rules.cells_per_resolution * resolution

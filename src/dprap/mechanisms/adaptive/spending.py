@@ -311,9 +311,11 @@ def related_to_targets(domain: Domain, targets: tuple[str, ...]) -> tuple[Margin
 def own_marginals(workload: Workload, rules: Rules) -> tuple[Marginal, ...]:
     """Those of the workload itself, each once, without what is too large to be fitted."""
     position = workload.domain.position
-    own = {Marginal(tuple(sorted(family.columns, key=position))): None for family in workload}
+    own = dict.fromkeys(tuple(sorted(family.columns, key=position)) for family in workload)
     return tuple(
-        m for m in own if len(m.columns) > 1 and m.size(workload.domain) <= rules.most_cells
+        Marginal(columns)
+        for columns in own
+        if len(columns) > 1 and workload.domain.size_of(columns) <= rules.most_cells
     )
 
 

@@ -23,7 +23,7 @@ from dprap.array_types import Answers, Float
 from dprap.domain import Domain
 from dprap.errors import SettingsError
 from dprap.queries import Custom, Query
-from dprap.relaxed.fit import FitResult
+from dprap.relaxed.fit import FitResult, StepCallback, unwatched
 from dprap.relaxed.jax.layout import ColumnLayout, JaxRows, Packed, layout_of
 from dprap.relaxed.jax.optimizer import shared_scale_momentum
 from dprap.relaxed.jax.queries import QueryBatch, compile_queries
@@ -38,6 +38,8 @@ Normalisation = Literal["sparsemax", "softmax"]
 _STEP_TOLERANCE = 1e-4
 # A logit below this is as good as minus infinity, but can still come back.
 _SMALLEST_LOGIT = -12.0
+# Steps after which the compiled loop comes back, to be told of: a second or two on LOANS.
+_STEPS_BETWEEN_LOOKS = 250
 # How often a fit whose loss is not finite starts again, and by what its steps are shortened each
 # time.
 RETRIES = 3
@@ -141,7 +143,11 @@ class QueryTargets:
 
 
 def fit_queries(
-    start: RelaxedDataset, targets: QueryTargets, settings: ProjectionSettings
+    start: RelaxedDataset,
+    targets: QueryTargets,
+    settings: ProjectionSettings,
+    *,
+    watch: StepCallback = unwatched,
 ) -> FitResult:
     """Fit relaxed rows to the answers of selected queries, starting from `start`.
 
@@ -149,6 +155,7 @@ def fit_queries(
         start: Where the rows begin; their weights stay.
         targets: Queries, wanted answers and the loss at which it is enough.
         settings: Optimiser, length and normalisation.
+        watch: Is told now and then how many steps are done, of how many at most.
 
     Returns:
         The best rows met, or the last.
@@ -187,7 +194,13 @@ def fit_queries(
     )
 
     def attempt(begin: Iterate, scale: float) -> Attempt[Iterate]:
-        end = _fit(begin, problem, limits, jnp.float32(scale), shape)
+        end = _begun(begin, problem, jnp.float32(scale), shape)
+        goes_on = True
+        while goes_on:
+            until = end.step + _STEPS_BETWEEN_LOOKS
+            end, more = _gone_on(begin, end, problem, limits, until, shape)
+            watch(int(end.step), settings.max_steps)
+            goes_on = bool(more)
         return Attempt(end.best, float(end.best_loss), int(end.step), bool(end.finite))
 
     end = with_shorter_steps(Iterate(layout.pack(kept), tied), attempt)
@@ -299,73 +312,35 @@ class _State(NamedTuple):
     finite: jax.Array
 
 
-_Step = Callable[[Iterate, Any, jax.Array], tuple[Iterate, Any]]
+class _Program:
+    """The steps of a fit, to be compiled."""
 
+    def __init__(self, begin: Iterate, problem: _Problem, shape: _Shape) -> None:
+        self._problem, self._shape = problem, shape
+        self._begin, self._padding = begin, shape.layout.is_padding[:, None]
 
-@partial(jax.jit, static_argnums=4)
-def _fit(
-    begin: Iterate, problem: _Problem, limits: _Limits, scale: jax.Array, shape: _Shape
-) -> _State:
-    layout = shape.layout
-    slots = problem.slots
-
-    def read(probabilities: Packed) -> jax.Array:
-        return probabilities.at[slots].get(mode="fill", fill_value=0)
-
-    def loss(touched: jax.Array) -> jax.Array:
-        answers = problem.batch.answers(touched, problem.row_weights)
-        return jnp.sum(problem.query_weights * (answers - problem.targets) ** 2)
-
-    def update(
-        parameters: jax.Array, gradient: jax.Array, memory: Any, scale: jax.Array
-    ) -> tuple[jax.Array, Any]:
-        updates, memory = shape.optimizer.update(gradient, memory, parameters)
-        return parameters + scale * updates, memory
-
-    def sparsemax_step(rows: Iterate, memory: Any, scale: jax.Array) -> tuple[Iterate, Any]:
-        # Coordinates that no query reads have no gradient: the optimiser sees the others alone.
-        touched = read(rows.kept)
-        touched, memory = update(touched, jax.grad(loss)(touched), memory, scale)
-        moved = rows.kept.at[slots].set(touched, mode="drop", unique_indices=True)
-        tied = Tied(rows.tied, problem.tied_counts)
-        threshold = thresholds(moved, layout, jnp.zeros_like(rows.tied), _STEP_TOLERANCE, tied)
-        return (
-            Iterate(shrink(moved, layout, threshold), jnp.maximum(rows.tied - threshold, 0)),
+    def start(self, scale: jax.Array) -> _State:
+        begin, iterate = self._begin, self._begin
+        if self._shape.normalisation == "softmax":
+            kept = jnp.maximum(jnp.log(jnp.maximum(begin.kept, 0)), _SMALLEST_LOGIT)
+            iterate = Iterate(jnp.where(self._padding, begin.kept, kept), begin.tied)
+            memory = self._shape.optimizer.init(iterate.kept)
+        else:
+            memory = self._shape.optimizer.init(self._read(begin.kept))
+        start_loss = self._loss(self._read(begin.kept))
+        return _State(
+            iterate,
             memory,
+            jnp.asarray(0),
+            begin,
+            start_loss,
+            scale,
+            jnp.asarray(0),
+            jnp.isfinite(start_loss),
         )
 
-    def softmax_step(logits: Iterate, memory: Any, scale: jax.Array) -> tuple[Iterate, Any]:
-        gradient = jax.grad(lambda kept: loss(read(softmax_packed(kept, layout))))(logits.kept)
-        kept, memory = update(logits.kept, gradient, memory, scale)
-        return Iterate(kept, logits.tied), memory
-
-    if shape.normalisation == "softmax":
-        step: _Step = softmax_step
-        padding = layout.is_padding[:, None]
-        kept = jnp.maximum(jnp.log(jnp.maximum(begin.kept, 0)), _SMALLEST_LOGIT)
-        iterate = Iterate(jnp.where(padding, begin.kept, kept), begin.tied)
-        memory = shape.optimizer.init(iterate.kept)
-
-        def normalised(iterate: Iterate) -> Iterate:
-            return Iterate(
-                jnp.where(padding, begin.kept, softmax_packed(iterate.kept, layout)), iterate.tied
-            )
-
-    else:
-        step, iterate, memory = sparsemax_step, begin, shape.optimizer.init(read(begin.kept))
-
-        def normalised(iterate: Iterate) -> Iterate:
-            return iterate
-
-    def unfinished(state: _State) -> jax.Array:
-        more = (
-            (state.plateaus <= limits.halvings)
-            & (state.step < limits.max_steps)
-            & (state.best_loss > limits.floor)
-        )
-        return more & state.finite
-
-    def advance(state: _State) -> _State:
+    def advance(self, state: _State, limits: _Limits) -> _State:
+        step = self._softmax if self._shape.normalisation == "softmax" else self._sparsemax
         window = jnp.minimum(limits.window, limits.max_steps - state.step)
         iterate, memory = lax.fori_loop(
             0,
@@ -373,8 +348,8 @@ def _fit(
             lambda _, pair: step(pair[0], pair[1], state.scale),
             (state.iterate, state.memory),
         )
-        reached = normalised(iterate)
-        reached_loss = loss(read(reached.kept))
+        reached = self._normalised(iterate)
+        reached_loss = self._loss(self._read(reached.kept))
         better = (reached_loss < state.best_loss) | (limits.keeps_last & jnp.isfinite(reached_loss))
         plateau = reached_loss >= limits.kept * state.best_loss
         return _State(
@@ -388,15 +363,76 @@ def _fit(
             jnp.isfinite(reached_loss),
         )
 
-    start_loss = loss(read(begin.kept))
-    start = _State(
-        iterate,
-        memory,
-        jnp.asarray(0),
-        begin,
-        start_loss,
-        scale,
-        jnp.asarray(0),
-        jnp.isfinite(start_loss),
+    def _read(self, probabilities: Packed) -> jax.Array:
+        return probabilities.at[self._problem.slots].get(mode="fill", fill_value=0)
+
+    def _loss(self, touched: jax.Array) -> jax.Array:
+        problem = self._problem
+        answers = problem.batch.answers(touched, problem.row_weights)
+        return jnp.sum(problem.query_weights * (answers - problem.targets) ** 2)
+
+    def _update(
+        self, parameters: jax.Array, gradient: jax.Array, memory: Any, scale: jax.Array
+    ) -> tuple[jax.Array, Any]:
+        updates, memory = self._shape.optimizer.update(gradient, memory, parameters)
+        return parameters + scale * updates, memory
+
+    def _sparsemax(self, rows: Iterate, memory: Any, scale: jax.Array) -> tuple[Iterate, Any]:
+        # Coordinates that no query reads have no gradient: the optimiser sees the others alone.
+        problem, layout = self._problem, self._shape.layout
+        touched = self._read(rows.kept)
+        touched, memory = self._update(touched, jax.grad(self._loss)(touched), memory, scale)
+        moved = rows.kept.at[problem.slots].set(touched, mode="drop", unique_indices=True)
+        tied = Tied(rows.tied, problem.tied_counts)
+        threshold = thresholds(moved, layout, jnp.zeros_like(rows.tied), _STEP_TOLERANCE, tied)
+        return (
+            Iterate(shrink(moved, layout, threshold), jnp.maximum(rows.tied - threshold, 0)),
+            memory,
+        )
+
+    def _softmax(self, logits: Iterate, memory: Any, scale: jax.Array) -> tuple[Iterate, Any]:
+        layout = self._shape.layout
+        gradient = jax.grad(lambda kept: self._loss(self._read(softmax_packed(kept, layout))))(
+            logits.kept
+        )
+        kept, memory = self._update(logits.kept, gradient, memory, scale)
+        return Iterate(kept, logits.tied), memory
+
+    def _normalised(self, iterate: Iterate) -> Iterate:
+        if self._shape.normalisation == "sparsemax":
+            return iterate
+        kept = softmax_packed(iterate.kept, self._shape.layout)
+        return Iterate(jnp.where(self._padding, self._begin.kept, kept), iterate.tied)
+
+
+def _is_unfinished(state: _State, limits: _Limits) -> jax.Array:
+    more = (
+        (state.plateaus <= limits.halvings)
+        & (state.step < limits.max_steps)
+        & (state.best_loss > limits.floor)
     )
-    return lax.while_loop(unfinished, advance, start)
+    return more & state.finite
+
+
+@partial(jax.jit, static_argnums=3)
+def _begun(begin: Iterate, problem: _Problem, scale: jax.Array, shape: _Shape) -> _State:
+    return _Program(begin, problem, shape).start(scale)
+
+
+@partial(jax.jit, static_argnums=5)
+def _gone_on(
+    begin: Iterate,
+    state: _State,
+    problem: _Problem,
+    limits: _Limits,
+    until: jax.Array,
+    shape: _Shape,
+) -> tuple[_State, jax.Array]:
+    """The state after some more steps, and whether there are more to be made."""
+    program = _Program(begin, problem, shape)
+    reached = lax.while_loop(
+        lambda state: _is_unfinished(state, limits) & (state.step < until),
+        lambda state: program.advance(state, limits),
+        state,
+    )
+    return reached, _is_unfinished(reached, limits)
