@@ -27,6 +27,9 @@ from dprap.relaxed.simplex import project_simplex
 Shares = Float64[np.ndarray, " codes"]
 Codes = Bool[np.ndarray, " codes"]
 
+# A tail of less, as a part of the code before it, has no ratio that floats can find.
+_LEAST_TAIL = 1e-9
+
 
 @dataclass(frozen=True)
 class ColumnEstimate:
@@ -142,14 +145,15 @@ def _let_fall(shares: Shares, measured: Shares, noise: float, rules: Rules) -> N
 
 
 def _falling(level: float, total: float, codes: int) -> Shares:
-    """The geometric sequence below a level that adds up to a total; a flat one where none does.
+    """The geometric sequence below a level that adds up to a total; a flat one where none does, or
+    where nothing is left to fall: counts of a tail may add up to 0 but for the rounding of floats.
 
     >>> _falling(0.4, 0.3, 2).round(3).tolist()
     [0.2, 0.1]
     >>> _falling(0.1, 0.6, 2).tolist(), _falling(0.1, -0.2, 2).tolist()
     ([0.3, 0.3], [-0.1, -0.1])
     """
-    if not 0 < total < level * codes:
+    if not _LEAST_TAIL * level < total < level * codes:
         return np.full(codes, total / codes)
     steps = np.arange(1, codes + 1)
     ratio = brentq(lambda each: level * (each**steps).sum() - total, 0.0, 1.0)
