@@ -19,7 +19,7 @@ so all of it is post-processing of what is published anyway.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -57,6 +57,9 @@ from dprap.workload import Workload
 # so that intervals are too wide rather than too narrow. The last fit is repeated until rows stop
 # gaining, so that half of its steps cost little of what it reaches.
 _THINNED = {"synthetic_rows": (3, 50), "steps": (3, 20), "final_steps": (2, 50)}
+# How far a repetition is off in relations that it was not told of depends less on how well it fits
+# the others.
+_THINNED_UNTOLD = _THINNED | {"final_steps": (4, 25)}
 # A longer table is not drawn for this alone.
 _MOST_ROWS = 10_000_000
 # Seeds of the repetitions, apart from those that people choose.
@@ -89,14 +92,14 @@ def calibrate(
     truth = _possible_truth(release, release.relaxed)
     rng = np.random.default_rng(0)
     progress(Progress("intervals", 0, REPLICATES, "the run repeated on its own synthetic table"))
-    replicate, repeated = _repeat(plan, plan.workload, truth, 0, _within(progress, 0))
+    replicate, repeated = _repeat(plan, plan.workload, truth, 0, _THINNED, _within(progress, 0))
     samples = [sample_errors(replicate, truth, _as_it_was, rng)]
     progress(Progress("intervals", 1, REPLICATES, "repeated for a part of the workload"))
     if not predictions:
         # Nothing that was modelled was ever tested: then of what is modelled nothing can be said.
         samples = [{name: found for name, found in samples[0].items() if not name.basis.modelled}]
     elif (part := held_out(plan.workload, rng, release.grounds.shows)) is not None:
-        replicate, _ = _repeat(plan, part, truth, 1, _within(progress, 1))
+        replicate, _ = _repeat(plan, part, truth, 1, _THINNED_UNTOLD, _within(progress, 1))
         unseen = sample_errors(replicate, truth, _held_out(release), rng)
         samples.append({name: found for name, found in unseen.items() if not _hopeless(name)})
     progress(Progress("intervals", REPLICATES, REPLICATES))
@@ -164,7 +167,12 @@ def _within(progress: ProgressCallback, number: int) -> ProgressCallback:
 
 
 def _repeat(
-    plan: Plan, workload: Workload, truth: Codes, number: int, progress: ProgressCallback
+    plan: Plan,
+    workload: Workload,
+    truth: Codes,
+    number: int,
+    thinned: Mapping[str, tuple[int, int]],
+    progress: ProgressCallback,
 ) -> tuple[Replicate, Sequence[Prediction]]:
     """Run the plan on a synthetic table, for a workload."""
     seed, meanwhile = _FIRST_SEED + number, Paced(progress)
@@ -182,7 +190,12 @@ def _repeat(
     curator.set_aside(curator.budget.rho * Fraction(plan.certificate_share) + before)
     curator.prepare(workload.families)
     result = plan.method.run(
-        curator, workload, _thinned(plan.settings), seed=seed, progress=progress, **plan.known
+        curator,
+        workload,
+        _thinned(plan.settings, thinned),
+        seed=seed,
+        progress=progress,
+        **plan.known,
     )
     measured = [item for item in result.measurements if isinstance(item, Measurement)]
     if plan.neighbors.rows_are_public:
@@ -197,12 +210,12 @@ def _repeat(
     return replicate, result.predictions or ()
 
 
-def _thinned(settings: Any) -> Any:
+def _thinned(settings: Any, parts: Mapping[str, tuple[int, int]]) -> Any:
     """Settings with a part of the relaxed rows and steps, where they have any."""
-    full = {name: getattr(settings, name) for name in _THINNED if hasattr(settings, name)}
     thin = {
-        name: min(value, max(value // _THINNED[name][0], _THINNED[name][1]))
-        for name, value in full.items()
+        name: min(full, max(full // factor, least))
+        for name, (factor, least) in parts.items()
+        if (full := getattr(settings, name, None)) is not None
     }
     return replace(settings, **thin) if thin else settings
 

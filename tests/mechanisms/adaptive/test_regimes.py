@@ -298,6 +298,15 @@ def test_a_tail_whose_noise_adds_up_to_nothing_has_shares_all_the_same():
     assert positive > 100
 
 
+def test_a_tail_whose_counts_add_up_to_nothing_is_flat():
+    # 2 − 3 + 1 = 0, but as shares of 7,000 records they leave 5e-20 by rounding
+    counts = np.array([900.0, 800.0, 700.0, 600.0, 2.0, -3.0, 1.0])
+    assert 0 < (counts[4:] / 7_000).sum() < 1e-15
+    found = estimate_column(counts, 3.0, 7_000.0, Rules(), ordered=7)
+    assert np.isfinite(found.shares).all()
+    np.testing.assert_allclose(found.wanted[4:], 0.0, atol=1e-6)
+
+
 def test_missing_values_are_no_neighbours_of_the_last_code():
     def ends(missing, ordered):
         counts = np.append(np.linspace(2_000, 0, 16), missing)

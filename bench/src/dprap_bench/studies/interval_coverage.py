@@ -29,6 +29,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -118,12 +119,14 @@ def cells(seeds: int | None) -> list[StudyCell]:
 
 def code_digest() -> str:
     """Which version of the mechanism and of the calibration runs."""
-    files = [
-        Path(module.__file__ or "")
-        for module in (calibrate, error_samples, hold_out, error_table, basis)
-    ]
-    own = hashlib.blake2b(b"".join(file.read_bytes() for file in files), digest_size=4).hexdigest()
+    own = digest_of(calibrate, error_samples, hold_out, error_table, basis)
     return f"{mechanism_digest()}-{own}"
+
+
+def digest_of(*modules: ModuleType) -> str:
+    """Which version of some modules runs."""
+    read = b"".join(Path(module.__file__ or "").read_bytes() for module in modules)
+    return hashlib.blake2b(read, digest_size=4).hexdigest()
 
 
 def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:

@@ -27,9 +27,8 @@ from dprap.relaxed.simplex import project_simplex
 Shares = Float64[np.ndarray, " codes"]
 Codes = Bool[np.ndarray, " codes"]
 
-# The ratio of a tail is found to about this precision. Noisy counts that add up to 0 may have a sum
-# of 10^-20 as floats, for which 0 would be found: then the first code of the tail has it all.
-_LEAST_RATIO = 1e-12
+# A tail of less, as a part of the code before it, has no ratio that floats can find.
+_LEAST_TAIL = 1e-9
 
 
 @dataclass(frozen=True)
@@ -146,18 +145,19 @@ def _let_fall(shares: Shares, measured: Shares, noise: float, rules: Rules) -> N
 
 
 def _falling(level: float, total: float, codes: int) -> Shares:
-    """The geometric sequence below a level that adds up to a total; a flat one where none does.
+    """The geometric sequence below a level that adds up to a total; a flat one where none does, or
+    where nothing is left to fall: counts of a tail may add up to 0 but for the rounding of floats.
 
     >>> _falling(0.4, 0.3, 2).round(3).tolist()
     [0.2, 0.1]
     >>> _falling(0.1, 0.6, 2).tolist(), _falling(0.1, -0.2, 2).tolist()
     ([0.3, 0.3], [-0.1, -0.1])
     """
-    if not 0 < total < level * codes:
+    if not _LEAST_TAIL * level < total < level * codes:
         return np.full(codes, total / codes)
     steps = np.arange(1, codes + 1)
     ratio = brentq(lambda each: level * (each**steps).sum() - total, 0.0, 1.0)
-    powers = max(ratio, _LEAST_RATIO) ** steps
+    powers = ratio**steps
     tail: Shares = powers * (total / powers.sum())
     return tail
 
