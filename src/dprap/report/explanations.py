@@ -148,10 +148,10 @@ def more_answers(directory: str, column: str, *, has_rows: bool) -> Html:
         else "about all that the published answers add up to"
     )
     load = f'import dprap\n\nrelease = dprap.load("{directory}")\n'
-    answer = f"release.answer({column!r})                  # its counts with intervals, as a table"
+    answer = f"# counts with intervals, as a table\nrelease.answer({column!r})"
     tables = (
-        "\nrelease.table(rows=100_000)             # a synthetic table of any size"
-        "\nrelease.table(1_000, where='…')          # rows that satisfy conditions"
+        "\n# a synthetic table of any size\nrelease.table(rows=100_000)"
+        "\n# rows that satisfy conditions\nrelease.table(1_000, where='…')"
     )
     return el(
         "div",

@@ -220,9 +220,7 @@ def _sample(release: Release) -> Html:
         drawn = release.table(_SAMPLE_ROWS, format="arrow")
     except ImpossibleTableError as error:
         return el("p", f"There is no table: {error}")
-    rows = [
-        ["" if value is None else str(value) for value in row.values()] for row in drawn.to_pylist()
-    ]
+    rows = [[_shown(value) for value in row.values()] for row in drawn.to_pylist()]
     said = "Rows drawn from the release, to show its form. Read no meaning into a single row."
     header: list[Child] = [breakable(name) for name in release.schema.columns]
     lines: list[list[Child]] = [list(row) for row in rows]
@@ -236,6 +234,11 @@ def _sample(release: Release) -> Html:
         table(header, lines, caption=said, numbers_from=len(header)),
         class_="card sample",
     )
+
+
+def _shown(value: object) -> str:
+    """A value of a record: digits that nobody reads are left out."""
+    return "" if value is None else f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
 def _measurements(release: Release, *, private: bool) -> Html:

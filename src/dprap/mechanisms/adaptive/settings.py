@@ -24,19 +24,24 @@ class AdaptiveSettings:
         objective: What makes a marginal worth choosing: `largest_errors` sums its sixteen largest
             errors above half the noise, `max` takes the worst cell, `mean` sums all errors above a
             quarter of the noise.
-        synthetic_rows: The number of relaxed rows. rounds: In how many rounds marginals are chosen,
-        at most; by default it follows from public facts. picks: How many marginals are chosen in
-        all; by default it follows from public facts. one_way_share: The share of ρ for the one-way
-        marginals; by default it follows from public facts. total_share: The share of ρ for the
-        number of records, where that is private. sweep_share: Of what the columns leave, the share
-        that measures the whole workload once at the
-            end; by default it follows from public facts.
+        synthetic_rows: The number of relaxed rows.
+        rounds: In how many rounds marginals are chosen, at most; by default it follows from public
+            facts.
+        picks: How many marginals are chosen in all; by default it follows from public facts.
+        one_way_share: The share of ρ for the one-way marginals; by default it follows from public
+            facts.
+        total_share: The share of ρ for the number of records, where that is private.
+        sweep_share: Of what the columns leave, the share that measures the whole workload once at
+            the end; by default it follows from public facts.
         selection_share: Of what then remains, the share that chooses marginals; the rest measures
-        them. steps: The steps of a fit after a round. final_steps: The steps of the last fit.
-        learning_rate: About how far a logit moves in a step. jitter: How far apart rows start; by
-        default the rules say. kl: The weight of the pull towards independent columns, in units of
-        n/σ. targets: Columns that models will predict: what is related to them counts more. rules:
-        Everything else that was chosen by experiment; a mapping changes some of them.
+            them.
+        steps: The steps of a fit after a round.
+        final_steps: The steps of the last fit.
+        learning_rate: About how far a logit moves in a step.
+        jitter: How far apart rows start; by default the rules say.
+        kl: The weight of the pull towards independent columns, in units of n/σ.
+        targets: Columns that models will predict: what is related to them counts more.
+        rules: Everything else that was chosen by experiment; a mapping changes some of them.
 
     Raises:
         SettingsError: for a value that makes no sense.
