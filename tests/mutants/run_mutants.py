@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -59,10 +60,10 @@ def main() -> int:
         def tried(mutant: Mutant) -> str:
             copy = copies.get()
             try:
-                outcome = _outcome(copy, mutant)
+                outcome, by = _outcome(copy, mutant)
             finally:
                 copies.put(copy)
-            print(f"{outcome:8} {mutant.part}: {mutant.name}", flush=True)
+            print(f"{outcome:8} {mutant.part}: {mutant.name}{by}", flush=True)
             return outcome
 
         with ThreadPoolExecutor(arguments.jobs) as pool:
@@ -94,7 +95,8 @@ def _baseline_passes(copies: Queue[Path], mutants: list[Mutant]) -> bool:
     return code == PASSED
 
 
-def _outcome(copy: Path, mutant: Mutant) -> str:
+def _outcome(copy: Path, mutant: Mutant) -> tuple[str, str]:
+    """What became of a mutant, and which test noticed it."""
     path = copy / mutant.file
     text, times = path.read_text(encoding="utf-8"), path.stat()
     path.write_text(mutant.of(text), encoding="utf-8")
@@ -108,11 +110,12 @@ def _outcome(copy: Path, mutant: Mutant) -> str:
         for compiled in (copy / "pycache").rglob(f"{path.stem}.*.pyc"):
             compiled.unlink()
     if code == FAILED or code < 0:  # below 0 the interpreter itself crashed
-        return "caught"
+        failed = re.search("^(?:FAILED|ERROR) (.*?)(?: - .*)?$", output, re.MULTILINE)
+        return "caught", f", by {failed[1]}" if failed else ""
     if code == PASSED:
-        return "SURVIVED"
+        return "SURVIVED", ""
     print(output[-3000:])
-    return "error"
+    return "error", ""
 
 
 def _pytest(copy: Path, tests: tuple[str, ...] | list[str], *, seconds: int) -> tuple[int, str]:

@@ -127,6 +127,14 @@ def test_every_step_is_charged_once_and_in_turn_and_has_one_result(path):
     assert (state.spent_rho, len(state.runs["one"].results)) == (rho, 1)
 
 
+def test_what_others_put_beside_a_new_ledger_stays(tmp_path):
+    path = tmp_path / "new" / "ledger.jsonl"
+    with pytest.raises(BudgetError), Ledger(path, neighbors=REPLACE):
+        (path.parent / "thesis.txt").write_text("years of work")
+        raise BudgetError("enough.")
+    assert [each.name for each in path.parent.iterdir()] == ["thesis.txt"]
+
+
 def test_no_charge_is_nothing_or_less(path):
     with Ledger(path, neighbors=REPLACE) as ledger:
         ledger.begin("one", Fraction(1), "data", {})
