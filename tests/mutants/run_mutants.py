@@ -5,7 +5,7 @@ First the named tests run on the copy as it is, and must pass. Then each mutant 
 and its tests run. It is caught if they fail, and survives if they pass. Anything else, such as
 tests that cannot be collected, is an error of the list. The exit code is 0 if all were caught.
 
-    python -m tests.mutants.run_mutants [--jobs N] [WORD ...]
+    python -m tests.mutants.run_mutants [--jobs N] [--baseline first|only|no] [WORD ...]
 
 WORDs choose mutants whose part or name has one of them.
 """
@@ -40,7 +40,12 @@ def main() -> int:
     """Run the mutants that the command line chooses."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--no-baseline", action="store_true", help="leave the first step out")
+    parser.add_argument(
+        "--baseline",
+        choices=("first", "only", "no"),
+        default="first",
+        help="whether the tests run without a mutant first, or only that, or not",
+    )
     parser.add_argument("words", nargs="*")
     arguments = parser.parse_args()
     mutants = [
@@ -54,8 +59,10 @@ def main() -> int:
         copies: Queue[Path] = Queue()
         for number in range(arguments.jobs):
             copies.put(_copy(Path(scratch) / str(number)))
-        if not arguments.no_baseline and not _baseline_passes(copies, mutants):
+        if arguments.baseline != "no" and not _baseline_passes(copies, mutants):
             return 2
+        if arguments.baseline == "only":
+            return 0
 
         def tried(mutant: Mutant) -> str:
             copy = copies.get()
