@@ -5,7 +5,7 @@ First the named tests run on the copy as it is, and must pass. Then each mutant 
 and its tests run. It is caught if they fail, and survives if they pass. Anything else, such as
 tests that cannot be collected, is an error of the list. The exit code is 0 if all were caught.
 
-    python -m tests.mutants.run_mutants [--jobs N] [WORD ...]
+    python -m tests.mutants.run_mutants [--jobs N] [--baseline first|only|no] [WORD ...]
 
 WORDs choose mutants whose part or name has one of them.
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -39,7 +40,12 @@ def main() -> int:
     """Run the mutants that the command line chooses."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--no-baseline", action="store_true", help="leave the first step out")
+    parser.add_argument(
+        "--baseline",
+        choices=("first", "only", "no"),
+        default="first",
+        help="whether the tests run without a mutant first, or only that, or not",
+    )
     parser.add_argument("words", nargs="*")
     arguments = parser.parse_args()
     mutants = [
@@ -53,16 +59,18 @@ def main() -> int:
         copies: Queue[Path] = Queue()
         for number in range(arguments.jobs):
             copies.put(_copy(Path(scratch) / str(number)))
-        if not arguments.no_baseline and not _baseline_passes(copies, mutants):
+        if arguments.baseline != "no" and not _baseline_passes(copies, mutants):
             return 2
+        if arguments.baseline == "only":
+            return 0
 
         def tried(mutant: Mutant) -> str:
             copy = copies.get()
             try:
-                outcome = _outcome(copy, mutant)
+                outcome, by = _outcome(copy, mutant)
             finally:
                 copies.put(copy)
-            print(f"{outcome:8} {mutant.part}: {mutant.name}", flush=True)
+            print(f"{outcome:8} {mutant.part}: {mutant.name}{by}", flush=True)
             return outcome
 
         with ThreadPoolExecutor(arguments.jobs) as pool:
@@ -94,7 +102,8 @@ def _baseline_passes(copies: Queue[Path], mutants: list[Mutant]) -> bool:
     return code == PASSED
 
 
-def _outcome(copy: Path, mutant: Mutant) -> str:
+def _outcome(copy: Path, mutant: Mutant) -> tuple[str, str]:
+    """What became of a mutant, and which test noticed it."""
     path = copy / mutant.file
     text, times = path.read_text(encoding="utf-8"), path.stat()
     path.write_text(mutant.of(text), encoding="utf-8")
@@ -108,11 +117,12 @@ def _outcome(copy: Path, mutant: Mutant) -> str:
         for compiled in (copy / "pycache").rglob(f"{path.stem}.*.pyc"):
             compiled.unlink()
     if code == FAILED or code < 0:  # below 0 the interpreter itself crashed
-        return "caught"
+        failed = re.search("^(?:FAILED|ERROR) (.*?)(?: - .*)?$", output, re.MULTILINE)
+        return "caught", f", by {failed[1]}" if failed else ""
     if code == PASSED:
-        return "SURVIVED"
+        return "SURVIVED", ""
     print(output[-3000:])
-    return "error"
+    return "error", ""
 
 
 def _pytest(copy: Path, tests: tuple[str, ...] | list[str], *, seconds: int) -> tuple[int, str]:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from tests.privacy.tables import ADD_REMOVE, DOMAIN, REPLACE, curator_of, random_rows
 
-from dprap.accounting import Neighbors, Relation
+from dprap.accounting import Budget, Neighbors, Relation
 from dprap.errors import BudgetError, LedgerError
-from dprap.privacy import Ledger, read_ledger
+from dprap.privacy import Ledger, balance_lines, read_ledger
 from dprap.privacy.ledger import chain
 from dprap.privacy.ledger.chain import ChainedFile
 from dprap.queries import Marginal
@@ -125,6 +125,31 @@ def test_every_step_is_charged_once_and_in_turn_and_has_one_result(path):
         assert ledger.result("one", 0)["0"].tolist() == [3]
     state = read_ledger(path)
     assert (state.spent_rho, len(state.runs["one"].results)) == (rho, 1)
+
+
+def test_what_unfinished_runs_hold_is_in_the_sum(path):
+    with Ledger(path, neighbors=REPLACE) as ledger:
+        ledger.begin("one", Fraction(1, 2), "data", {})
+        ledger.charge("one", 0, "measure", "0" * 64, Fraction(1, 8), {})
+    budget = Budget.of_rho(Fraction(1, 4), delta=1e-6)
+    before, after = balance_lines(read_ledger(path), budget)
+    assert "1 run before spent or hold ρ = 0.5," in before
+    assert "the sum is ρ = 0.75," in after
+
+
+def test_whoever_is_told_to_restore_is_told_what_goes_unnoticed(path):
+    two_steps(path)
+    path.write_bytes(path.read_bytes().replace(b"measure", b"treasure", 1))
+    with pytest.raises(LedgerError, match="an older one goes unnoticed without an anchor"):
+        read_ledger(path)
+
+
+def test_what_others_put_beside_a_new_ledger_stays(tmp_path):
+    path = tmp_path / "new" / "ledger.jsonl"
+    with pytest.raises(BudgetError), Ledger(path, neighbors=REPLACE):
+        (path.parent / "thesis.txt").write_text("years of work")
+        raise BudgetError("enough.")
+    assert [each.name for each in path.parent.iterdir()] == ["thesis.txt"]
 
 
 def test_no_charge_is_nothing_or_less(path):

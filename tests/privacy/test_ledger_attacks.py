@@ -19,6 +19,7 @@ from tests.privacy.tables import DOMAIN, REPLACE, curator_of, random_rows
 
 from dprap.errors import BudgetError, LedgerError
 from dprap.privacy import Ledger, read_ledger
+from dprap.privacy.ledger import chain
 from dprap.privacy.ledger.chain import ChainedFile
 from dprap.privacy.ledger.stored_results import unpacked
 from dprap.queries import Marginal
@@ -403,9 +404,9 @@ def write(path, records):
     path.parent.mkdir(exist_ok=True)
     for file in path.parent.iterdir():
         file.unlink()
-    with contextlib.closing(ChainedFile.open(path)) as chain:
+    with contextlib.closing(ChainedFile.open(path)) as lines:
         for kind, body in records:
-            chain.append(kind, body)
+            lines.append(kind, body)
 
 
 def test_the_good_records_are_good(path):
@@ -499,6 +500,20 @@ def test_lines_that_json_takes_and_we_do_not_write(path, text):
     for use in (read_ledger, lambda path: Ledger(path, neighbors=None)):
         with pytest.raises(LedgerError):
             use(path)
+
+
+@pytest.mark.parametrize("change", [{"rho": "1/3"}, {"run": "other"}])
+def test_a_line_that_was_sealed_anew_alone_is_noticed(path, change):
+    """Its own hash is right, and the next line knows another one."""
+    write(path, good_records())
+    lines = path.read_bytes().splitlines()
+    record = json.loads(lines[1])
+    record["body"] |= change
+    record["hash"] = chain._hash(record)
+    lines[1] = chain._canonical(record)
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    with pytest.raises(LedgerError, match="damaged at line 3"):
+        read_ledger(path)
 
 
 class _Opened:
