@@ -7,7 +7,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pandas as pd
@@ -19,6 +19,7 @@ import dprap
 from dprap.datasets.adult import ADULT_DOMAIN
 from dprap.datasets.benchmark import load_benchmark, save_benchmark
 from dprap.errors import SettingsError, WorkloadError
+from dprap.mechanisms.adaptive.rules import Rules
 from dprap.queries import Range, Threshold
 from dprap_bench import command, experiments, runner
 from dprap_bench import data as data_sets
@@ -32,7 +33,7 @@ from dprap_bench.methods import BENCH_METHODS, fem_settings
 from dprap_bench.record import Record
 from dprap_bench.results import COLUMNS, Results
 from dprap_bench.runner import run_cells
-from dprap_bench.studies import STUDIES, study_named
+from dprap_bench.studies import STUDIES, adaptive_rules, study_named
 from dprap_bench.workloads import named_workload, unseen_marginals
 
 
@@ -550,11 +551,17 @@ def test_every_study_has_distinct_cells_in_plain_values(name: str) -> None:
     assert all(json.loads(json.dumps(cell.as_dict())) == cell.as_dict() for cell in cells)
 
 
+def test_every_rule_of_adaptive_is_studied() -> None:
+    assert set(adaptive_rules.CHANGES) == {"default", *(rule.name for rule in fields(Rules))}
+    for rule in adaptive_rules.CHANGES:
+        assert (adaptive_rules.settings_of(rule).rules == Rules()) == (rule == "default")
+
+
 KEPT = Path(__file__).parents[1] / "results"
 
 
 # Studies whose results are still to be measured.
-NOT_RUN_YET = {"models", "studio_pages"}
+NOT_RUN_YET = {"adaptive_rules", "models", "studio_pages"}
 
 
 @pytest.mark.skipif(not KEPT.exists(), reason="the kept results are in the repository alone")

@@ -22,6 +22,11 @@ from dprap.datasets import example, example_schema
 
 COMMAND = [sys.executable, "-m", "dprap"]
 ROWS = 400
+COLUMNS_ALONE = (
+    *("synth", "table.parquet", "--schema", "schema.yaml"),
+    *("--epsilon", "2", "--kway", "1"),
+)
+"""A short run on the table that `write_inputs` writes."""
 
 
 @dataclass(frozen=True)

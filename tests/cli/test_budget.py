@@ -16,28 +16,14 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 import yaml
-from tests.cli.driving import ROWS, Done, in_process
+from tests.cli.driving import COLUMNS_ALONE, ROWS, Done, in_process
 
 from dprap.errors import DataError, WorkloadError
 from dprap.privacy import Curator, read_ledger
 from dprap.release import load
 
 Run = Callable[..., Done]
-SYNTH = (
-    *(
-        "synth",
-        "table.parquet",
-        "--schema",
-        "schema.yaml",
-        "-e",
-        "2",
-        "--method",
-        "independent",
-        "--kway",
-        "1",
-    ),
-    *("--intervals", "no"),
-)
+SYNTH = (*COLUMNS_ALONE, "--method", "independent", "--intervals", "no")
 LEDGER = "table.parquet.dprap/ledger.jsonl"
 
 

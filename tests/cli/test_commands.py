@@ -10,28 +10,14 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from tests.cli.driving import ROWS, Done, in_process
+from tests.cli.driving import COLUMNS_ALONE, ROWS, Done, in_process
 from tests.release.made import save_made_release
 
 from dprap.cli.app import app
 from dprap.release import load
 
 Run = Callable[..., Done]
-SYNTH = (
-    *(
-        "synth",
-        "table.parquet",
-        "--schema",
-        "schema.yaml",
-        "-e",
-        "2",
-        "--method",
-        "independent",
-        "--kway",
-        "1",
-    ),
-    *("--intervals", "no"),
-)
+SYNTH = (*COLUMNS_ALONE, "--method", "independent", "--intervals", "no")
 
 
 def test_the_package_runs_as_a_module() -> None:

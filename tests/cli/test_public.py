@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-from tests.cli.driving import Done, in_process
+from tests.cli.driving import COLUMNS_ALONE, Done, in_process
 
 import dprap
 from dprap.datasets import example, example_schema
@@ -19,18 +19,7 @@ from dprap.errors import SettingsError
 from dprap.release import load
 
 Run = Callable[..., Done]
-SYNTH = (
-    "synth",
-    "table.parquet",
-    "--schema",
-    "schema.yaml",
-    "-e",
-    "2",
-    "--kway",
-    "1",
-    "--synthetic-rows",
-    "10",
-)
+SYNTH = (*COLUMNS_ALONE, "--synthetic-rows", "10")
 
 
 @pytest.fixture

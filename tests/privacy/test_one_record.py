@@ -58,6 +58,7 @@ def codes_of_array(kind: str, position: int) -> list[int]:
     return [code_alone("x", column, each) for each in dict(ARRAYS)[kind]]
 
 
+@cache
 def alone(name: str, column: Column) -> Schema:
     return Schema(columns={name: column}, null_values=("<null>",))
 

@@ -1,5 +1,6 @@
 """The fit to noisy marginals, and its view of them, against slow, obvious twins."""
 
+import inspect
 import itertools
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from dprap.errors import SettingsError
 from dprap.queries import Marginal
 from dprap.relaxed import FitSettings, RelaxedDataset, Target, answers, fit
 from dprap.relaxed.blocks import Blocks
+from dprap.relaxed.fit import Fit
 from dprap.relaxed.gradient import Gradient
 from dprap.relaxed.shares import SharePlan
 
@@ -179,3 +181,23 @@ def test_rows_that_the_fit_cannot_move_are_refused():
     uneven = np.arange(1, 8, dtype=np.float32) / 28
     with pytest.raises(SettingsError, match="equal weight"):
         fit(replace(rows, weights=uneven), [], LONG)
+
+
+def test_every_fit_has_the_form_that_is_declared():
+    from dprap.relaxed.jax.families import fit_families
+    from dprap.relaxed.jax.projection import fit_queries
+
+    (_, *declared), returned = parameters(Fit.__call__)
+    for each in (fit, fit_queries, fit_families):
+        found, result = parameters(each)
+        assert found[: len(declared)] == declared
+        assert result == returned
+        assert all(
+            parameter.default is not inspect.Parameter.empty
+            for parameter in list(inspect.signature(each).parameters.values())[len(declared) :]
+        )
+
+
+def parameters(function):
+    signature = inspect.signature(function)
+    return list(signature.parameters), signature.return_annotation

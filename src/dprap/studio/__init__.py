@@ -14,6 +14,7 @@ uploads     files that stream in, within limits
 tasks       commands of dprap in processes that outlive the server
 commands    the command lines, to run and to show
 forms       what people write into forms, as options and columns
+constraint_forms  constraints between columns, as forms have them and in words
 notes       what the studio remembers of a table
 views       templates, texts and small pictures
 pages/      a module for each page

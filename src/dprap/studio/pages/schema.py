@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import getpass
 import json
-from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from itertools import accumulate
 from pathlib import Path
@@ -20,6 +19,7 @@ from dprap.errors import DprapError, SchemaError, SettingsError
 from dprap.runs import schema_files
 from dprap.runs.outlook import bin_widths, end_labels, labels
 from dprap.studio import commands, forms, tasks
+from dprap.studio.constraint_forms import constraint_text, declared_in
 from dprap.studio.gate import CSRF_FIELD
 from dprap.studio.notes import note_down, notes_of
 from dprap.studio.pages.table import KNOWN, start_draft, table_names
@@ -64,8 +64,8 @@ def _page(visit: Visit, status: int = 200, **values: Any) -> Response:
         "codes": schema.domain.onehot_size,
         "ignored": {name: schema.draft_notes.get(name) for name in schema.ignore_columns},
         "discover": list(schema.discover),
-        "suggested": [_constraint_text(each) for each in suggested],
-        "constraints": [_constraint_text(each) for each in mapping.get("constraints", [])],
+        "suggested": [constraint_text(each) for each in suggested],
+        "constraints": [constraint_text(each) for each in mapping.get("constraints", [])],
         "names": list(schema.columns),
         "task": task if is_check and task is not None and task.is_running else None,
         "checked": (
@@ -221,7 +221,7 @@ def add_constraint(visit: Visit) -> Response:
         if not constraint:
             raise schema_files.ChangedMeanwhileError(texts()["forms"]["changed"])
     else:
-        constraint, errors = _declared(visit.form, schema)
+        constraint, errors = declared_in(visit.form, schema)
     if not errors:
         try:
             made = schema_files.add_constraint(constraint)
@@ -231,34 +231,6 @@ def add_constraint(visit: Visit) -> Response:
         else:
             return visit.to("schema", "#constraints")
     return _page(visit, 422, errors={"constraint": errors.get("", "")} | errors, form=visit.form)
-
-
-def _declared(form: Mapping[str, str], schema: Any) -> tuple[dict[str, Any], forms.Errors]:
-    """A constraint as the form says it, and what is wrong with which field."""
-    said = texts()["forms"]
-    first, second = (form.get(f"column_{side}", "") for side in "ab")
-    kind = form.get("relation", "forbid")
-    errors = {
-        f"column_{side}": said["which_column"]
-        for side, name in zip("ab", (first, second), strict=True)
-        if name not in schema.columns
-    }
-    if not errors and first == second:
-        errors["column_b"] = said["two_columns"]
-    if kind == "order":
-        return {"type": "order", "smaller": first, "larger": second}, errors
-    where: dict[str, Any] = {}
-    for side, name in (("a", first), ("b", second)) if kind == "forbid" else (("b", second),):
-        try:
-            where[name] = _condition(
-                schema.columns[name].type if name in schema.columns else "",
-                form.get(f"values_{side}", ""),
-            )
-        except (KeyError, ValueError):
-            errors.setdefault(f"values_{side}", said["which_values"])
-    if kind == "null_when":
-        return {"type": "null_when", "column": first, "where": where}, errors
-    return {"type": "forbid", "where": where}, errors
 
 
 def drop_constraint(visit: Visit) -> Response:
@@ -383,54 +355,3 @@ def _checked(visit: Visit) -> dict[str, Any]:
     ):
         note_down(visit.workspace, visit.table, records=found["records"])
     return found
-
-
-def _condition(kind: str, text: str) -> Any:
-    """Values of a column as a constraint writes them: a list, or `low..high` for columns with an
-    order.
-    """
-    low, dots, high = text.strip().partition("..")
-    if dots and kind != "categorical":
-        read = forms.number if kind in ("integer", "number") else str
-        ends = {"min": low.strip(), "max": high.strip()}
-        return {key: read(value) for key, value in ends.items() if value}
-    values = [each.strip() for each in text.replace("\n", ",").split(",") if each.strip()]
-    if not values:
-        raise ValueError
-    if kind == "boolean":
-        return [{"true": True, "false": False}[each.lower()] for each in values]
-    return [forms.number(each) for each in values] if kind in ("integer", "number") else values
-
-
-def _constraint_text(constraint: Mapping[str, Any]) -> str:
-    """A constraint in words."""
-    said = texts()["schema"]
-    where = cast("str", said["and"]).join(
-        _where_text(*each) for each in constraint.get("where", {}).items()
-    )
-    parts = " + ".join(constraint.get("parts", ()))
-    words = {
-        "forbid": said["forbidden"],
-        "order": said["ordered"],
-        "null_when": said["null_when"],
-        "sum": said["summed"],
-        "determines": said["determined"],
-    }
-    named = {
-        "source": constraint.get("from", ""),
-        "target": constraint.get("to", ""),
-        "relation": constraint.get("relation", "="),
-    }
-    return cast("str", words[constraint["type"]]).format(
-        where=where, sum=parts, **{**named, **_plain_names(constraint)}
-    )
-
-
-def _where_text(name: str, condition: Any) -> str:
-    if isinstance(condition, dict):
-        return f"{name} = {condition.get('min', '')}..{condition.get('max', '')}"
-    return f"{name} = {', '.join('null' if each is None else str(each) for each in condition)}"
-
-
-def _plain_names(constraint: Mapping[str, Any]) -> dict[str, str]:
-    return {key: str(constraint.get(key, "")) for key in ("smaller", "larger", "column", "total")}
