@@ -74,7 +74,9 @@ def test_tied_codes_share_what_a_fit_learns_of_one_of_them():
     weights = np.zeros(16, np.float32)
     weights[[6, 7]] = 1e6
     columns = [
-        Target(Marginal((name,)), np.full(size, 1 / size, np.float32), np.full(size, 1e6, np.float32))
+        Target(
+            Marginal((name,)), np.full(size, 1 / size, np.float32), np.full(size, 1e6, np.float32)
+        )
         for name, size in (("a", 8), ("b", 2))
     ]
 
