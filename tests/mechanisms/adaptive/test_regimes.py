@@ -194,6 +194,22 @@ def test_relations_of_a_target_are_candidates_and_count_more():
     assert pool.importance_of["a", "b"] == Rules().beside_target
 
 
+def test_a_target_that_a_sweep_above_the_noise_measures_changes_nothing():
+    """With many records every cell of the sweep stands above its noise; with fewer it does not."""
+    domain = Domain.of(dict.fromkeys("abcd", 20))
+    workload = Workload(domain, tuple(Marginal((first, "d")) for first in "abc"))
+    settings = AdaptiveSettings(targets=("d",))
+    for records, changes in ((1_000_000, False), (2_000, True)):
+        plain, targeted = (
+            next(step.pool for step in steps if isinstance(step, Choose))
+            for steps in (
+                steps_of(workload, records=records),
+                steps_of(workload, records=records, settings=settings),
+            )
+        )
+        assert (plain != targeted) == changes
+
+
 @pytest.mark.parametrize("neighbors", RELATIONS, ids=str)
 def test_a_marginal_of_all_columns_says_them_too_and_gets_everything(neighbors):
     domain = Domain.of({"a": 4, "b": 3})

@@ -42,8 +42,10 @@ from dprap_bench.workloads import named_workload
 # Smaller seeds are for trying things out.
 FIRST_SEED = 700
 DRAWS = 10
-# So many where a draw takes long: a million records, all columns of LOANS, 96 columns.
+# So many where a draw takes seconds: several columns of many records, all columns of LOANS, 96
+# columns.
 COSTLY_DRAWS = 3
+_MANY_RECORDS = 1_000
 METHODS = ("adaptive", "independent", "gaussian")
 # Which marginals are eligible is the same for all sizes of a table, of at least so many records.
 _ELIGIBLE_ROWS = 10_000
@@ -197,7 +199,7 @@ def usual_draws(regime: Regime) -> int:
 def _is_costly(regime: Regime) -> bool:
     several = len(regime.columns) != 2
     return several and (
-        regime.rows > 100_000
+        regime.rows > _MANY_RECORDS
         or regime.copies > 1
         or (regime.data == "loans" and not regime.columns)
     )

@@ -240,10 +240,12 @@ def after_columns(
     picks = settings.picks or _picks(workload, rules, resolution, sweeps=sweeps)
     measure_rho = (left - sweep_rho) / picks * (1 - Fraction(settings.selection_share))
     pick_resolution = records / stddev_for(neighbors.marginal_l2_squared, measure_rho)
+    targets = settings.targets
+    if _says_all(swept, workload, sweep_rho, records, neighbors):
+        said = {name for marginal in swept for name in marginal.columns}
+        targets = tuple(name for name in targets if name not in said)
     closure = workload.closure(smallest=2)
-    closure = tuple(
-        dict.fromkeys((*closure, *related_to_targets(workload.domain, settings.targets)))
-    )
+    closure = tuple(dict.fromkeys((*closure, *related_to_targets(workload.domain, targets))))
     candidates = _candidates(closure, workload.domain, rules, pick_resolution)
     per_round, rounds = _rounds(settings, picks=picks, candidates=len(candidates), sweeps=sweeps)
     rho_each = (left - sweep_rho) / (rounds * per_round)
@@ -251,7 +253,7 @@ def after_columns(
     measure_each = rho_each - choose_each
     importance = importance_in(workload)
     counts = {
-        each.columns: importance(each.columns) * _towards_targets(each.columns, settings)
+        each.columns: importance(each.columns) * _towards_targets(each.columns, targets, rules)
         for each in closure
     }
     pool = Pool(candidates, closure, pick_resolution, counts)
@@ -288,12 +290,31 @@ def importance_in(workload: Workload) -> Callable[[tuple[str, ...]], float]:
     return importance
 
 
-def _towards_targets(columns: tuple[str, ...], settings: AdaptiveSettings) -> float:
+def _says_all(
+    swept: tuple[Marginal, ...],
+    workload: Workload,
+    sweep_rho: Fraction,
+    records: float,
+    neighbors: Neighbors,
+) -> bool:
+    """Whether a typical cell of the sweep, n/cells, stands above its noise.
+
+    Then the sweep measures what a model needs of a target that the workload asks about. Picks for
+    the target alone would come at the cost of the other columns' relations, which a model needs as
+    well.
+    """
+    if not sweep_rho:
+        return False
+    cells_each = sum(marginal.size(workload.domain) for marginal in swept) / len(swept)
+    return _resolution(sweep_rho / len(swept), records, neighbors) >= cells_each
+
+
+def _towards_targets(columns: tuple[str, ...], targets: tuple[str, ...], rules: Rules) -> float:
     """How much columns count in choosing: what contains no target counts less, if there are
     targets.
     """
-    beside = bool(settings.targets) and not set(columns) & set(settings.targets)
-    return settings.rules.beside_target if beside else 1.0
+    beside = bool(targets) and not set(columns) & set(targets)
+    return rules.beside_target if beside else 1.0
 
 
 def related_to_targets(domain: Domain, targets: tuple[str, ...]) -> tuple[Marginal, ...]:
