@@ -127,7 +127,8 @@ def _core_seconds(plan: Plan, rows: int, steps: list[PlannedStep]) -> float:
     queries = plan.workload.queries
     relaxed_rows = getattr(plan.settings, "synthetic_rows", 1)
     count = _count_seconds(plan, rows)
-    repeated = REPLICATES if plan.intervals and rows <= MOST_ROWS_HELD else 0
+    is_repeated = plan.intervals and plan.method.predicts and rows <= MOST_ROWS_HELD
+    repeated = REPLICATES if is_repeated else 0
     seconds = (
         _START_SECONDS
         + rows * columns / _VALUES_READ_PER_SECOND
