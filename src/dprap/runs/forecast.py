@@ -100,7 +100,8 @@ def forecast(plan: Plan, rows: int | None) -> Forecast:
         steps = [*steps, PlannedStep("accuracy certificate", certificate_rho, stddev, 1)]
     if rows is None:
         return Forecast(tuple(steps), None, None)
-    return Forecast(tuple(steps), _memory_mb(plan, rows), _core_seconds(plan, rows, steps))
+    memory_mb = _memory_mb(plan, rows) + max(step.memory_bytes for step in steps) / 1e6
+    return Forecast(tuple(steps), memory_mb, _core_seconds(plan, rows, steps))
 
 
 def _memory_mb(plan: Plan, rows: int) -> float:
