@@ -37,7 +37,9 @@ def main() -> None:
     try:
         with passwords_taken(sys.argv):
             with importing():
-                from dprap.cli.app import app
+                from dprap.cli.app import application_for
+
+                app = application_for(sys.argv[1:])
             app()
     except DprapError as error:
         complain(str(error))

@@ -73,4 +73,10 @@ def run(
     )
 
 
-MECHANISM = Mechanism(run, outline, IndependentSettings, "columns one by one, as if unrelated")
+MECHANISM = Mechanism(
+    run,
+    outline,
+    IndependentSettings,
+    "columns one by one, as if unrelated",
+    predicts=True,
+)

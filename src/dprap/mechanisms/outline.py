@@ -24,7 +24,7 @@ class PlannedStep:
 
     `stddev_counts` is the noise of each measured number, None for a choice; `cells` the numbers
     measured, at most. `multiplications` is the public work that goes with the step: evaluating and
-    fitting rows.
+    fitting rows. `memory_bytes` is what it takes beside exact counts and rows.
     """
 
     label: str
@@ -32,6 +32,7 @@ class PlannedStep:
     stddev_counts: float | None
     cells: int
     multiplications: float = 0.0
+    memory_bytes: float = 0.0
 
 
 Outline: TypeAlias = Callable[..., list[PlannedStep]]

@@ -31,6 +31,8 @@ class Mechanism:
             schema, in codes.
         takes_order: Whether `run` takes how many codes of each ordered column have an order, as
             `ordered`: codes of missing values and the like follow them.
+        predicts: Whether the results of `run` have predictions, so that the run is repeated on its
+            own table to find intervals; `dprap plan` counts that in.
         presets: Settings that go together, by the name that `--preset` gives them.
 
     Raises:
@@ -44,6 +46,7 @@ class Mechanism:
     takes_public: bool = False
     takes_constraints: bool = False
     takes_order: bool = False
+    predicts: bool = False
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

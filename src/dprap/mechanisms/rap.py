@@ -48,6 +48,13 @@ from dprap.workload import Workload
 # Share of the budget that buys the number of records, where it is private.
 _TOTAL_SHARE = Fraction(1, 100)
 
+# What a plan counts, in multiplications of elementwise arithmetic of 2 ns each. A matrix product
+# makes 40 in that time. Scoring a query takes 90 ns. A step of a fit goes over the rows: 1.45 ms
+# for 588 codes and 1,000 rows, 3.4 ms for 4,427 codes.
+_IN_PRODUCT = 1 / 40
+_SCORING = 45.0
+_PASSES = 0.5
+
 # Custom families with at most this many cells in all are part of every fit, selected or not, so
 # that a new one does not compile another program. More of them would make every step slow.
 _SMALL_CUSTOM_CELLS = 1 << 15
@@ -134,7 +141,7 @@ def outline(
     records_rho = rho_of_records(budget_rho, _TOTAL_SHARE, neighbors)
     rho = budget_rho - records_rho
     records = total_of_records(records_rho, neighbors)
-    evaluate = float(workload.queries * settings.synthetic_rows)
+    evaluate = workload.queries * settings.synthetic_rows * _IN_PRODUCT
     if settings.rounds == 1:
         stddev = stddev_for(neighbors.query**2, rho / workload.queries)
         fit = 3 * settings.projection.max_steps * evaluate
@@ -144,17 +151,11 @@ def outline(
         ]
     rounds, per_round = settings.rounds, settings.queries_per_round
     # half of the queries are there in the mean round; forward once, backward twice
-    fit = (
-        3.0
-        * settings.projection.max_steps
-        * rounds
-        * rounds
-        * per_round
-        / 2
-        * settings.synthetic_rows
-    )
+    looked_at = 3.0 * rounds * per_round / 2 + _PASSES * workload.domain.onehot_size
+    fit = settings.projection.max_steps * rounds * looked_at * settings.synthetic_rows
+    choose = evaluate + _SCORING * workload.queries
     steps = planned_rounds(
-        workload, rounds, per_round, rho=rho, neighbors=neighbors, evaluate=evaluate, fit=fit
+        workload, rounds, per_round, rho=rho, neighbors=neighbors, evaluate=choose, fit=fit
     )
     return [*records, *steps]
 

@@ -43,6 +43,11 @@ class Method:
         return self.mechanism.takes_order
 
     @property
+    def predicts(self) -> bool:
+        """Whether its run is repeated to find intervals."""
+        return self.mechanism.predicts
+
+    @property
     def run(self) -> Callable[..., MechanismResult]:
         """The function that carries the method out."""
         return self.mechanism.run

@@ -19,6 +19,9 @@ from dprap.mechanisms.outline import PlannedStep
 from dprap.privacy import Curator
 from dprap.workload import Workload
 
+# JAX and what it compiles; a choice besides holds a score for each query.
+_JAX = 5e8
+
 
 def check_rounds(
     workload: Workload, rounds: int, queries_per_round: int, *, instead: str = ""
@@ -63,7 +66,7 @@ def planned_rounds(
     label = f"choose {asked:,} of {workload.queries:,} queries, in {rounds} rounds"
     stddev = stddev_for(neighbors.query**2, rho / 2 / asked)
     return [
-        PlannedStep(label, rho / 2, None, 0, rounds * evaluate),
+        PlannedStep(label, rho / 2, None, 0, rounds * evaluate, _JAX + 8.0 * workload.queries),
         PlannedStep("measure them", rho / 2, stddev, asked, fit),
     ]
 

@@ -100,7 +100,8 @@ def forecast(plan: Plan, rows: int | None) -> Forecast:
         steps = [*steps, PlannedStep("accuracy certificate", certificate_rho, stddev, 1)]
     if rows is None:
         return Forecast(tuple(steps), None, None)
-    return Forecast(tuple(steps), _memory_mb(plan, rows), _core_seconds(plan, rows, steps))
+    memory_mb = _memory_mb(plan, rows) + max(step.memory_bytes for step in steps) / 1e6
+    return Forecast(tuple(steps), memory_mb, _core_seconds(plan, rows, steps))
 
 
 def _memory_mb(plan: Plan, rows: int) -> float:
@@ -127,7 +128,8 @@ def _core_seconds(plan: Plan, rows: int, steps: list[PlannedStep]) -> float:
     queries = plan.workload.queries
     relaxed_rows = getattr(plan.settings, "synthetic_rows", 1)
     count = _count_seconds(plan, rows)
-    repeated = REPLICATES if plan.intervals and rows <= MOST_ROWS_HELD else 0
+    is_repeated = plan.intervals and plan.method.predicts and rows <= MOST_ROWS_HELD
+    repeated = REPLICATES if is_repeated else 0
     seconds = (
         _START_SECONDS
         + rows * columns / _VALUES_READ_PER_SECOND

@@ -36,4 +36,5 @@ MECHANISM = Mechanism(
     takes_public=True,
     takes_constraints=True,
     takes_order=True,
+    predicts=True,
 )
