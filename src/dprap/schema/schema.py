@@ -22,7 +22,7 @@ from pydantic import (
     model_validator,
 )
 
-from dprap.arguments import as_path
+from dprap.arguments import as_path, as_whole_number
 from dprap.domain import Domain
 from dprap.errors import SchemaError, meant
 from dprap.limits import MAX_SCHEMA_CODES
@@ -626,6 +626,7 @@ class Schema(ShownInNotebooks, Part):
 
         Raises:
             SchemaError: If there is no such column, or the column has no such code.
+            SettingsError: If the code is no whole number, or negative.
 
         >>> Schema.of(
         ...     {"columns": {"age": {"type": "integer", "min": 0, "max": 99, "width": 10}}}
@@ -636,6 +637,6 @@ class Schema(ShownInNotebooks, Part):
             advice = meant(str(name), self.columns, "Its columns are")
             raise SchemaError(f"column {name!r} is not in the schema. {advice}")
         size = self.columns[name].size
-        if type(code) is bool or not isinstance(code, Integral) or not 0 <= code < size:
+        if as_whole_number(code, "code") >= size:
             raise SchemaError(f"column {name!r} has codes from 0 to {size - 1:,}.")
         return self.columns[name].label(int(code))
