@@ -61,6 +61,38 @@ def test_a_release_shows_what_is_promised_and_not_who_vouches_for_it() -> None:
     assert promise.endswith("with respect to replacing one record")
 
 
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: dprap.Budget.of_rho("1", delta=1e-9), "rho must be a number, not str"),
+        (lambda: dprap.Budget.of_rho(0.1, delta="x"), "delta must be a number, not str"),
+        (
+            lambda: dprap.Budget.of(epsilon=1.0, delta=1e-9).split([1], threshold_delta=0.0),
+            "share must be a number, not list",
+        ),
+        (lambda: dprap.Schema.from_domain({"a": "5"}), "a whole number of codes"),
+        (lambda: dprap.Schema.from_domain([("a", 5)]), "a whole number of codes"),
+        (lambda: dprap.Schema.from_domain({"a": True}), "a whole number of codes"),
+        (lambda: example_schema().label("agee", 1), "Did you mean 'age'"),
+        (lambda: example_schema().label("age", 10**6), "has codes from 0 to 79"),
+        (lambda: example_schema().label("age", -1), "code must be at least 0"),
+        (lambda: example_schema().label("age", "1"), "code must be a whole number, not str"),
+        (lambda: dprap.plan(example_schema(), epsilon=1.0, record=5), "Did you mean records"),
+        (
+            lambda: dprap.plan(
+                example_schema(), epsilon=1.0, records=300, settings={"steps": "many"}
+            ),
+            "setting steps must be of the kind int, not str",
+        ),
+    ],
+)
+def test_what_python_hands_over_is_refused_in_one_line(call, says: str) -> None:
+    with pytest.raises(DprapError, match=says) as raised:
+        call()
+    assert "\n" not in str(raised.value)
+    assert "--" not in str(raised.value)
+
+
 def test_a_synthesizer_keeps_the_contract_of_scikit_learn() -> None:
     from sklearn.base import clone  # takes two seconds to load
 

@@ -167,6 +167,18 @@ def test_prose_is_broken_at_100_columns() -> None:
     assert max(map(len, wrapped("word " * 100).splitlines())) <= 100
 
 
+def test_no_item_of_a_list_is_swallowed_by_an_indented_paragraph() -> None:
+    """Behind a paragraph inside of an item, the next item needs an empty line to begin."""
+    item = re.compile(r"\s*([-*]|\d+\.) +\S")
+    for page in DOCS.rglob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        prose = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+        for block in re.split(r"\n\s*\n", prose):
+            first, *others = block.lstrip("\n").split("\n")
+            if first.startswith(" ") and not item.match(first) and "|" not in first:
+                assert not any(map(item.match, others)), (page.name, first)
+
+
 def test_the_guide_to_epsilon_states_beliefs_that_are_bounds() -> None:
     rows = re.findall(
         r"^\| ([\d.]+) \| ([\d.]+) % \| ([\d.]+) % \|$",

@@ -203,6 +203,8 @@ def test_a_statement_has_the_table_that_it_speaks_of() -> None:
     weak = replace(made_release(), privacy=replace(made_release().privacy, epsilon=10.0))
     section = statement_of(weak, language="de")["sections"][1]
     assert "Die Tabelle sagt" in section["text"][0]
+    answers = [each["answer"] for each in statement_of(weak)["nist_sp_800_226"]]
+    assert all(answer[0].isupper() and answer.endswith(".") for answer in answers)
     assert [row[0] for row in section["table"]["rows"]] == [
         "1\u202f%",
         "10\u202f%",

@@ -5,10 +5,10 @@ import shlex
 import time
 
 import pytest
+from tests.docs.pages import DOCS
 from tests.studio.conftest import Browser, said
 from typer.testing import CliRunner
 
-from dprap.accounting.budget import largest_belief
 from dprap.cli.app import app
 from dprap.datasets import example_schema
 from dprap.runs.discover import plan_run
@@ -252,24 +252,18 @@ def test_the_plan_needs_no_data_and_says_what_the_accounting_says(described):
     words = said(described.post(f"{described.table}/plan/figures", form))
     plan = make_plan(example_schema(), RunOptions(epsilon=1.0, kway=2), records=20_000)
     assert f"ρ = {float(plan.budget.rho):.3g}" in words
-    assert "73.1 %" in words  # docs/epsilon.md: 50 % becomes at most 73.1 % at ε = 1
+    assert "73.2%" in words  # docs/epsilon.md: 50 % becomes at most 73.2 % at ε = 1
     assert "nothing was spent on this data set before" in words
 
 
 def test_beliefs_are_those_of_the_documentation():
-    table = {
-        0.1: (0.011, 0.525),
-        0.5: (0.016, 0.622),
-        1: (0.027, 0.731),
-        2: (0.069, 0.881),
-        5: (0.60, 0.993),
-    }
-    for epsilon, (rare, even) in table.items():
-        assert largest_belief(0.01, epsilon) == pytest.approx(
-            rare, abs=6e-3 if epsilon == 5 else 6e-4
-        )
-        assert largest_belief(0.5, epsilon) == pytest.approx(even, abs=6e-4)
-    assert [prior for prior, _ in beliefs(1.0)] == sorted(prior for prior, _ in beliefs(1.0))
+    page = (DOCS / "epsilon.md").read_text(encoding="utf-8")
+    for epsilon in (0.1, 0.5, 1.0, 2.0, 5.0, 10.0):
+        shown = dict(beliefs(epsilon))
+        assert list(shown) == ["1%", "10%", "50%"]
+        row = f"| {epsilon:g} | {shown['1%']} | {shown['50%']} |".replace("%", " %")
+        assert row in page
+        assert "100" not in shown.values()
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,8 @@ class Budget(ShownInNotebooks):
         (True, 0.05)
 
         """
+        as_number(share, "share", BudgetError)
+        as_number(threshold_delta, "threshold_delta", BudgetError)
         if not 0 < share < 1:
             raise BudgetError(
                 f"the share of discovery must lie strictly between 0 and 1; it is {share}."
@@ -155,6 +157,8 @@ class Budget(ShownInNotebooks):
         1.0
 
         """
+        as_number(rho, "rho", BudgetError)
+        as_number(delta, "delta", BudgetError)
         if rho <= 0:
             raise BudgetError(f"rho must be positive; it is {float(rho)}.")
         epsilon = epsilon_from_rho(rho, delta, accounting)

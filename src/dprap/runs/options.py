@@ -444,5 +444,6 @@ def _nearest(name: str) -> str:
 
     if name in SETTING_FLAGS:
         return f'It is a setting of the method: settings={{"{name}": …}}.'
-    near = difflib.get_close_matches(name, ABOUT, n=3)
+    # `plan` takes the number of records besides.
+    near = difflib.get_close_matches(name, [*ABOUT, "records"], n=3)
     return f"Did you mean {' or '.join(near)}?" if near else f"The options are: {', '.join(ABOUT)}."

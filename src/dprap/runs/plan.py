@@ -247,17 +247,22 @@ def _settings(method: Method, given: Mapping[str, Any], preset: str | None) -> A
     """The settings of a method; a value of a wrong kind is refused before it can stop a run that
     has spent.
     """
+    _check_kinds(method, given)
     try:
-        settings = method.settings(given, preset)
+        return method.settings(given, preset)
     except (TypeError, ValueError, AttributeError):
         raise SettingsError(
             f"method {method.name}: a setting has a value of the wrong kind."
         ) from None
+
+
+def _check_kinds(method: Method, given: Mapping[str, Any]) -> None:
+    """Refuse a value of another kind than its setting declares, where that is a simple one."""
     try:
-        hints = typing.get_type_hints(type(settings))
-    # an author's annotations that cannot be read; the class itself took the values
+        hints = typing.get_type_hints(method.mechanism.settings)
+    # an author's annotations that cannot be read: the class itself takes the values, or refuses
     except (NameError, TypeError):
-        return settings
+        return
     for name, value in given.items():
         kinds = _kinds(hints.get(name))
         if kinds and value is not None and not any(is_of_kind(value, kind) for kind in kinds):
@@ -266,7 +271,6 @@ def _settings(method: Method, given: Mapping[str, Any], preset: str | None) -> A
                 f"method {method.name}: setting {name} must be of the kind {allowed}, not"
                 f" {type(value).__name__}."
             )
-    return settings
 
 
 def _kinds(hint: Any) -> tuple[type, ...]:

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from dprap.arguments import as_path
+from dprap.arguments import as_path, as_whole_number
 from dprap.domain import Domain
-from dprap.errors import SchemaError
+from dprap.errors import SchemaError, meant
 from dprap.schema.code_constraints import CodeConstraint, to_codes
 from dprap.schema.columns import Column
 from dprap.schema.columns.binned import BinnedColumn
@@ -119,11 +120,15 @@ class Schema(ShownInNotebooks, DeclaredTable):
             The schema.
 
         Raises:
-            SchemaError: If a size is below 1.
+            SchemaError: If a size is no whole number, or below 1.
 
         >>> Schema.from_domain({"age": 85, "sex": 2}).domain.sizes
         (85, 2)
         """
+        if not isinstance(sizes, Mapping) or any(
+            type(size) is bool or not isinstance(size, Integral) for size in sizes.values()
+        ):
+            raise SchemaError("a domain gives every column a whole number of codes: {'age': 85}.")
         if any(size < 1 for size in sizes.values()):
             raise SchemaError("a domain file gives every column a size of at least 1.")
         # the codes are what they are, numbers or not: a run must not look for intervals of them
@@ -438,11 +443,18 @@ class Schema(ShownInNotebooks, DeclaredTable):
             The text.
 
         Raises:
-            KeyError: If there is no such column.
+            SchemaError: If there is no such column, or the column has no such code.
+            SettingsError: If the code is no whole number, or negative.
 
         >>> Schema.of(
         ...     {"columns": {"age": {"type": "integer", "min": 0, "max": 99, "width": 10}}}
         ... ).label("age", 3)
         '30..39'
         """
-        return self.columns[name].label(code)
+        if name not in self.columns:
+            advice = meant(str(name), self.columns, "Its columns are")
+            raise SchemaError(f"column {name!r} is not in the schema. {advice}")
+        size = self.columns[name].size
+        if as_whole_number(code, "code") >= size:
+            raise SchemaError(f"column {name!r} has codes from 0 to {size - 1:,}.")
+        return self.columns[name].label(int(code))

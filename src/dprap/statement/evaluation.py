@@ -83,7 +83,7 @@ def answers(release: Release) -> list[Answer]:
         Answer(
             "Utility and bias",
             "How large is the error?",
-            release.accuracy or "No bound was bought.",
+            _sentence(release.accuracy) or "No bound was bought.",
         ),
         Answer(
             "Utility and bias",
@@ -119,3 +119,8 @@ def answers(release: Release) -> list[Answer]:
             " access to it are outside the guarantee.",
         ),
     ]
+
+
+def _sentence(words: str | None) -> str | None:
+    """Words with a capital and a full stop."""
+    return None if words is None else f"{words[0].upper()}{words[1:]}."

@@ -65,19 +65,19 @@ def _section(section: Section, language: str) -> Html:
             "p", text, lang=language if section.title == "The guarantee" and at == 0 else None
         )
 
-    return el(
-        "section",
-        el("h2", section.title),
-        *(paragraph(*each) for each in enumerate(section.paragraphs)),
+    first, *others = (paragraph(*each) for each in enumerate(section.paragraphs))
+    beliefs = section.table
+    shown = (
         None
-        if section.table is None
+        if beliefs is None
         else el(
             "div",
-            table(section.table.header, section.table.rows, caption=section.table.caption),
+            table(beliefs.header, beliefs.rows, caption=beliefs.caption),
             class_="card",
             lang=language,
-        ),
+        )
     )
+    return el("section", el("h2", section.title), first, shown, *others)
 
 
 def _answers(answers: Sequence[Answer]) -> Html:
@@ -91,19 +91,16 @@ def _answers(answers: Sequence[Answer]) -> Html:
 
 
 def _columns(columns: Sequence[Mapping[str, Any]]) -> Html:
+    described = any(each["description"] for each in columns)
     rows = [
         [
             each["name"],
             each["type"],
-            each["description"],
+            *([each["description"]] if described else []),
             each["values"],
             "yes" if each["may_be_missing"] else "no",
         ]
         for each in columns
     ]
-    return table(
-        ["column", "type", "meaning", "values", "may be missing"],
-        rows,
-        caption="Data dictionary",
-        numbers_from=5,
-    )
+    header = ["column", "type", *(["meaning"] if described else []), "values", "may be missing"]
+    return table(header, rows, caption="Data dictionary", numbers_from=len(header))
