@@ -1,5 +1,5 @@
 """Every parser, on valid inputs with damage: they are taken, or refused in one line that quotes no
-private value.
+private value. And whole runs over generated tables.
 
 `make test` runs a few hundred inputs, `make fuzz` twenty thousand and more. An input is a function
 of its target and its number alone, so a failure is repeated by `DPRAP_FUZZ_ONLY=target:number`.
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.fuzz import commands, documents, imports, ledgers, questions, releases, tables
+from tests.fuzz import commands, documents, imports, ledgers, questions, releases, runs, tables
 
 from dprap.errors import DprapError
 
@@ -53,6 +53,7 @@ TARGETS = {
     "release": Target(releases.release, 2500, 40),
     "ledger": Target(ledgers.ledger, 1200, 30),
     "command": Target(commands.command, 1000, 20),
+    "run": Target(runs.whole_run, 300, 4),
 }
 # A hostile input may be slow on a busy machine, but not without end.
 SECONDS = 60
