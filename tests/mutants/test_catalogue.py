@@ -32,6 +32,7 @@ def test_a_mutant_has_its_place_and_its_tests(mutant: Mutant) -> None:
     assert mutant.tests
     for test in mutant.tests:
         path, *names = test.partition("[")[0].split("::")
+        assert names, "a test is named exactly, not by its file"
         inside: ast.Module | ast.ClassDef = _parsed(path)
         for name in names:
             found = [each for each in inside.body if getattr(each, "name", None) == name]

@@ -127,6 +127,15 @@ def test_every_step_is_charged_once_and_in_turn_and_has_one_result(path):
     assert (state.spent_rho, len(state.runs["one"].results)) == (rho, 1)
 
 
+def test_a_run_keeps_its_plan_whatever_its_promise_says(path):
+    """Two parts of one promise, discovery and the rest, have the same ε and another ρ."""
+    with Ledger(path, neighbors=REPLACE) as ledger:
+        ledger.begin("one", Fraction(1, 2), "data", {"epsilon": 1.0})
+        ledger.charge("one", 0, "measure", "0" * 64, Fraction(1, 8), {})
+        with pytest.raises(LedgerError, match="began with other data or parameters"):
+            ledger.begin("one", Fraction(3, 4), "data", {"epsilon": 1.0})
+
+
 def test_what_unfinished_runs_hold_is_in_the_sum(path):
     with Ledger(path, neighbors=REPLACE) as ledger:
         ledger.begin("one", Fraction(1, 2), "data", {})

@@ -329,6 +329,17 @@ def test_csv_agrees(of_text: list[str], tmp_path: Path) -> None:
             assert codes.tolist() == [code_alone("x", column, text) for text in of_text]
 
 
+@pytest.mark.parametrize("text", ["007", "1.50", "true", "2024-03-01", "2024-03-01 00:00:00"])
+def test_texts_of_a_csv_file_are_texts_whatever_all_of_them_look_like(
+    text: str, tmp_path: Path
+) -> None:
+    column = {"type": "categorical", "values": [text], "other": "else"}
+    schema = Schema.of({"columns": {"x": column, "y": column}})
+    for texts, codes in (([text] * 4, [0] * 4), ([text, "odd", text, text], [0, 1, 0, 0])):
+        (tmp_path / "t.csv").write_text("x,y\n" + "".join(f"{each},{each}\n" for each in texts))
+        assert encode(tmp_path / "t.csv", schema).columns[0].tolist() == codes
+
+
 @settings(QUICK, max_examples=60)
 @given(
     texts=st.lists(st.sampled_from(TEXTS), min_size=2, max_size=20),
