@@ -66,6 +66,8 @@ CHANGES: dict[str, dict[str, Any]] = {
     "typical_share": {"typical_share": _NEVER},
     "outstanding": {"outstanding": _NEVER},
     "hidden_code": {"hidden_code": _NEVER},
+    "most_alike": {"most_alike": 0.0},
+    "lonely_code": {"lonely_code": _NEVER},
     "blocks_from_codes": {"blocks_from_codes": 1 << 30},
     "least_start": {"least_start": 0.0},
     "pick_factor": {"pick_factor": 3.8},
