@@ -11,7 +11,7 @@ import matplotlib as mpl
 import numpy as np
 
 from dprap_bench.record import Record
-from dprap_bench.studies.regimes import GRID, Regime, regime_of
+from dprap_bench.studies.regimes import DRAWS, GRID, Regime, regime_of, usual_draws
 
 mpl.use("Agg")
 
@@ -43,6 +43,12 @@ def _ratio(by_method: dict[str, Record], figure: str) -> float:
     return own / max(min(others), 1e-12)
 
 
+def _label(regime: Regime) -> str:
+    """The cell, and how many draws it has if these are few."""
+    draws = usual_draws(regime)
+    return str(regime) if draws == DRAWS else f"{regime} ({draws} draws)"
+
+
 def draw_regimes(records: Iterable[Record], out: Path) -> Path | None:
     """Draw `regimes.png`, one row for each cell of the grid that was measured, blue where the
     default is ahead.
@@ -61,7 +67,7 @@ def draw_regimes(records: Iterable[Record], out: Path) -> Path | None:
                 column, row, f"{ratio:.2f}", ha="center", va="center", fontsize=6, weight=behind
             )
     axis.set_xticks([0, 1], ["max", "TV"])
-    axis.set_yticks(range(len(cells)), [str(cell) for cell in cells], fontsize=6)
+    axis.set_yticks(range(len(cells)), [_label(cell) for cell in cells], fontsize=6)
     axis.xaxis.tick_top()
     axis.set_title("adaptive ÷ the better of independent and gaussian", fontsize=8)
     path = out / "regimes.png"

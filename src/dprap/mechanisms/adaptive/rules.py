@@ -211,6 +211,8 @@ class Rules:
                 raise SettingsError(f"the rule {name} must be at most 1.")
         if not self.least_for_columns <= self.most_for_columns < 1 or self.least_for_columns == 0:
             raise SettingsError("the rules need 0 < least_for_columns ≤ most_for_columns < 1.")
+        if self.most_alike >= 1:
+            raise SettingsError("the rule most_alike must be below 1.")
         if max(self.least_sweep, self.sweep_of_all) == 1 or self.columns_spread_equally == 0:
             raise SettingsError(
                 "the rules need least_sweep and sweep_of_all below 1 and columns_spread_equally"
