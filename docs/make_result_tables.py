@@ -21,7 +21,10 @@ from typing import Any
 DOCS = Path(__file__).parent
 RESULTS = DOCS.parent / "bench" / "results"
 PAGES = (
-    *(DOCS / f"{name}.md" for name in ("benchmarks", "adaptive-results", "rap", "paper")),
+    *(
+        DOCS / f"{name}.md"
+        for name in ("benchmarks", "adaptive-results", "numbers", "rap", "paper")
+    ),
     DOCS.parent / "README.md",
 )
 
@@ -264,7 +267,52 @@ def published(records: Records) -> list[str]:
     return lines
 
 
-STUDIES = {"adaptive": published, "rap_accuracy": accuracy, "rap_departures": departures}
+_MODELS = {
+    "real": "the training records",
+    "adaptive": "`adaptive`, bounds alone",
+    "adaptive, bins": "`adaptive`, bins",
+    "aim": "AIM, bins",
+    "rap++": "`rap++`, bins",
+    "independent": "independent columns, bins",
+}
+
+
+def models(records: Records) -> list[str]:
+    """Areas under the curve of boosting / logistic regression, by what both were trained on."""
+    found: dict[tuple[str, str, str], list[float]] = {}
+    for record in records:
+        cell = record["cell"]
+        for name, value in record["figures"].items():
+            if value is not None:
+                found.setdefault((cell["data"], cell["method"], name), []).append(value)
+    targets = {(data, name.split("_")[0]): None for data, _, name in sorted(found)}
+    heads = [f"{data}: {target}" for data, target in targets]
+    lines = ["| trained on | " + " | ".join(heads) + " | draws |", "|---" * (len(heads) + 2) + "|"]
+    for method, words in _MODELS.items():
+        entries, draws = [], set()
+        for data, target in targets:
+            both = [
+                found.get((data, method, f"{target}_{model}_auc"))
+                for model in ("boosting", "logistic")
+            ]
+            draws |= {len(each) for each in both if each}
+            entries.append(
+                " / ".join(
+                    f"{median(each):.3f}".removeprefix("0") if each else "–" for each in both
+                )
+            )
+        if draws:
+            said = f"{min(draws)}" if len(draws) == 1 else f"{min(draws)} to {max(draws)}"
+            lines.append(f"| {words} | {' | '.join(entries)} | {said} |")
+    return lines
+
+
+STUDIES = {
+    "adaptive": published,
+    "models": models,
+    "rap_accuracy": accuracy,
+    "rap_departures": departures,
+}
 """Study to the table made of its records."""
 
 
