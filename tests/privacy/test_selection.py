@@ -90,6 +90,24 @@ def test_picks_agree_with_gumbel_noise():
     assert stats.chi2_contingency(table).pvalue > ALARM
 
 
+@pytest.mark.parametrize("spread", [3, 5_000_000])
+def test_excluded_candidates_are_as_if_they_were_not_there(spread, monkeypatch):
+    # counted in several parts, and with levels that lose all their candidates
+    monkeypatch.setattr("dprap.privacy.selection._COUNTED_TOGETHER", 7)
+    scores = np.random.default_rng(0).integers(-spread, spread, 40)
+    kept_scores = scores.copy()
+    excluded = [3, 3, *np.flatnonzero(scores == scores.max()).tolist(), 17]
+    others = np.setdiff1d(np.arange(40), excluded)
+    for seed in range(20):
+        among_all = pick_top(
+            scores, k=9, eta=0.1, entropy=InsecureSeededEntropy(seed), excluded=excluded
+        )
+        alone = pick_top(scores[others], k=9, eta=0.1, entropy=InsecureSeededEntropy(seed))
+        assert among_all == others[alone].tolist()
+        assert len(set(among_all)) == 9
+    assert (scores == kept_scores).all()
+
+
 def test_excluded_candidates_are_never_picked():
     scores = np.array([9, 9, 1, 0], dtype=np.int64)
     draws = 3_000

@@ -83,6 +83,24 @@ def test_any_optax_optimizer_is_accepted() -> None:
     assert fit(PRODUCTS, relaxed_rows(3), settings)[0] < 0.02
 
 
+def test_steps_are_told_of_and_stay_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    truth, start = relaxed_rows(3), initialise(DOMAIN, 20, 1)
+    queries = PRODUCTS[:8]
+    targets = QueryTargets.of(truth.domain, queries, [0.4] * len(queries))
+    settings = ProjectionSettings(max_steps=130, window=20)
+    at_once = fit_queries(start, targets, settings)
+    monkeypatch.setattr(projection_module, "_STEPS_BETWEEN_LOOKS", 40)
+    told: list[tuple[int, int]] = []
+    before = projection_module._gone_on._cache_size()
+    in_parts = fit_queries(
+        start, targets, settings, watch=lambda step, steps: told.append((step, steps))
+    )
+    assert projection_module._gone_on._cache_size() == before, "compiled once"
+    assert told == [(40, 130), (80, 130), (120, 130), (130, 130)]
+    assert in_parts.steps == at_once.steps == 130
+    np.testing.assert_array_equal(in_parts.rows.probabilities, at_once.rows.probabilities)
+
+
 @pytest.mark.slow
 def test_growing_query_sets_are_compiled_few_times() -> None:
     truth, queries = relaxed_rows(3), all_queries()[6:70]

@@ -4,7 +4,8 @@ stated targets.
 Every case is a function that does the work and returns what it found beside time and memory;
 `CASES` names them. A case is measured in a process of its own. A cell names the code that it ran,
 so a changed package is measured again and results of several versions stand side by side. Where a
-case is a run, the plan's forecast is kept with what it took.
+case is a run, the plan's forecast is kept with what it took, and the longest time in which it told
+nothing of its progress.
 """
 
 from __future__ import annotations
@@ -208,6 +209,8 @@ CASES: Sequence[Case] = (
     ),
     Case("10^7 published rows", published(10**7), target_seconds=20),
     Case("10^8 published rows", published(10**8), target_mb=1000),
+    Case("LOANS, 4,096 3-way", whole_run("loans", "3way:4096"), target_mb=4000),
+    Case("LOANS, 4,096 3-way, rap", whole_run("loans", "3way:4096", "rap"), target_mb=4000),
     Case("LOANS, all 5,721 3-way", whole_run("loans", "3way:all"), target_mb=4000),
     Case("LOANS, all 5,721 3-way, rap", whole_run("loans", "3way:all", "rap"), target_mb=4000),
     Case("100 columns of 4 codes, 10^5 3-way", many_triples(100, 4, 10**5), target_mb=4000),
@@ -248,9 +251,9 @@ def table(records: Sequence[Record]) -> list[str]:
     lines = [
         (
             "| case | code | CPU s | target | ratio | peak MB | target | forecast CPU | forecast MB"
-            " | max | TV |"
+            " | silent s | max | TV |"
         ),
-        "|" + "---|" * 11,
+        "|" + "---|" * 12,
     ]
     known = {
         (record.cell["case"], record.cell["code"]): record
@@ -294,6 +297,7 @@ def _entries(
         "" if case.target_mb is None else f"{case.target_mb:,.0f}",
         number("forecast_cpu_seconds", ".1f"),
         number("forecast_mb", ",.0f"),
+        number("longest_silence_seconds", ".1f"),
         number("max", ".4f"),
         number("tv", ".4f"),
     ]
@@ -302,16 +306,32 @@ def _entries(
 def _run(codes: Codes, workload: Workload | None, method: str, kway: int | None = None) -> Found:
     sizes = dict(zip(codes.domain.names, codes.domain.sizes, strict=True))
     options = RunOptions(epsilon=1.0, method=method, workload=workload, kway=kway)
+    silence = _Silence()
     with timed() as found:
         plan = make_plan(Schema.from_domain(sizes), options, records=codes.rows)
-        execute(plan, MemorySource(codes), insecure_noise_seed=0)
+        source = MemorySource(codes, silence)
+        execute(plan, source, insecure_noise_seed=0, progress=silence)
+        silence()
     expected = plan.forecast
     return {
         **found,
+        "longest_silence_seconds": silence.longest,
         "queries": float(plan.workload.queries),
         "forecast_cpu_seconds": expected.core_seconds,
         "forecast_mb": expected.memory_mb,
     }
+
+
+class _Silence:
+    """The longest time in which a run told nothing, in processor seconds: others add none to it."""
+
+    def __init__(self) -> None:
+        self.longest, self._last = 0.0, time.process_time()
+
+    def __call__(self, *_: object) -> None:
+        """Take note that the run told something."""
+        now = time.process_time()
+        self.longest, self._last = max(self.longest, now - self._last), now
 
 
 def _fitted(data_dir: Path) -> Release:

@@ -245,8 +245,10 @@ class _Run:
 
     def _choose(self, step: Choose) -> None:
         if not self._candidates:
+            self._meanwhile(Progress("choose", 0, len(step.pool.candidates)))
             rules = self._settings.rules
             self._candidates = with_groups(step.pool, self._workload, rules, self._one_way_shares)
+            self._meanwhile(Progress("choose", 0, len(self._candidates)))
             self._share_plan = SharePlan.of(self._workload.domain, self._candidates)
         places = choose(
             self._curator, self._candidates, self._candidate_estimates(), step, self._settings

@@ -331,11 +331,12 @@ class _Program:
         return _State(
             iterate,
             memory,
-            jnp.asarray(0),
+            # of the type that the loop gives them, so that it is compiled once
+            jnp.zeros((), jnp.int32),
             begin,
             start_loss,
             scale,
-            jnp.asarray(0),
+            jnp.zeros((), jnp.int32),
             jnp.isfinite(start_loss),
         )
 
