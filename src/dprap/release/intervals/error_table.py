@@ -307,10 +307,10 @@ def table_of_samples(
         sizes = np.concatenate([part.sizes for part in parts])
         errors = np.concatenate([part.errors for part in parts])
         if len(sizes) >= _LEAST_OF_CLASS:
-            factor = _of_few(sum(part.sets for part in parts)) * (
-                _UNLIKE if name.basis is Basis.OUTSIDE else 1.0
-            )
-            curves.append(_curve(name, sizes, factor * errors, widening.get(name.basis)))
+            if name.basis is Basis.OUTSIDE:
+                errors = _UNLIKE * errors
+            few = _of_few(sum(part.sets for part in parts))
+            curves.append(_curve(name, sizes, errors, few, widening.get(name.basis)))
     return ErrorTable(replicates=replicates, curves=curves)
 
 
@@ -328,19 +328,23 @@ def octaves(sizes: Float64[np.ndarray, " answers"]) -> np.ndarray:
     return np.asarray(np.floor(np.log2(np.maximum(sizes, 1.0))), dtype=np.int64)
 
 
-def _quantiles(errors: Float64[np.ndarray, " answers"]) -> list[float]:
+def _quantiles(errors: Float64[np.ndarray, " answers"], few: float) -> list[float]:
     """Errors that a further one, like these n, stays below with the probabilities `LEVELS`.
 
     It stays below the k-th smallest with probability k/(n + 1), so k is (n + 1) times the level.
-    With k/n, intervals from 40 errors would hold 93% where 95% are stated.
+    With k/n, intervals from 40 errors would hold 93% where 95% are stated. That is so if errors
+    have nothing to do with each other. If those over one set of columns are off together, it is the
+    sets that are few, and `few` is what that widens by. The larger of both is taken.
     """
-    return list(np.quantile(errors, LEVELS, method="weibull").tolist())
+    alone = np.quantile(errors, LEVELS, method="weibull")
+    return list(np.maximum(alone, few * np.quantile(errors, LEVELS)).tolist())
 
 
 def _curve(
     name: ErrorClass,
     sizes: Float64[np.ndarray, " answers"],
     errors: Float64[np.ndarray, " answers"],
+    few: float,
     widening: Float64[np.ndarray, " octaves"] | None,
 ) -> Curve:
     if widening is not None:
@@ -355,14 +359,14 @@ def _curve(
         last = each == bins.max()
         if np.count_nonzero(held) >= _LEAST_SAMPLED or (last and not centres):
             centres.append(float(2 ** np.median(places[held])))
-            quantiles.append(_quantiles(errors[held]))
+            quantiles.append(_quantiles(errors[held], few))
             held[:] = False
         elif last:  # too few are left at the top: they join the bin below
             top = np.argsort(sizes)[-(_LEAST_SAMPLED):]
             size = float(2 ** np.median(places[top]))
             if size > centres[-1]:
                 centres.append(size)
-                quantiles.append(_quantiles(errors[top]))
+                quantiles.append(_quantiles(errors[top], few))
     return Curve(
         kind=name.kind, columns=name.columns, basis=name.basis, sizes=centres, quantiles=quantiles
     )
