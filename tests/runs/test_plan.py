@@ -55,10 +55,10 @@ def test_what_a_plan_refuses_is_said_in_the_words_of_python():
     [
         ("rounds", "--set takes NAME=VALUE"),
         ("=3", "--set takes NAME=VALUE"),
-        ("rounds=many", "wrong kind"),
+        ("rounds=many", "setting rounds must be of the kind int, not str"),
         ("rounds=2.5", "setting rounds must be of the kind int, not float"),
         ("rounds=true", "setting rounds must be of the kind int, not bool"),
-        ("noise_floor=[1]", "wrong kind"),
+        ("noise_floor=[1]", "setting noise_floor must be of the kind float, not list"),
         ("magic=1", "no setting 'magic'"),
         ("rounds=0", "rounds must be at least 1"),
     ],

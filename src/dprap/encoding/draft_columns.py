@@ -341,6 +341,8 @@ def _categories(name: str, texts: Mapping[str, int], rows: int) -> Proposal:
         question = (
             f"Do {' and '.join(map(repr, alike))} mean the same? They are drafted as values of"
             " their own. To count them together, take values out and name groups instead:"
-            f" groups: {{{alike[0]!r}: [{', '.join(map(repr, alike))}], …}}."
+            f" groups: {{{alike[0]!r}: [{', '.join(map(repr, alike))}], …}}. Drawn records then have"
+            f" any of the spellings; decode: representative with representatives: [{alike[0]!r}, …]"
+            " writes one of them."
         )
     return Proposal(settings, reason, ("values",), question)
