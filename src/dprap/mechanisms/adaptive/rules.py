@@ -205,8 +205,9 @@ class Rules:
                 raise SettingsError(f"the rule {name} must be at most 1.")
         if not self.least_for_columns <= self.most_for_columns < 1 or self.least_for_columns == 0:
             raise SettingsError("the rules need 0 < least_for_columns ≤ most_for_columns < 1.")
-        if max(self.least_sweep, self.sweep_of_all) == 1 or self.columns_spread_equally == 0:
+        # With all of it spread among columns of the workload, the others would get nothing.
+        if max(self.least_sweep, self.sweep_of_all) == 1 or self.columns_spread_equally in (0, 1):
             raise SettingsError(
                 "the rules need least_sweep and sweep_of_all below 1 and columns_spread_equally"
-                " above 0."
+                " above 0 and below 1."
             )
