@@ -40,6 +40,7 @@ def test_a_terminal_is_asked_before_spending_and_no_spends_nothing(inputs: Path)
     assert not (inputs / "out.private").exists()
 
 
+@pytest.mark.slow
 def test_yes_on_a_terminal_shows_progress_and_ends_with_the_guarantee(inputs: Path) -> None:
     with on_terminal(inputs, *INDEPENDENT, "--out", "out") as terminal:
         terminal.read_until("Spend this budget?")

@@ -36,7 +36,15 @@ class Drafted:
     schema: Schema
 
 
-@pytest.fixture(scope="module", params=TABLES, ids=[table.name for table in TABLES])
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(
+            table, id=table.name, marks=[pytest.mark.slow] if table.name == "survey" else []
+        )
+        for table in TABLES
+    ],
+)
 def messy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Drafted:
     path = tmp_path_factory.mktemp("messy") / "table.csv"
     request.param.write(path)

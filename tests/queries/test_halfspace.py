@@ -52,7 +52,14 @@ def counted_one_by_one(family: Halfspace, codes: list[np.ndarray]) -> list[int]:
     return total.ravel().tolist()
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=str)
+@pytest.mark.parametrize(
+    "family",
+    [
+        # counted one by one in Python, which takes a second for the first two
+        pytest.param(each, id=str(each), marks=[pytest.mark.slow] if at == 0 else [])
+        for at, each in enumerate(FAMILIES)
+    ],
+)
 def test_counts_are_those_of_whole_numbers(family):
     codes = records()
     own = [codes[DOMAIN.position(name)] for name in family.columns]

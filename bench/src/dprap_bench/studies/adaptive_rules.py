@@ -57,7 +57,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "default": {},
     "most_for_columns": {"most_for_columns": 1 / 20},
     "least_for_columns": {"least_for_columns": 1 / 3},
-    "columns_spread_equally": {"columns_spread_equally": 1.0},
+    "columns_spread_equally": {"columns_spread_equally": 0.99},
     "least_beside_one": {"least_beside_one": 0.0},
     "typical_dependence": {"typical_dependence": 0.2},
     "cells_with_noise": {"cells_with_noise": 1.0},

@@ -220,8 +220,9 @@ class Rules:
             raise SettingsError("the rules need 0 < least_for_columns ≤ most_for_columns < 1.")
         if self.most_alike >= 1:
             raise SettingsError("the rule most_alike must be below 1.")
-        if max(self.least_sweep, self.sweep_of_all) == 1 or self.columns_spread_equally == 0:
+        # With all of it spread among columns of the workload, the others would get nothing.
+        if max(self.least_sweep, self.sweep_of_all) == 1 or self.columns_spread_equally in (0, 1):
             raise SettingsError(
                 "the rules need least_sweep and sweep_of_all below 1 and columns_spread_equally"
-                " above 0."
+                " above 0 and below 1."
             )
