@@ -156,7 +156,7 @@ def _where(one: Any, other: Any) -> str:
 class WatchedSource(MemorySource):
     """A table in memory that notes what is counted in it: a database would see these queries."""
 
-    def watch(self, tape: Tape) -> WatchedSource:
+    def taped(self, tape: Tape) -> WatchedSource:
         object.__setattr__(self, "_tape", tape)
         return self
 
@@ -165,7 +165,7 @@ class WatchedSource(MemorySource):
         return super().count(marginals)
 
     def recoded(self, recoding: Any) -> WatchedSource:
-        return WatchedSource(super().recoded(recoding).codes).watch(self._tape)  # type: ignore[attr-defined]
+        return WatchedSource(super().recoded(recoding).codes).taped(self._tape)  # type: ignore[attr-defined]
 
 
 def taped_run(
@@ -181,7 +181,7 @@ def taped_run(
         with Ledger(folder / "ledger.jsonl", neighbors=plan.neighbors) as ledger:
             release = execute(
                 plan,
-                source.watch(tape),
+                source.taped(tape),
                 ledger=ledger,
                 run="audited",
                 progress=tape.progress.append,

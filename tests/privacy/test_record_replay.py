@@ -77,7 +77,7 @@ def test_the_neighbours_are_neighbours():
 def test_adaptive_measures_coarse_marginals_here():
     """Of 100 runs one had no coarse pick, so four without any have a chance of about 10^-8."""
     runs = [
-        execute(CASES["adaptive"].plan("marginal", REPLACE), table_of(usual_table()).watch(Tape()))
+        execute(CASES["adaptive"].plan("marginal", REPLACE), table_of(usual_table()).taped(Tape()))
         for _ in range(4)
     ]
     assert any(
