@@ -147,18 +147,11 @@ def test_every_page_is_in_the_navigation_and_exists() -> None:
     assert [next(iter(entry)) for entry in site["nav"]] == kinds
 
 
-# Pages whose prose has longer lines still.
-LONG_LINES = {
-    *("adaptive-notebook.md", "adaptive-results.md", "architecture.md", "benchmarks.md"),
-    *("intervals.md", "numbers.md", "paper.md", "privacy.md", "scale.md"),
-}
-
-
 def test_prose_is_broken_at_100_columns() -> None:
     """docs/wrap_pages.py breaks it; tables and code are as long as they must be."""
     wrapped = docs_script("wrap_pages").wrapped
     for page in (DOCS.parent / "README.md", *DOCS.rglob("*.md")):
-        if page.name in LONG_LINES or "figures" in page.parts or page.name == "commands.md":
+        if "figures" in page.parts or page.name == "commands.md":
             continue
         text = page.read_text(encoding="utf-8")
         prose = re.sub(r"^```.*?^```|^\s*\|.*?$", "", text, flags=re.DOTALL | re.MULTILINE)

@@ -68,7 +68,7 @@ def test_brackets_without_end(tmp_path: Path) -> None:
 def test_columns_have_a_limit_of_codes_in_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dprap.schema.schema.MAX_SCHEMA_CODES", 1000)
+    monkeypatch.setattr("dprap.schema.declared.MAX_SCHEMA_CODES", 1000)
     (tmp_path / "s.yaml").write_text("{a: 400, b: 400, c: 400}")
     with pytest.raises(SchemaError, match="more than 1,000 codes in all"):
         Schema.load(tmp_path / "s.yaml")

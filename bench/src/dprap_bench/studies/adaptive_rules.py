@@ -67,6 +67,8 @@ CHANGES: dict[str, dict[str, Any]] = {
     "outstanding": {"outstanding": _NEVER},
     "hidden_code": {"hidden_code": _NEVER},
     "hidden_run": {"hidden_run": 0.0},
+    "cap_from_codes": {"cap_from_codes": 1 << 30},
+    "hidden_cap": {"hidden_cap": _NEVER},
     "most_alike": {"most_alike": 0.0},
     "lonely_code": {"lonely_code": _NEVER},
     "blocks_from_codes": {"blocks_from_codes": 1 << 30},
