@@ -279,20 +279,6 @@ def test_the_end_of_an_ordered_column_is_not_made_of_the_positive_half_of_noise(
     assert last_code(16) < 0.6 * without_order
 
 
-def test_a_cap_at_the_end_of_a_long_column_stands_behind_the_tail():
-    """99 hours a week: a last code of one and a half standard deviations, behind empty ones."""
-    counts = np.zeros(99)
-    counts[:60], counts[98] = 500.0, 75.0
-    found = estimate_column(counts, 50.0, counts.sum(), Rules(), ordered=99)
-    assert found.wanted[98] * counts.sum() == pytest.approx(75, rel=0.05)
-    assert found.wanted[80:98].max() * counts.sum() < 20
-    unseen = estimate_column(counts, 80.0, counts.sum(), Rules(), ordered=99)
-    assert unseen.wanted[98] * counts.sum() < 20
-    # few codes: the last one is most of what noise does to a mean
-    short = estimate_column(counts[51:], 50.0, counts.sum(), Rules(), ordered=48)
-    assert short.wanted[47] * counts.sum() < 20
-
-
 def test_a_tail_keeps_what_was_measured_of_it_and_falls():
     truth = long_tail()
     rng = np.random.default_rng(9)

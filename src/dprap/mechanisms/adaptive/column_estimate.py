@@ -125,9 +125,6 @@ def _smoothed(
 def _let_fall(shares: Shares, measured: Shares, noise: float, rules: Rules) -> None:
     """Replace the shares of the last codes, as far as they hold no more than noise, by a tail.
 
-    The last code of a long column may be a cap, which then stands as it was measured behind the
-    tail.
-
     Args:
         shares: The smoothed shares; changed in place.
         measured: The shares before smoothing, whose sums have independent noise.
@@ -135,9 +132,6 @@ def _let_fall(shares: Shares, measured: Shares, noise: float, rules: Rules) -> N
         rules: What counts as noise.
 
     """
-    if len(measured) >= rules.cap_from_codes and measured[-1] > rules.hidden_cap * noise:
-        shares[-1] = measured[-1]
-        shares, measured = shares[:-1], measured[:-1]
     codes = np.arange(1, len(measured) + 1)
     backwards = measured[::-1]
     limit = rules.hidden_run * noise

@@ -60,13 +60,9 @@ class Rules:
     # sum of its last codes is so many standard deviations above zero: what one look calls noise.
     # Where the run does hold something its total is kept, so that a wrong look costs little.
     hidden_run: float = 2
-    # Everything beyond a bound is clipped or was capped at it (99 hours a week), so that the last
-    # code is often no part of the tail. In columns of so many codes it is seen by itself from so
-    # many standard deviations on. What a wrong look costs there is small: in a column of k even
-    # codes the noise of the mean is that of all codes together, about √(k/3) times the noise of the
-    # last one.
-    cap_from_codes: int = 64
-    hidden_cap: float = 1
+    # Records that the first and the last code of an ordered column have at least, as far as the
+    # noise allows them: a declared bound is a value that somebody may have (`ends.py`).
+    records_at_ends: float = 1
     # Neighbouring codes of such a column are tied by the correlation of their shares, up to this
     # one: what columns are related to changes faster than the columns themselves. Between 3 and 30
     # times the pull to the columns, 6 to 60 of a correlation of .9 to .99, errors hardly differ.
