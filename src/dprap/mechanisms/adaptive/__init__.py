@@ -14,6 +14,7 @@ groups        candidates over groups of codes
 shrinkage     how much of a noisy number to believe
 smoothing     shrinkage of differences between neighbouring codes
 neighbours    codes that are alike, which a fit ties together
+ends          a record at ends of columns that noise hides
 evidence      shrinkage of departures from the model before
 misses        cells that rows miss by more than noise explains, which then count more
 empty_cells   cells that constraints leave empty, fitted to zero

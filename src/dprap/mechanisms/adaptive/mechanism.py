@@ -19,6 +19,7 @@ from dprap.mechanisms.adaptive.choosing import choose
 from dprap.mechanisms.adaptive.column_estimate import estimate_column
 from dprap.mechanisms.adaptive.columns import ColumnMarginals, reconciled
 from dprap.mechanisms.adaptive.empty_cells import EmptyCells
+from dprap.mechanisms.adaptive.ends import with_ends
 from dprap.mechanisms.adaptive.evidence import Evidence, first_evidence
 from dprap.mechanisms.adaptive.groups import with_groups
 from dprap.mechanisms.adaptive.misses import misses_of
@@ -151,8 +152,14 @@ class _Run:
         return self._records
 
     def result(self) -> MechanismResult:
-        """The rows as they are, without their logits."""
+        """The rows as they are, without their logits, and with a record at hidden ends."""
         rows = RelaxedDataset(self._workload.domain, self._rows.probabilities, self._rows.weights)
+        # Where the noise is less than a record, a column that ends early was seen to do so.
+        at_ends = self._settings.rules.records_at_ends
+        least_counts = {
+            item.marginal.columns[0]: min(at_ends, item.stddev_counts) for item in self._columns
+        }
+        rows = with_ends(rows, self._ordered, least_counts, self._records)
         return MechanismResult(
             rows,
             None,
