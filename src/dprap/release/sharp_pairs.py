@@ -15,9 +15,9 @@ Of the N other cells, with counts y, the fit says that they hold F records: a tw
 more, else they are left alone. Their number is estimated as Y = Σey/Σe², to within s = σ/√Σe², once
 with e the shares that the product of both columns gives the cells and once with e = 1/N, which is
 the plain sum. (The fit's own shares would not do: they follow the noise.) By both, "empty" must be
-likelier than "F records", which is where (F − Y)² − Y² ≥ 2s²·ln k: k = 10 times by the first, 3
-times by the second, which knows less. And by both it must be 3 times likelier than "any number of
-records alike": (n/s)·φ(Y/s)/Φ(Y/s) ≥ 3. So a pair with a real background of records, which has a Y
+likelier than "F records", which is where (F − Y)² − Y² ≥ 2s²·ln k: k = 10 times by the first, and
+no less likely, k = 1, by the second, which knows less. And by both it must be 3 times likelier than
+"any number of records alike": (n/s)·φ(Y/s)/Φ(Y/s) ≥ 3. So a pair with a real background of records, which has a Y
 of many s, stays as it is, and so does one whose noise hides what the fit says. One estimate alone
 would err where a background is spread otherwise: on four pairs of real and made-up tables the first
 alone did.
@@ -48,9 +48,9 @@ _SEEN = 4.0
 # an interval does.
 _LIKELY = 1.0
 # How much likelier it must be that cells are empty than that they are as the fit says, by either
-# estimate, and than that they hold any number of records: "strong" and "substantial" on Jeffreys'
-# scale.
-_LIKELIER_THAN_FIT = (10.0, 3.0)
+# estimate, and than that they hold any number of records: "strong", "not against it" and
+# "substantial" on Jeffreys' scale.
+_LIKELIER_THAN_FIT = (10.0, 1.0)
 _LIKELIER_THAN_ANY = 3.0
 # The least share of the records that is worth moving.
 _LEAST_SHARE = 0.05

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from dprap.products import product
 from dprap.relaxed import RelaxedDataset
 from dprap.relaxed.rows import column_slices
 
@@ -48,7 +49,7 @@ def with_ends(
             continue
         block = probabilities[slices[name]]
         for end in (0, codes - 1):
-            lacking = least_counts[name] / records - float(block[end] @ rows.weights)
+            lacking = least_counts[name] / records - float(product(block[end], rows.weights))
             if 0 < lacking < 1:
                 block *= 1 - lacking
                 block[end] += lacking
