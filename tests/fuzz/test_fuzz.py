@@ -53,7 +53,7 @@ TARGETS = {
     "release": Target(releases.release, 2500, 40),
     "ledger": Target(ledgers.ledger, 1200, 30),
     "command": Target(commands.command, 1000, 20),
-    "run": Target(runs.whole_run, 300, 4),
+    "run": Target(runs.whole_run, 300, 3),
 }
 # A hostile input may be slow on a busy machine, but not without end.
 SECONDS = 60

@@ -85,22 +85,25 @@ def test_whoever_stops_a_run_by_its_progress_is_obeyed(
     assert state.spent_rho == next(iter(state.runs.values())).planned_rho
 
 
+@pytest.mark.slow
 def test_constraints_that_rule_out_every_record_leave_the_rest_of_the_release(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Independent columns of fine numbers hardly ever add up, so that no record is possible."""
     rng = np.random.default_rng(0)
-    parts = rng.integers(0, 50_000, (2, 300))
-    table = pd.DataFrame({"a": parts[0], "b": parts[1], "c": parts.sum(axis=0)})
-    more = rng.integers(0, 50_000, (2, 300))
-    table[["d", "e", "f"]] = np.stack([more[0], more[1], more.sum(axis=0)], axis=1)
-    edges = {name: list(range(0, 100_001 if name in "cf" else 50_001, 50)) for name in "abcdef"}
+    sums = ("abc", "def", "ghi", "jkl")
+    values: dict[str, np.ndarray] = {}
+    for first, second, total in sums:
+        values[first], values[second] = rng.integers(0, 50_000, (2, 300))
+        values[total] = values[first] + values[second]
+    table = pd.DataFrame(values)
+    edges = {name: list(range(0, 100_001 if name in "cfil" else 50_001, 50)) for name in table}
     schema = Schema.of(
         {
             "columns": {name: {"type": "integer", "edges": each} for name, each in edges.items()},
             "constraints": [
-                {"type": "sum", "parts": ["a", "b"], "total": "c", "relation": "="},
-                {"type": "sum", "parts": ["d", "e"], "total": "f", "relation": "="},
+                {"type": "sum", "parts": [*parts], "total": total, "relation": "="}
+                for *parts, total in sums
             ],
         }
     )

@@ -17,10 +17,10 @@ with e the shares that the product of both columns gives the cells and once with
 the plain sum. (The fit's own shares would not do: they follow the noise.) By both, "empty" must be
 likelier than "F records", which is where (F − Y)² − Y² ≥ 2s²·ln k: k = 10 times by the first, and
 no less likely, k = 1, by the second, which knows less. And by both it must be 3 times likelier than
-"any number of records alike": (n/s)·φ(Y/s)/Φ(Y/s) ≥ 3. So a pair with a real background of records, which has a Y
-of many s, stays as it is, and so does one whose noise hides what the fit says. One estimate alone
-would err where a background is spread otherwise: on four pairs of real and made-up tables the first
-alone did.
+"any number of records alike": (n/s)·φ(Y/s)/Φ(Y/s) ≥ 3. So a pair with a real background of records,
+which has a Y of many s, stays as it is, and so does one whose noise hides what the fit says. One
+estimate alone would err where a background is spread otherwise: on four pairs of real and made-up
+tables the first alone did.
 
 All of it follows from published counts: post-processing.
 """
