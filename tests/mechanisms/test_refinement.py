@@ -225,3 +225,27 @@ def test_sharp_relations_of_numbers_are_kept(release):
     astray = np.abs(table.y - (2 * table.x + 1))
     assert astray.median() < 150  # intervals of y are about 350 wide where most records are
     assert (astray > 600).mean() < 0.06
+
+
+def test_rounds_of_queries_follow_what_was_bought():
+    """The plan counts the points of the grid. A run that has paid for intervals, of which noise
+    leaves few, chooses fewer queries instead of failing.
+    """
+    import pyarrow as pa
+
+    schema = Schema.of({"columns": {"pay": {"type": "integer", "min": 0, "max": 99_999}}})
+    release = synthesize(
+        pa.table({"pay": [0] * 200}),
+        schema,
+        epsilon=0.1,
+        delta=1e-9,
+        kway=1,
+        max_cells=10**6,
+        method="rap",
+        settings={"rounds": 2, "queries_per_round": 50, "synthetic_rows": 20},
+        insecure_noise_seed=1,
+        intervals="no",
+    )
+    assert release.workload.queries < 100
+    settings = release.facts.settings
+    assert 1 <= settings["rounds"] * settings["queries_per_round"] <= release.workload.queries

@@ -7,7 +7,9 @@ measurements. A query that was measured is no candidate again; its answer is kep
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +37,31 @@ def check_rounds(
             f"{rounds} rounds of {queries_per_round} queries select {asked:,}, but the workload has"
             f" {workload.queries:,}. Lower rounds or queries_per_round{instead}."
         )
+
+
+def rounds_within(settings: Any, workload: Workload) -> Any:
+    """Settings whose rounds choose no more queries than the workload has.
+
+    A plan is checked with the codes that are declared. Intervals that a run has bought may be
+    fewer, and what was paid for must not be lost for that: then rounds choose fewer queries.
+
+    Args:
+        settings: The settings of a method; those without rounds of queries stay as they are.
+        workload: The workload over the codes that were bought.
+
+    Returns:
+        The settings.
+
+    """
+    rounds = getattr(settings, "rounds", None)
+    each = getattr(settings, "queries_per_round", None)
+    if rounds is None or each is None or rounds * each <= workload.queries:
+        return settings
+    return replace(
+        settings,
+        rounds=min(rounds, workload.queries),
+        queries_per_round=max(workload.queries // rounds, 1),
+    )
 
 
 def planned_rounds(

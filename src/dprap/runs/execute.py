@@ -24,6 +24,7 @@ from dprap.errors import BudgetError, SettingsError
 from dprap.mechanisms.records import estimate_records
 from dprap.mechanisms.refinement.refine import refine
 from dprap.mechanisms.result import MechanismResult, Paced, Progress, ProgressCallback, silent
+from dprap.mechanisms.rounds import rounds_within
 from dprap.privacy import Curator, Ledger
 from dprap.relaxed import answers
 from dprap.release.certified import table_digest
@@ -82,6 +83,7 @@ def execute(
         plan = replace(
             plan, schema=refinement.schema, workload=with_points(workload, refinement.schema)
         )
+        plan = replace(plan, settings=rounds_within(plan.settings, plan.workload))
     progress(Progress("count", 0, 1, f"{len(plan.workload):,} marginals"))
     curator.prepare(plan.workload.families)
     result = plan.method.run(
