@@ -255,7 +255,7 @@ def test_the_architecture_names_only_what_exists() -> None:
 
 SHARED_NAMES = {
     # One subject, seen by several packages: the noun itself, its command, its page in the studio.
-    "discover", "ledger", "options", "plan", "release", "review", "schema", "statement",
+    "discover", "ledger", "options", "plan", "release", "review", "schema",
     # The same act or form at two places.
     "files", "models", "outline", "protocol", "touched",
 }  # fmt: skip

@@ -27,8 +27,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from dprap.domain import Domain
+from dprap.mechanisms.adaptive.candidates import own_marginals
 from dprap.mechanisms.adaptive.rules import Rules
-from dprap.mechanisms.adaptive.spending import own_marginals
 from dprap.mechanisms.adaptive.spending_steps import Pool
 from dprap.queries import Marginal
 from dprap.queries.code_groups import Starts
