@@ -4,7 +4,7 @@ settings      what a user may override
 rules         every number that was chosen by experiment, with its reason
 spending_steps  the steps: what each buys and costs
 spending      what is spent on what: which steps, in exact fractions of ρ
-candidates    which marginals take part after the columns, and how much each counts
+eligible      which marginals take part after the columns, and how much each counts
 outline       the plan: the steps added up, without data
 mechanism     the run: the steps carried out
 columns       one-way marginals, and blocks of codes for prefixes

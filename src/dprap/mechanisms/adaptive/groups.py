@@ -27,7 +27,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from dprap.domain import Domain
-from dprap.mechanisms.adaptive.candidates import own_marginals
+from dprap.mechanisms.adaptive.eligible import own_marginals
 from dprap.mechanisms.adaptive.rules import Rules
 from dprap.mechanisms.adaptive.spending_steps import Pool
 from dprap.queries import Marginal

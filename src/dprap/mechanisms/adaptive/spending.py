@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from dprap.accounting import Neighbors
 from dprap.accounting.stddev import stddev_for
-from dprap.mechanisms.adaptive.candidates import (
+from dprap.mechanisms.adaptive.eligible import (
     candidates_in,
     has_pairs,
     importance_in,
