@@ -312,10 +312,8 @@ def _picks(workload: Workload, rules: Rules, resolution: float, *, sweeps: bool)
     wanted = _worth_choosing(workload, rules, resolution)
     if not sweeps:
         wanted *= len(sizes) / rules.usual_columns
-    return min(
-        max(round(wanted), len(sizes)),
-        rules.most_picks_before_sweep if sweeps else rules.most_picks,
-    )
+    most = max(rules.most_picks // 2, 1) if sweeps else rules.most_picks
+    return min(max(round(wanted), len(sizes)), most)
 
 
 def _worth_choosing(workload: Workload, rules: Rules, resolution: float) -> float:
