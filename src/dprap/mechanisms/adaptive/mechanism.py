@@ -402,7 +402,7 @@ class _Run:
                 cool_down=settings.rules.cool_down,
                 ties=self._ties,
             ),
-            after_step=lambda step, steps: self._meanwhile(
+            watch=lambda step, steps: self._meanwhile(
                 Progress("fit", step, steps, f"{len(targets):,} marginals")
             ),
         )

@@ -149,7 +149,7 @@ def fit_queries(
     settings: ProjectionSettings,
     *,
     watch: StepCallback = unwatched,
-) -> FitResult:
+) -> FitResult[RelaxedDataset]:
     """Fit relaxed rows to the answers of selected queries, starting from `start`.
 
     Args:
