@@ -22,6 +22,8 @@ _MOST_DIGITS = 18
 class Numeric(BinnedColumn):
     """Bounds and bins of integers and numbers, and how they are written as text."""
 
+    is_number = True
+
     format: NumberFormat | None = None
 
     @field_validator("width", "bins", check_fields=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
@@ -53,6 +53,8 @@ class OrderedColumn(BaseColumn):
 
     policies = ("error", "clip", "null")
     is_ordered = True
+    # how many units of `bin_edges` a day has, where the values are times
+    units_per_day: ClassVar[float] = 1.0
     not_in_domain = "outside its bounds"
 
     @cached_property
