@@ -561,7 +561,7 @@ KEPT = Path(__file__).parents[1] / "results"
 
 
 # Studies whose results are still to be measured.
-NOT_RUN_YET = {"adaptive_rules", "studio_pages"}
+NOT_RUN_YET = {"studio_pages"}
 
 
 @pytest.mark.skipif(not KEPT.exists(), reason="the kept results are in the repository alone")

@@ -197,10 +197,11 @@ def study(
     from dprap_bench.results import Results
     from dprap_bench.studies import study_named
 
-    results = Results(out)
-    cells = _named(study_named(name).cells(seeds), only)
-    records = _run(cells, results, data, seconds, retry=retry)
-    typer.echo("\n".join(study_table(records)))
+    results, asked = Results(out), study_named(name)
+    records = _run(_named(asked.cells(seeds), only), results, data, seconds, retry=retry)
+    own_table = getattr(asked, "table", None)
+    lines = study_table(records) if own_table is None else own_table(list(results.records([name])))
+    typer.echo("\n".join(lines))
     _complain_of_failures(records)
 
 

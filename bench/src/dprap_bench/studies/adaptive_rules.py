@@ -30,6 +30,8 @@ from dprap.schema import CodeConstraint
 from dprap.sources import MemorySource
 from dprap_bench.cell import StudyCell
 from dprap_bench.record import Figures
+from dprap_bench.rule_verdicts import DRAWS
+from dprap_bench.rule_verdicts import table as table
 from dprap_bench.seeded import seeded_curator
 from dprap_bench.studies.adaptive import CERTIFICATE, mechanism_digest
 from dprap_bench.timing import timed
@@ -37,7 +39,6 @@ from dprap_bench.workloads import named_workload
 
 # No draw from here on was looked at while the mechanism was made.
 FIRST_SEED = 9500
-DRAWS = 20
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,10 @@ CASES = (
     Case("example", "4way:32", 1.0),
 )
 _EXAMPLE_ROWS = 10_000
+
+# Rules about broad marginals act on the example alone; this is the case that they were made for.
+_BROAD_CASE = Case("adult", "5way:64", 0.1)
+_BROAD_RULES = ("default", "broad_from_columns", "broad_part_of_round")
 
 _NEVER = 1e9
 
@@ -121,6 +126,7 @@ _BESIDE: dict[str, dict[str, Any]] = {"error_threshold_of_mean": {"objective": "
 def cells(seeds: int | None) -> list[StudyCell]:
     """Every rule on every table, all rules of a draw before the next draw."""
     code = mechanism_digest()
+    every = (*CHANGES, *(f"default beside {name}" for name in _BESIDE))
     return [
         StudyCell(
             "adaptive_rules",
@@ -135,8 +141,8 @@ def cells(seeds: int | None) -> list[StudyCell]:
             },
         )
         for seed in range(FIRST_SEED, FIRST_SEED + (seeds or DRAWS))
-        for case in CASES
-        for rule in (*CHANGES, *(f"default beside {name}" for name in _BESIDE))
+        for case, rules in (*((case, every) for case in CASES), (_BROAD_CASE, _BROAD_RULES))
+        for rule in rules
     ]
 
 

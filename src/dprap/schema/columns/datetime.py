@@ -50,6 +50,7 @@ class Datetime(CalendarColumn):
     storages = ("timestamp[us]", "timestamp[s]", "timestamp[ms]", "timestamp[ns]", "string")
     not_readable = "cannot be read as datetime"
     bound_type = datetime
+    units_per_day = 86_400e6
 
     @field_validator("timezone")
     @classmethod
