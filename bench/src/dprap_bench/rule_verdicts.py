@@ -27,10 +27,10 @@ LOST = "lost without it"
 
 BECAME: dict[str, str] = {
     "broad_cells_per_resolution": "merged into `cells_per_resolution`",
-    "most_picks_before_sweep": "merged into `most_picks`: half as many before a sweep",
-    "smooth_from_codes": "merged into `long_from_codes`, with the switch `smooth_columns`",
-    "group_from_codes": "merged into `long_from_codes`, with the switch `group_codes`",
-    "blocks_from_codes": "merged into `long_from_codes`",
+    "most_picks_before_sweep": "merged into `most_picks`, half as many before a sweep: the same results",
+    "smooth_from_codes": "merged into `long_from_codes` with the switch `smooth_columns`: the same results",
+    "group_from_codes": "merged into `long_from_codes` with the switch `group_codes`: the same results",
+    "blocks_from_codes": "merged into `long_from_codes`: the same results",
 }
 """Rules that are no more, and what stands for them."""
 
@@ -50,6 +50,7 @@ KEPT_BECAUSE: dict[str, str] = {
     "hidden_run": "tails: means of amounts, which max and TV do not show",
     "least_beside_one": _ONE_MARGINAL,
     "least_gain_of_last_fit": _LARGE_EPSILON,
+    "least_sweep": "half a sweep was worse than none elsewhere; not yet judged again",
     "lonely_code": "keeps the ties of a smooth column beside a spike (a test)",
     "misfit_of_noise": _LARGE_EPSILON,
     "most_cells": _LIMIT,
@@ -63,7 +64,7 @@ KEPT_BECAUSE: dict[str, str] = {
     "sweep_of_all": "acts on all pairs of few columns",
     "typical_dependence": _ONE_MARGINAL,
     "typical_share": _HIDDEN,
-    "usual_columns": "acts on tables of more than 14 columns without a sweep",
+    "usual_columns": "picks in proportion to the columns, where there is no sweep",
     "usual_miss": _LARGE_EPSILON,
     "weaker_pull": _LARGE_EPSILON,
 }
@@ -136,7 +137,7 @@ def verdict(by_case: Mapping[Case, Mapping[str, Loss]]) -> str:
     if any(loss.is_lost(METRICS[metric]) for each in acting for metric, loss in each.items()):
         return LOST
     draws = min(loss.draws for each in acting for loss in each.values())
-    return "nothing lost" if draws >= DRAWS else "not judged: too few draws"
+    return "nothing lost" if draws >= DRAWS else "acts, not judged"
 
 
 def table(records: Iterable[Record]) -> list[str]:

@@ -383,6 +383,8 @@ def test_everything_large_is_kept_out_of_schedule():
         {"rules": {"long_from_codes": "many"}},
         {"rules": ["shrink_cells"]},
         {"rules": {"least_sweep": 1.5}},
+        {"rules": {"sweep_rest": 0.0}},
+        {"rules": {"cells_per_resolution": 0.0}},
         {"rules": {"columns_spread_equally": 1.0}},
         {"rules": {"jitter": float("nan")}},
         {"rules": {"least_for_columns": 0.9}},

@@ -98,7 +98,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "error_threshold_of_mean": {"error_threshold_of_mean": 0.5},
     "beside_target": {"beside_target": 1.0},
     "sweep_from_resolution": {"sweep_from_resolution": _NEVER},
-    "sweep_rest": {"sweep_rest": 0.0},
+    "sweep_rest": {"sweep_rest": 8.0},
     "least_sweep": {"least_sweep": 0.0},
     "sweep_of_all": {"sweep_of_all": 0.0},
     "most_swept_cells": {"most_swept_cells": 0},

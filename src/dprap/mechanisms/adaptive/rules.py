@@ -184,6 +184,7 @@ class Rules:
             "most_rounds",
             "most_picks",
             "cells_per_resolution",
+            "sweep_rest",
             "usual_columns",
             "pick_factor",
             "most_last_fits",
