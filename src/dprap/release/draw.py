@@ -51,6 +51,17 @@ def matched_marginals(
     return [family.columns for family in (*asked, *measured)]
 
 
+def pairs_are_all(
+    workload: Workload, measurements: Iterable[Measurement | QueryMeasurement]
+) -> bool:
+    """Whether no more than two columns were asked about or measured together.
+
+    Then what rows say of more columns is nobody's knowledge, and records are mixed.
+    """
+    measured = (item.marginal for item in measurements if isinstance(item, Measurement))
+    return all(len(each.columns) <= 2 for each in (*workload.families, *measured))
+
+
 def draw_table(
     relaxed: RelaxedDataset,
     schema: Schema,
@@ -59,6 +70,7 @@ def draw_table(
     rows: int,
     seed: int,
     sharp: Sequence[SharpPair] = (),
+    mix: bool = False,
     conditioned_on: Collection[str] = (),
     watch: StepCallback = unwatched,
 ) -> Codes:
@@ -72,6 +84,7 @@ def draw_table(
         rows=rows,
         seed=seed,
         sharp=sharp,
+        mix=mix,
         conditioned_on=conditioned_on,
         watch=watch,
     ):
@@ -97,6 +110,7 @@ def draw_records(
     rows: int,
     seed: int,
     sharp: Sequence[SharpPair] = (),
+    mix: bool = False,
     conditioned_on: Collection[str] = (),
     watch: StepCallback = unwatched,
 ) -> Iterator[Codes]:
@@ -115,6 +129,7 @@ def draw_records(
         seed: Seed of public randomness.
         sharp: Pairs of columns of which many cells are most likely empty; records are kept out of
             these.
+        mix: Whether records say no more than pairs of columns do, where that takes little time.
         conditioned_on: Columns that a condition has fixed; they are never set by another.
         watch: Is told how much of the work is done.
 
@@ -127,7 +142,7 @@ def draw_records(
     # a condition on one column of a pair leaves nothing to be moved there
     free = [pair for pair in sharp if not set(pair.columns) & set(conditioned_on)]
     if not schema.code_constraints and not free:
-        chunks = draw_jointly(relaxed, marginals, rows, seed, watch=watch)
+        chunks = draw_jointly(relaxed, marginals, rows, seed, mix=mix, watch=watch)
     else:
         drawing = _Possible(relaxed, schema, marginals, free, conditioned_on)
         drawn = draw_jointly(
@@ -137,6 +152,7 @@ def draw_records(
             seed,
             amend=drawing.amend,
             broken=drawing.unwanted,
+            mix=mix,
             watch=watch,
         )
         rng = np.random.default_rng((seed, 1))

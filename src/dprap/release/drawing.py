@@ -16,7 +16,7 @@ from dprap.relaxed import RelaxedDataset
 from dprap.release.certified import table_bound
 from dprap.release.conditions import as_conditions, conditioned, decoded_where
 from dprap.release.contents import Contents
-from dprap.release.draw import draw_records, draw_table, matched_marginals, sliced
+from dprap.release.draw import draw_records, draw_table, matched_marginals, pairs_are_all, sliced
 from dprap.release.given import names_of, rows_in_memory, seed_or, whole_number
 from dprap.release.intervals.posterior import draw_rows
 from dprap.release.sharp_pairs import SharpPair, sharp_pairs
@@ -134,10 +134,17 @@ class Drawing(Contents):
             )
         seed = seed_or(seed, self.facts.seed)
         marginals = matched_marginals(self.workload, self.measurements)
+        mix = pairs_are_all(self.workload, self.measurements)
         for number, drawn in enumerate(draw_rows(self._release, relaxed, draws=m, seed=seed)):
             own = (seed + number + 1) % MAX_SEED
             codes = draw_table(
-                drawn, self.schema, marginals, rows=rows, seed=own, sharp=self._sharp_pairs
+                drawn,
+                self.schema,
+                marginals,
+                rows=rows,
+                seed=own,
+                sharp=self._sharp_pairs,
+                mix=mix,
             )
             yield as_format(decoded_where(codes, self.schema, {}, seed=own), format)
 
@@ -178,6 +185,7 @@ class Drawing(Contents):
             rows=rows,
             seed=seed,
             sharp=self._sharp_pairs,
+            mix=pairs_are_all(self.workload, self.measurements),
             conditioned_on=tuple(where),
         )
 
@@ -208,6 +216,7 @@ class Drawing(Contents):
             rows=self.table_rows if rows is None else rows,
             seed=self.facts.seed if seed is None else seed,
             sharp=self._sharp_pairs,
+            mix=pairs_are_all(self.workload, self.measurements),
         )
 
     @cached_property
