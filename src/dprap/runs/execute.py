@@ -28,7 +28,7 @@ from dprap.mechanisms.rounds import rounds_within
 from dprap.privacy import Curator, Ledger
 from dprap.relaxed import answers
 from dprap.release.certified import table_digest
-from dprap.release.draw import MOST_ROWS_HELD, draw_table, matched_marginals, pairs_are_all
+from dprap.release.draw import MOST_ROWS_HELD, draw_table, is_mixed, matched_marginals
 from dprap.release.output_checks import check_rows
 from dprap.release.release import Release, RunFacts
 from dprap.release.sharp_pairs import sharp_pairs
@@ -201,7 +201,7 @@ def _drawn(
             rows=rows,
             seed=plan.seed,
             sharp=sharp,
-            mix=pairs_are_all(plan.workload, result.measurements),
+            mix=is_mixed(plan.workload, result.measurements, records=records, rows=rows),
             watch=watch,
         )
 
