@@ -84,6 +84,9 @@ def test_the_whole_grid_of_the_paper_can_be_asked_for() -> None:
         pairs = {(cell.settings["rounds"], cell.settings["queries_per_round"]) for cell in ours}
         assert len(ours) == len(pairs) == 25
         assert {rounds for rounds, _ in pairs} == {2, 5, 10, 25, 50}
+    few = whole_grid(experiments.PAPER["1"].cells("loans"), most_queries=125)
+    assert len(few) == 10 * 2 * len(experiments.EPSILONS)
+    assert max(cell.settings["rounds"] * cell.settings["queries_per_round"] for cell in few) == 125
 
 
 def test_data_sets_are_prepared_from_published_files_and_checked(
