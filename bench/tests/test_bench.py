@@ -84,6 +84,9 @@ def test_the_whole_grid_of_the_paper_can_be_asked_for() -> None:
         pairs = {(cell.settings["rounds"], cell.settings["queries_per_round"]) for cell in ours}
         assert len(ours) == len(pairs) == 25
         assert {rounds for rounds, _ in pairs} == {2, 5, 10, 25, 50}
+    few = whole_grid(experiments.PAPER["1"].cells("loans"), most_queries=125)
+    assert len(few) == 10 * 2 * len(experiments.EPSILONS)
+    assert max(cell.settings["rounds"] * cell.settings["queries_per_round"] for cell in few) == 125
 
 
 def test_data_sets_are_prepared_from_published_files_and_checked(
@@ -468,10 +471,12 @@ def test_command_line(data_dir: Path, tmp_path: Path, monkeypatch: pytest.Monkey
 def test_cells_multiply_on_one_thread_unless_the_environment_says_otherwise(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    for name in ("OPENBLAS_NUM_THREADS", "NPROC"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("MKL_NUM_THREADS", "3")
     runner._context()
-    assert (os.environ["OPENBLAS_NUM_THREADS"], os.environ["MKL_NUM_THREADS"]) == ("1", "3")
+    names = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NPROC")
+    assert [os.environ[name] for name in names] == ["1", "3", "1"]
 
 
 def test_cells_without_a_result_end_in_an_exit_code_and_can_be_tried_again(

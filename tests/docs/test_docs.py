@@ -217,11 +217,14 @@ def test_a_table_shows_how_many_draws_its_entries_have() -> None:
     table = [
         "| method | ε = 1 | ε = 2 |",
         "|---|---|---|",
-        "| a | 0.1 (0.1–0.2, 3 draws) | 0.3 |",
+        "| a | 0.1 (0.1–0.2, 3 draws) | 0.3 / 0.5 (0.2–0.4, 2 draws) |",
         "| b | – | 0.2 |",
     ]
     script = docs_script("make_result_tables")
-    assert script.with_draws(table)[2:] == ["| a | 0.1 | 0.3 | 1 to 3 |", "| b | – | 0.2 | 1 |"]
+    assert script.with_draws(table)[2:] == [
+        "| a | 0.1 (0.1–0.2) | 0.3 (0.2–0.4) / 0.5 | 2 to 3 |",
+        "| b | – | 0.2 | 1 |",
+    ]
     assert script.with_draws(table[:2] + table[3:]) == table[:2] + table[3:]
 
 
