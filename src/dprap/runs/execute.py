@@ -218,6 +218,7 @@ def _certify(
 ) -> Certificate:
     """Certify the fitted answers and, where one was drawn, the synthetic table."""
     families = plan.workload.families
+    progress(Progress("certify", 0, len(families)))
     fitted = (
         answers(result.relaxed, families) if result.relaxed is not None else result.answers or ()
     )

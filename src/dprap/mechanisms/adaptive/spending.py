@@ -332,10 +332,15 @@ def related_to_targets(domain: Domain, targets: tuple[str, ...]) -> tuple[Margin
 def own_marginals(workload: Workload, rules: Rules) -> tuple[Marginal, ...]:
     """Those of the workload itself, each once, without what is too large to be fitted."""
     position = workload.domain.position
-    own = dict.fromkeys(tuple(sorted(family.columns, key=position)) for family in workload)
+    own: dict[tuple[str, ...], Marginal] = {}
+    for family in workload:
+        columns = tuple(sorted(family.columns, key=position))
+        if columns not in own:
+            is_it = isinstance(family, Marginal) and family.columns == columns
+            own[columns] = family if is_it else Marginal(columns)
     return tuple(
-        Marginal(columns)
-        for columns in own
+        marginal
+        for columns, marginal in own.items()
         if len(columns) > 1 and workload.domain.size_of(columns) <= rules.most_cells
     )
 
