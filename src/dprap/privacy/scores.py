@@ -258,7 +258,7 @@ class GridScore:
         some, cells = counts.shape
         if self.summed_cells is None:
             return np.full(some, cells)
-        return np.minimum(np.array(self.summed_cells[place : place + some]), cells)
+        return np.asarray(np.minimum(self.summed_cells[place : place + some], cells))
 
     def described(self) -> list[object]:
         """The public numbers of the score, for the ledger's digest."""

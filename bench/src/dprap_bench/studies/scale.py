@@ -120,7 +120,8 @@ def _walks(columns: int, codes: int) -> Codes:
     generator = np.random.default_rng(0)
     sizes = {f"c{number:04}": codes for number in range(columns)}
     # One column at a time: the peak of a case is to be that of its run.
-    walk, columns_of = np.zeros(_RECORDS, dtype=np.int64), {}
+    walk = np.zeros(_RECORDS, dtype=np.int64)
+    columns_of: dict[str, object] = {}
     for name in sizes:
         walk = (walk + generator.integers(0, 4, _RECORDS)) % codes
         columns_of[name] = walk.astype(np.uint8)

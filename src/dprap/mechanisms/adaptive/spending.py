@@ -336,8 +336,11 @@ def own_marginals(workload: Workload, rules: Rules) -> tuple[Marginal, ...]:
     for family in workload:
         columns = tuple(sorted(family.columns, key=position))
         if columns not in own:
-            is_it = isinstance(family, Marginal) and family.columns == columns
-            own[columns] = family if is_it else Marginal(columns)
+            own[columns] = (
+                family
+                if isinstance(family, Marginal) and family.columns == columns
+                else Marginal(columns)
+            )
     return tuple(
         marginal
         for columns, marginal in own.items()
