@@ -36,17 +36,17 @@ class CellCounts:
         return full
 
     def compact(self) -> CellCounts:
-        """The same counts, narrow, and without their zeros where that takes less memory.
+        """The same counts without their zeros where that takes less memory.
 
         >>> CellCounts(5, np.array([0, 0, 0, 7, 0])).compact().cells.tolist()
         [3]
         """
         if self.cells is not None:
-            return self.narrow()
+            return self
         cells = np.flatnonzero(self.counts)
         if 2 * len(cells) >= self.size:
-            return self.narrow()
-        return CellCounts(self.size, self.counts[cells], cells).narrow()
+            return self
+        return CellCounts(self.size, self.counts[cells], cells)
 
     def narrow(self) -> CellCounts:
         """The same counts in 32 bits where all of them fit: half the memory while they are kept.

@@ -133,7 +133,7 @@ def count_columns(
             tally.add([column[start : start + some] for column in columns])
             if watch is not None:
                 watch(number * records + min(start + some, records), len(passes) * records)
-        counted.update((marginal, counts.narrow()) for marginal, counts in tally.results())
+        counted.update(tally.results())
     return counted
 
 

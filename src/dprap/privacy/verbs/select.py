@@ -87,7 +87,12 @@ class Selecting(PrivateTable):
         return [int(position) for position in arrays["picked"]]
 
     def finish(self) -> None:
-        """Close the run, and forget what was counted for it."""
+        """Close the run, and forget what was counted for it.
+
+        Raises:
+            LedgerError: If the ledger cannot be written.
+
+        """
         super().finish()
         self._candidates = None
 
