@@ -48,6 +48,7 @@ __all__ = [
     "Int32",
     "Int64",
     "Integer",
+    "NarrowCounts",
     "Num",
     "Relaxed",
     "UInt",
@@ -62,6 +63,9 @@ Answers: TypeAlias = Float[np.ndarray, " queries"]
 
 Counts: TypeAlias = Int64[np.ndarray, " cells"]
 """Integer counts of the cells of one marginal, exact or noisy."""
+
+NarrowCounts: TypeAlias = Int32[np.ndarray, " cells"]
+"""Exact counts that are small enough to be kept in half the memory."""
 
 CodeColumn: TypeAlias = UInt[np.ndarray, " records"]
 """Codes of one column of an encoded table, in the smallest unsigned type that fits."""

@@ -8,28 +8,29 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dprap.array_types import CodeColumn, Counts, Int64, Integer
+from dprap.array_types import CodeColumn, Counts, Int64, Integer, NarrowCounts
 
 _TWO_BYTES = 1 << 16
+_MOST_IN_32_BITS = 2**31 - 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CellCounts:
     """Exact counts of one marginal's cells: all of them, or (`cells` given) only those that are not
     zero.
 
-    Counts are 64-bit integers, and so is every sum of them: a table of fewer than 2^63 records
-    overflows none.
+    Counts are 64-bit integers, or 32-bit ones where they are kept (`narrow`). Every sum of them is
+    a 64-bit integer: a table of fewer than 2^63 records overflows none.
     """
 
     size: int
-    counts: Counts
+    counts: Counts | NarrowCounts
     cells: Int64[np.ndarray, " nonzero"] | None = None
 
     def dense(self) -> Counts:
-        """Counts of all cells; zeros come from the declared domain."""
+        """Counts of all cells in 64 bits; zeros come from the declared domain."""
         if self.cells is None:
-            return self.counts
+            return self.counts.astype(np.int64, copy=False)
         full = np.zeros(self.size, dtype=np.int64)
         full[self.cells] = self.counts
         return full
@@ -46,6 +47,23 @@ class CellCounts:
         if 2 * len(cells) >= self.size:
             return self
         return CellCounts(self.size, self.counts[cells], cells)
+
+    def narrow(self) -> CellCounts:
+        """The same counts in 32 bits where all of them fit: half the memory while they are kept.
+
+        >>> CellCounts(2, np.array([3, 2**31 - 1])).narrow().counts.dtype.name
+        'int32'
+        >>> CellCounts(2, np.array([3, 2**31])).narrow().counts.dtype.name
+        'int64'
+        """
+        return CellCounts(self.size, narrowed(self.counts), self.cells)
+
+
+def narrowed(counts: Counts | NarrowCounts) -> Counts | NarrowCounts:
+    """Counts in 32 bits where all of them fit, else as they are."""
+    if counts.dtype == np.int32 or (counts.size and int(counts.max()) > _MOST_IN_32_BITS):
+        return counts
+    return counts.astype(np.int32)
 
 
 def cell_numbers(

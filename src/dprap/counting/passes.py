@@ -5,7 +5,6 @@ in memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from typing import TypeAlias
 
 from dprap.array_types import CodeColumn
@@ -40,7 +39,12 @@ _LEAST_BETWEEN_LOOKS = 1 << 16
 
 
 def plan_passes(
-    domain: Domain, marginals: Sequence[Marginal], *, rows: int, memory_limit: int = MEMORY_LIMIT
+    domain: Domain,
+    marginals: Sequence[Marginal],
+    *,
+    rows: int,
+    memory_limit: int = MEMORY_LIMIT,
+    told: Callable[[], None] = lambda: None,
 ) -> Iterator[Pass]:
     """Passes whose counters fit into the limit; every marginal is in one of them, once.
 
@@ -58,12 +62,11 @@ def plan_passes(
     most = max(_LEAST_CELLS, min(UNION_CELLS, rows // _RECORDS_PER_CELL))
     present: Pass = {}
     used = 0
-    for union, served in _unions(domain, tuple(wanted), most).items():
+    for union, served in _unions(domain, tuple(wanted), most, told).items():
         narrow = [wanted[number] for number in served]
+        sizes = (marginal.size(domain) for marginal in narrow if marginal != union)
         needed = _counter_bytes(union.size(domain), rows) + sum(
-            8 * marginal.size(domain)
-            for marginal in narrow
-            if marginal != union and marginal.size(domain) <= DENSE_CELLS
+            8 * size for size in sizes if size <= DENSE_CELLS
         )
         if present and used + needed > memory_limit:
             yield present
@@ -74,13 +77,22 @@ def plan_passes(
         yield present
 
 
-# A run counts the same workload over the private table, over the synthetic one and over those of
-# its repetitions.
-@lru_cache(maxsize=2)
+# A run counts the same workload over the private table, over the synthetic one and over that of its
+# first repetition, one after the other. So the last plan is kept.
+_Planned: TypeAlias = tuple[tuple[Domain, tuple[Marginal, ...], int], dict[Marginal, list[int]]]
+_last_plan: list[_Planned] = []
+
+
 def _unions(
-    domain: Domain, marginals: tuple[Marginal, ...], max_cells: int
+    domain: Domain, marginals: tuple[Marginal, ...], max_cells: int, told: Callable[[], None]
 ) -> dict[Marginal, list[int]]:
-    return plan_unions(domain, marginals, max_cells=max_cells)
+    wanted = (domain, marginals, max_cells)
+    for known, unions in tuple(_last_plan):
+        if known == wanted:
+            return unions
+    unions = plan_unions(domain, marginals, max_cells=max_cells, told=told)
+    _last_plan[:] = [(wanted, unions)]
+    return unions
 
 
 def count_columns(
@@ -92,7 +104,8 @@ def count_columns(
 ) -> dict[Marginal, CellCounts]:
     """Exact counts of marginals over records in memory, whose columns stand in the domain's order.
 
-    `watch` is told now and then how many records have been counted, of how many in all passes.
+    `watch` is told now and then how many records have been counted, of how many in all passes; none
+    while passes are planned.
 
     >>> import numpy as np
     >>> domain, ab = Domain.of({"a": 2, "b": 2}), Marginal(("a", "b"))
@@ -103,9 +116,14 @@ def count_columns(
     """
     counted: dict[Marginal, CellCounts] = {}
     records = len(columns[0]) if columns else 0
+
+    def told() -> None:
+        if watch is not None:
+            watch(0, max(1, records))
+
     passes = [
         part
-        for plan in plan_passes(domain, marginals, rows=records)
+        for plan in plan_passes(domain, marginals, rows=records, told=told)
         for part in _parts(plan, max(1, _BETWEEN_LOOKS // _LEAST_BETWEEN_LOOKS))
     ]
     for number, plan in enumerate(passes):

@@ -37,7 +37,7 @@ def all_summed_out(
     """Counts of several marginals from those of one that has all their columns."""
     shape = domain.shape_of(wider.columns)
     codes = None if counts.cells is None or not shape else np.unravel_index(counts.cells, shape)
-    total = int(counts.counts.sum())
+    total = int(counts.counts.sum(dtype=np.int64))
     for marginal in marginals:
         size = marginal.size(domain)
         axes = [wider.columns.index(name) for name in marginal.columns]
@@ -48,7 +48,7 @@ def all_summed_out(
         elif codes is None:
             others = [axis for axis in range(len(shape)) if axis not in axes]
             table = counts.counts.reshape(shape).transpose(axes + others)
-            yield CellCounts(size, table.reshape(size, -1).sum(axis=1))
+            yield CellCounts(size, table.reshape(size, -1).sum(axis=1, dtype=np.int64))
         else:
             cells = np.ravel_multi_index(
                 [codes[axis] for axis in axes], [shape[axis] for axis in axes]
@@ -58,5 +58,6 @@ def all_summed_out(
                 totals = np.bincount(cells, weights=counts.counts, minlength=size).astype(np.int64)
                 yield CellCounts(size, totals)
             else:
-                cells, totals = merge_sparse([(cells, counts.counts)])
+                whole = counts.counts.astype(np.int64, copy=False)
+                cells, totals = merge_sparse([(cells, whole)])
                 yield CellCounts(size, totals, cells)

@@ -8,7 +8,7 @@ unions of four columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -41,13 +41,18 @@ _TILE_OF_PAIRS = 128
 
 
 def plan_unions(
-    domain: Domain, marginals: Sequence[Marginal], *, max_cells: int
+    domain: Domain,
+    marginals: Sequence[Marginal],
+    *,
+    max_cells: int,
+    told: Callable[[], None] = lambda: None,
 ) -> dict[Marginal, list[int]]:
     """Marginals to count, each with the positions of those that it serves; at most `max_cells`
     large unless it is one of them.
 
     Greedy: a union starts from the largest marginal that has none yet and takes column after
-    column, always the one that brings most others nearer for its number of codes.
+    column, always the one that brings most others nearer for its number of codes. `told` is called
+    about once a second.
 
     >>> domain = Domain.of({"a": 9, "b": 8, "c": 7})
     >>> unions = plan_unions(
@@ -60,6 +65,7 @@ def plan_unions(
     for numbers in _groups(domain, marginals):
         for union, served in _plan(domain, [marginals[number] for number in numbers], max_cells):
             unions.setdefault(union, []).extend(numbers[number] for number in served)
+        told()
     return unions
 
 

@@ -9,13 +9,12 @@ side. Nothing here is noisy; nothing may leave but by a verb of the curator.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from dprap.array_types import Int64
+from dprap.array_types import Int32, Int64
 from dprap.privacy.exact_counts import ExactAnswers
-from dprap.privacy.steps import label
+from dprap.privacy.steps import Described, label
 from dprap.privacy.turns import Apart, Turns
 from dprap.queries import Marginal
 
@@ -26,7 +25,9 @@ class Candidates:
     def __init__(self, marginals: tuple[Marginal, ...], exact: ExactAnswers) -> None:
         self.marginals = marginals
         self._exact = exact
-        self._rows: dict[tuple[int, int], Int64[np.ndarray, "some cells"]] = {}
+        self._rows: dict[
+            tuple[int, int], Int64[np.ndarray, "some cells"] | Int32[np.ndarray, "some cells"]
+        ] = {}
         self._turns: tuple[Apart, Turns] | None = None
         self._are_counted = False
 
@@ -35,9 +36,9 @@ class Candidates:
         return self.marginals is marginals and self._exact is exact
 
     @cached_property
-    def labels(self) -> list[list[Any]]:
+    def described(self) -> Described:
         """The marginals in plain data, for the ledger."""
-        return [label(marginal) for marginal in self.marginals]
+        return Described.of(map(label, self.marginals))
 
     def turns(self, apart: Apart) -> Turns:
         """Which candidates are open to each pick."""
@@ -59,4 +60,5 @@ class Candidates:
             return self._exact.marginal(self.marginals[start])[None]
         if (start, stop) not in self._rows:
             self._rows[start, stop] = self._exact.rows(self.marginals[start:stop])
-        return self._rows[start, stop]
+        # Scores are proven for 64-bit integers; what is kept may be narrower.
+        return self._rows[start, stop].astype(np.int64, copy=False)

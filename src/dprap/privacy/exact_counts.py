@@ -5,12 +5,14 @@ Nothing here is noisy; nothing may leave.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Sequence
+from functools import reduce
 
 import numpy as np
 
-from dprap.array_types import CodeColumn, Counts, Int64
-from dprap.counting.cells import CellCounts
+from dprap.array_types import CodeColumn, Counts, Int32, Int64, NarrowCounts
+from dprap.counting.cells import CellCounts, narrowed
 from dprap.counting.sums import summed_out
 from dprap.errors import SettingsError, WorkloadError
 from dprap.queries import GRID, CellFamily, Custom, Family, Halfspace, Marginal, from_cells
@@ -24,10 +26,11 @@ class ExactAnswers:
         self._source = source
         self._domain = source.domain
         self._tables: dict[Marginal, CellCounts] = {}
-        self._with_column: dict[str, set[Marginal]] = {name: set() for name in self._domain}
+        # For each column, which of the counted marginals have it, by their places.
+        self._with_column: dict[str, array[int]] = {name: array("q") for name in self._domain}
         self._counted: list[Marginal] = []
-        self._known: set[Marginal] = set()  # counted, or sums of what was
-        self._grouped: dict[Marginal, Counts] = {}
+        self._sums_of_counted: set[Marginal] = set()
+        self._grouped: dict[Marginal, Counts | NarrowCounts] = {}
         self._sums: dict[Custom | Halfspace, Counts] = {}
 
     def prepare(self, families: Sequence[Family]) -> None:
@@ -46,24 +49,34 @@ class ExactAnswers:
         missing = {
             marginal: None
             for marginal in wanted
-            if marginal not in self._known and not self._wider(marginal)
+            if not self._is_known(marginal) and not self._wider(marginal)
         }
         if missing:
-            self._tables.update(zip(missing, self._source.count(list(missing)), strict=True))
-            self._counted.extend(missing)
-            for marginal in missing:
+            counted = self._source.count(list(missing))
+            for place, marginal in enumerate(missing):
+                self._tables[marginal] = counted[place].narrow()
+            for place, marginal in enumerate(missing, start=len(self._counted)):
                 for name in marginal.columns:
-                    self._with_column[name].add(marginal)
-        self._known.update(wanted)
+                    self._with_column[name].append(place)
+            self._counted.extend(missing)
+        self._sums_of_counted.update(each for each in wanted if each not in self._tables)
         for family in families:
             if isinstance(family, Custom | Halfspace) and family not in self._sums:
                 self._sums[family] = self._summed(family)
+
+    def _is_known(self, marginal: Marginal) -> bool:
+        """Whether a marginal was counted, or is a sum of one that was."""
+        return marginal in self._tables or marginal in self._sums_of_counted
 
     def _wider(self, marginal: Marginal) -> list[Marginal]:
         """What was counted over these columns and others."""
         if not marginal.columns:
             return self._counted
-        return list(set.intersection(*(self._with_column[name] for name in marginal.columns)))
+        having = [self._with_column[name] for name in marginal.columns]
+        if not all(having):
+            return []
+        places = reduce(_in_both, map(np.asarray, having))
+        return [self._counted[place] for place in places.tolist()]
 
     def _table(self, marginal: Marginal, *, keep: bool = True) -> CellCounts:
         """Counts over single codes, known or summed from what is; `keep` remembers the sum."""
@@ -75,7 +88,7 @@ class ExactAnswers:
         )
         table = summed_out(self._domain, self._tables[smallest], smallest, marginal)
         if keep:
-            self._tables[marginal] = table
+            self._tables[marginal] = table.narrow()
         return table
 
     def marginal(self, marginal: Marginal) -> Counts:
@@ -89,19 +102,21 @@ class ExactAnswers:
             # once more: each code lies in one group
             checked = Marginal(marginal.columns, marginal.groups)
             checked.shape(self._domain)
-            self._grouped[marginal] = self._of_cells(checked, keep=False)
-        return self._grouped[marginal]
+            self._grouped[marginal] = narrowed(self._of_cells(checked, keep=False))
+        return self._grouped[marginal].astype(np.int64, copy=False)
 
-    def rows(self, marginals: Sequence[Marginal]) -> Int64[np.ndarray, "some cells"]:
+    def rows(
+        self, marginals: Sequence[Marginal]
+    ) -> Int64[np.ndarray, "some cells"] | Int32[np.ndarray, "some cells"]:
         """Counts of marginals with as many cells, a row for each; from then on they are kept as
-        these rows.
+        these rows, which must not be changed.
         """
         counts = [self.marginal(marginal) for marginal in marginals]
         if len({each.size for each in counts}) != 1:
             raise SettingsError(
                 "marginals in rows of one array must have as many cells as each other."
             )
-        rows = np.stack(counts)
+        rows = narrowed(np.stack(counts))
         for marginal, row in zip(marginals, rows, strict=True):
             if marginal.groups is None:
                 self._tables[marginal] = CellCounts(row.size, row)
@@ -175,3 +190,9 @@ class ExactAnswers:
         positions = [self._domain.position(name) for name in family.columns]
         for block in self._source.blocks():
             yield [block[position] for position in positions]
+
+
+def _in_both(
+    one: Int64[np.ndarray, " one"], other: Int64[np.ndarray, " other"]
+) -> Int64[np.ndarray, " both"]:
+    return np.intersect1d(one, other, assume_unique=True)

@@ -212,9 +212,7 @@ class GridScore:
             refuse_estimates()
         on_grid = grid_estimates(estimates.counts, counts.size, ESTIMATE_GRID).reshape(counts.shape)
         candidates = np.arange(place, place + len(counts))
-        summed = np.array(
-            [self._summed(int(candidate), counts.shape[1]) for candidate in candidates]
-        )
+        summed = self._summed_of(place, counts)
         for number in np.unique(summed):
             chosen = summed == number
             part = slice(None) if chosen.all() else chosen
@@ -252,6 +250,15 @@ class GridScore:
     def _summed(self, candidate: int, cells: int) -> int:
         """How many errors of a candidate are summed."""
         return cells if self.summed_cells is None else min(self.summed_cells[candidate], cells)
+
+    def _summed_of(
+        self, place: int, counts: Int64[np.ndarray, "some cells"]
+    ) -> Int64[np.ndarray, " some"]:
+        """How many errors of each of some candidates are summed, from a place on."""
+        some, cells = counts.shape
+        if self.summed_cells is None:
+            return np.full(some, cells)
+        return np.asarray(np.minimum(self.summed_cells[place : place + some], cells))
 
     def described(self) -> list[object]:
         """The public numbers of the score, for the ledger's digest."""

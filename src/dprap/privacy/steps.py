@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,7 +17,7 @@ from dprap.errors import LedgerError, SettingsError
 from dprap.privacy.ledger import Arrays, RunState
 from dprap.privacy.ledger.journal import Journal
 from dprap.privacy.stopwatch import Stopwatch
-from dprap.queries import Family
+from dprap.queries import Family, Marginal
 from dprap.queries.plain import as_plain
 
 Exact = TypeVar("Exact")
@@ -35,6 +37,40 @@ _WORDS = {
     ("halfspaces",): "Halfspace",
     ("custom",): "Custom",
 }
+
+
+@dataclass(frozen=True)
+class Described:
+    """What a step is about, in public plain data: marginals or queries.
+
+    Of a million marginals the text is a tenth of what their plain data would take.
+
+    Args:
+        first: The entries that a line of the ledger names.
+        count: How many entries there are.
+        text: All entries as JSON, with commas between them and no brackets around them.
+
+    """
+
+    first: list[Any]
+    count: int
+    text: bytes
+
+    @classmethod
+    def of(cls, entries: Iterable[Any]) -> Described:
+        """Describe a step by its entries.
+
+        >>> Described.of([["Marginal", ["age"]], ["Marginal", ["sex"]]]).text
+        b'["Marginal", ["age"]], ["Marginal", ["sex"]]'
+        """
+        left = iter(entries)
+        first: list[Any] = []
+        count, texts = 0, []
+        while some := list(islice(left, MOST_NAMED)):
+            first = first or some
+            count += len(some)
+            texts.append(json.dumps(some)[1:-1])
+        return cls(first, count, ", ".join(texts).encode())
 
 
 class Steps:
@@ -62,7 +98,7 @@ class Steps:
     def take(
         self,
         verb: str,
-        described: list[Any],
+        described: Described,
         rho: Fraction,
         exact: Callable[[], Exact],
         draw: Callable[[Exact], Arrays],
@@ -74,8 +110,7 @@ class Steps:
 
         Args:
             verb: The curator's verb.
-            described: The marginals or queries it is about, in public plain data. A replay must
-                repeat them.
+            described: The marginals or queries it is about. A replay must repeat them.
             rho: The charge.
             exact: Computes the exact statistic.
             draw: Makes the noisy result of it.
@@ -95,10 +130,10 @@ class Steps:
             with self._stopwatch.running(), np.errstate(all="ignore"):
                 if self._codes is not None:
                     terms = {**(terms or {}), "codes": self._codes}
-                digest = digest_of([verb, [*(terms or {}).values(), *described], str(rho)])
+                digest = _digest_of_step(verb, (terms or {}).values(), described, rho)
                 event = {
-                    "of": described,
-                    "count": len(described),
+                    "of": described.first,
+                    "count": described.count,
                     "stddev_counts": stddev_counts,
                     **(terms or {}),
                 }
@@ -152,6 +187,39 @@ def digest_of(described: Any) -> str:
     return hashlib.sha256(json.dumps(described).encode()).hexdigest()
 
 
+def _digest_of_step(verb: str, terms: Iterable[Any], described: Described, rho: Fraction) -> str:
+    """The digest of [verb, [*terms, *described], rho]."""
+    digest = hashlib.sha256(f"[{json.dumps(verb)}, [".encode())
+    separator = b""
+    for term in terms:
+        digest.update(separator)
+        for text in _json(term):
+            digest.update(text.encode())
+        separator = b", "
+    if described.count:
+        digest.update(separator + described.text)
+    digest.update(f"], {json.dumps(str(rho))}]".encode())
+    return digest.hexdigest()
+
+
+def _json(value: Any) -> Iterator[str]:
+    """The JSON text of plain data in pieces: json.dumps holds a text for each number of a list."""
+    if not isinstance(value, list | tuple):
+        yield json.dumps(value)
+        return
+    yield "["
+    for start in range(0, len(value), MOST_NAMED):
+        some = value[start : start + MOST_NAMED]
+        yield ", " if start else ""
+        if any(isinstance(each, list | tuple) and len(each) > MOST_NAMED for each in some):
+            for place, each in enumerate(some):
+                yield ", " if place else ""
+                yield from _json(each)
+        else:
+            yield json.dumps(some)[1:-1]
+    yield "]"
+
+
 def label(family: Family) -> list[Any]:
     """A family as the ledger has written it from the start: the word for its kind, its terms, its
     columns.
@@ -159,6 +227,9 @@ def label(family: Family) -> list[Any]:
     It holds the values of the plain form, in that order. Digests are made of it, so a run that was
     begun earlier goes on only as long as each family keeps its label.
     """
+    if type(family) is Marginal and family.groups is None:
+        # what follows from the lines below, at once: a large workload has a million of them
+        return ["Marginal", list(family.columns)]
     plain = as_plain(family)
     columns = plain.pop("columns")
     return [_WORDS[tuple(plain)], *plain.values(), columns]

@@ -27,7 +27,7 @@ from dprap.queries.code_groups import (
 CellTable = Int64[np.ndarray, "..."]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Marginal:
     """All cells over some columns, in C order of the columns as given (the last column varies
     fastest).

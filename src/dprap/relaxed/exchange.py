@@ -89,6 +89,9 @@ class ExchangeSettings:
 
 DEFAULT = ExchangeSettings()
 
+# Marginals that are looked through before somebody is told: a second.
+_BETWEEN_LOOKS = 1 << 16
+
 
 def draw_jointly(
     relaxed: RelaxedDataset,
@@ -123,7 +126,7 @@ def draw_jointly(
     sizes = _chunk_sizes(rows, settings)
     # In double precision, so that a table hardly depends on the order in which a machine adds up.
     precise = replace(relaxed, probabilities=relaxed.probabilities.astype(np.float64))
-    matched = _matched(relaxed.domain, marginals, sizes[-1], settings)
+    matched = _matched(relaxed.domain, marginals, sizes[-1], settings, lambda: watch(0, 1))
     excess, passes = Excess(precise, matched), _passes(matched, settings)
     model = None
     if mix and MIXING.worth(relaxed, rows):
@@ -131,6 +134,7 @@ def draw_jointly(
     for number, count in enumerate(sizes, start=1):
         owners = share_out(relaxed, count, rng)
         records = list(systematic_columns(relaxed, owners, rng))
+        watch(number - 1, len(sizes) + passes)
         owner_of = owners.of_records()
         if model is not None:
             records = model.mix(records, rng)
@@ -141,6 +145,7 @@ def draw_jointly(
         elif amend is not None:
             records, owners = _by_owner(records, owner_of, relaxed.rows)
         excess.add(records, count)
+        watch(number - 1, len(sizes) + passes)
         if number == len(sizes):
             exchange = _Exchange(relaxed, records, owners, excess, broken, model, settings, rng)
             for made in range(passes):
@@ -178,14 +183,18 @@ def _matched(
     marginals: Sequence[tuple[str, ...]],
     count: int,
     settings: ExchangeSettings,
+    told: Callable[[], None],
 ) -> list[tuple[str, ...]]:
     """The marginals that exchanges look at: none that is part of another, and none too large."""
     room = max(settings.cells_per_record * count, 1 << 16)
     kept: list[frozenset[str]] = []
     with_column: dict[str, set[int]] = {name: set() for name in domain}
-    for columns in sorted(
-        {frozenset(each) for each in marginals}, key=lambda each: (-len(each), sorted(each))
-    ):
+    sets = {frozenset(each) for each in marginals}
+    told()
+    in_order = sorted(sets, key=lambda each: (-len(each), sorted(each)))
+    for place, columns in enumerate(in_order):
+        if place % _BETWEEN_LOOKS == 0:
+            told()
         size = domain.size_of(tuple(columns))
         if (
             len(columns) > 1
@@ -196,6 +205,7 @@ def _matched(
                 with_column[name].add(len(kept))
             kept.append(columns)
             room -= size
+    told()
     if sum(map(len, kept)) > settings.most_looks:
         last = {frozenset(columns): place for place, columns in enumerate(marginals)}
         kept.sort(key=lambda columns: -last[columns])

@@ -7,7 +7,10 @@ Rows are taken in chunks, so that nothing ever has the size of queries times row
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -63,25 +66,35 @@ def cell_table(
         The table, in C order.
 
     """
-    sizes = {name: relaxed.domain.size(name) for name in columns}
-    fold = Fold.of(sizes)
-    blocks = {name: relaxed.block(name) for name in columns}
-    chunk = _rows_at_once(relaxed, fold, memory_bytes)
+    fold = _fold(relaxed.domain.shape_of(columns))
+    blocks = [relaxed.block(name) for name in columns]
+    chunk = max(memory_bytes // (4 * fold.cells), 1)
     table = _summed(
         folded_table(
-            {name: block[:, start : start + chunk] for name, block in blocks.items()},
+            {place: block[:, start : start + chunk] for place, block in enumerate(blocks)},
             relaxed.weights[start : start + chunk],
-            fold,
+            fold.places,
         )
         for start in range(0, relaxed.rows, chunk)
     )
     return np.ascontiguousarray(table, dtype=np.float32)
 
 
-def _rows_at_once(relaxed: RelaxedDataset, fold: Fold[str], memory_bytes: int) -> int:
-    """Rows for which both halves, a copy of one of them and a second table fit."""
-    cells = 2 * relaxed.domain.size_of(fold.left) + relaxed.domain.size_of(fold.right)
-    return max(memory_bytes // (4 * cells), 1)
+@dataclass(frozen=True)
+class _Folded:
+    """How columns of some numbers of codes are split, by their places."""
+
+    places: Fold[int]
+    cells: int
+    """Of both halves, a copy of one of them and a second table, for each row."""
+
+
+# Most marginals of a workload have the same few shapes.
+@lru_cache(maxsize=256)
+def _fold(sizes: tuple[int, ...]) -> _Folded:
+    fold = Fold.of(dict(enumerate(sizes)))
+    left, right = (math.prod(sizes[place] for place in half) for half in (fold.left, fold.right))
+    return _Folded(fold, 2 * left + right)
 
 
 def _summed(tables: Iterator[Float32[np.ndarray, "..."]]) -> Float32[np.ndarray, "..."]:

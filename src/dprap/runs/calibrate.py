@@ -19,7 +19,7 @@ so all of it is post-processing of what is published anyway.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -89,18 +89,21 @@ def calibrate(
     """
     if release.relaxed is None or predictions is None or release.rows > _MOST_ROWS:
         return None
+    progress(Progress("intervals", 0, REPLICATES, "the run repeated on its own synthetic table"))
     truth = _possible_truth(release, release.relaxed)
     rng = np.random.default_rng(0)
-    progress(Progress("intervals", 0, REPLICATES, "the run repeated on its own synthetic table"))
+    told = _telling(progress, 0)
     replicate, repeated = _repeat(plan, plan.workload, truth, 0, _THINNED, _within(progress, 0))
-    samples = [sample_errors(replicate, truth, _as_it_was, rng)]
+    samples = [sample_errors(replicate, truth, _as_it_was, rng, told)]
+    del replicate  # in a large workload its grounds are large too
     progress(Progress("intervals", 1, REPLICATES, "repeated for a part of the workload"))
+    told = _telling(progress, 1)
     if not predictions:
         # Nothing that was modelled was ever tested: then of what is modelled nothing can be said.
         samples = [{name: found for name, found in samples[0].items() if not name.basis.modelled}]
-    elif (part := held_out(plan.workload, rng, release.grounds.shows)) is not None:
+    elif (part := held_out(plan.workload, rng, release.grounds.shows, told)) is not None:
         replicate, _ = _repeat(plan, part, truth, 1, _THINNED_UNTOLD, _within(progress, 1))
-        unseen = sample_errors(replicate, truth, _held_out(release), rng)
+        unseen = sample_errors(replicate, truth, _held_out(release), rng, told)
         samples.append({name: found for name, found in unseen.items() if not _hopeless(name)})
     progress(Progress("intervals", REPLICATES, REPLICATES))
     return table_of_samples(samples, {Basis.MODEL: widening_by_octave(predictions, repeated)})
@@ -164,6 +167,13 @@ def _within(progress: ProgressCallback, number: int) -> ProgressCallback:
         progress(Progress("intervals", number, REPLICATES, detail))
 
     return told
+
+
+def _telling(progress: ProgressCallback, number: int) -> Callable[[], None]:
+    """Tells now and then that the errors of a repetition are looked at."""
+    meanwhile = Paced(progress)
+    now = Progress("intervals", number, REPLICATES, f"repetition {number + 1}: errors")
+    return lambda: meanwhile(now)
 
 
 def _repeat(

@@ -63,15 +63,21 @@ class Replicate:
 
 
 def sample_errors(
-    replicate: Replicate, truth: Codes, wanted: Wanted, rng: np.random.Generator
+    replicate: Replicate,
+    truth: Codes,
+    wanted: Wanted,
+    rng: np.random.Generator,
+    told: Callable[[], None] = lambda: None,
 ) -> dict[ErrorClass, Samples]:
     """Sizes and errors of cells, ranges and means, by class; errors as those of the release are
     expected.
 
-    Sizes are those that the replicate gives, as only these are known of a release.
+    Sizes are those that the replicate gives, as only these are known of a release. `told` is called
+    now and then.
     """
     found: dict[ErrorClass, list[SizesErrors]] = {}
-    for basis, columns in _column_sets(replicate, wanted, rng):
+    for basis, columns in _column_sets(replicate, wanted, rng, told):
+        told()
         estimated = replicate.records * cell_table(replicate.relaxed, columns).astype(np.float64)
         true = counted(truth, columns)
         sizes, errors = _cells(estimated, true, rng)
@@ -95,7 +101,7 @@ def sample_errors(
 
 
 def _column_sets(
-    replicate: Replicate, wanted: Wanted, rng: np.random.Generator
+    replicate: Replicate, wanted: Wanted, rng: np.random.Generator, told: Callable[[], None]
 ) -> Iterator[tuple[Basis, tuple[str, ...]]]:
     """Some sets of columns of every number and basis."""
     domain, grounds = replicate.relaxed.domain, replicate.grounds
@@ -109,8 +115,11 @@ def _column_sets(
             ]
         )
         by_basis: dict[Basis, list[tuple[str, ...]]] = {}
+        told()
         sets = {frozenset(columns) for columns in (*every, *known)}
+        told()
         for columns in sorted(tuple(sorted(each, key=domain.position)) for each in sets):
+            told()
             basis = grounds.basis_of(columns)
             if domain.size_of(columns) <= _MOST_CELLS and wanted(basis, columns):
                 by_basis.setdefault(basis, []).append(columns)

@@ -19,6 +19,7 @@ import numpy as np
 
 from dprap.accounting import Certificate, DrawnTable, Measurement
 from dprap.array_types import Answers
+from dprap.blas_threads import one_blas_thread
 from dprap.encoding import Codes
 from dprap.errors import BudgetError, SettingsError
 from dprap.mechanisms.records import estimate_records
@@ -45,6 +46,7 @@ _log = logging.getLogger("dprap")
 Made = TypeVar("Made")
 
 
+@one_blas_thread()
 def execute(
     plan: Plan,
     source: CountSource,
@@ -225,6 +227,7 @@ def _certify(
 ) -> Certificate:
     """Certify the fitted answers and, where one was drawn, the synthetic table."""
     families = plan.workload.families
+    progress(Progress("certify", 0, len(families)))
     fitted = (
         answers(result.relaxed, families) if result.relaxed is not None else result.answers or ()
     )

@@ -8,7 +8,7 @@
 part        processor seconds                              memory
 start       libraries                                      libraries
 read        records × columns                              codes of a short table, twice
-count       records × marginals, and the cells             8 bytes a cell
+count       records × marginals, and the cells             4 bytes a cell, 2,000 a marginal
 measure     cells with noise                               –
 choose, fit the method's multiplications (`PlannedStep`),  rows of the relaxed data set, eight
             and its overhead for each look at a marginal   times
@@ -56,8 +56,12 @@ _SERVED_BY_UNION = 0.7
 _VALUES_READ_PER_SECOND = 3e7
 # Calls for each marginal that is counted, answered or certified.
 _SECONDS_A_MARGINAL = 1e-4
-# Python's objects for a marginal and its counts.
-_BYTES_A_MARGINAL = 600
+# Python's objects for a marginal, its counts, its place in unions and among what is drawn.
+_BYTES_A_MARGINAL = 2000
+# A count is kept in four bytes. Of a marginal with more cells than records, those that occur are
+# kept, with eight bytes for the number of a cell.
+_BYTES_A_CELL = 4
+_BYTES_A_SPARSE_CELL = 12
 # Most marginals are small ones, whose noise OpenDP draws.
 _NOISE_PER_SECOND = 1e6
 # Of elementwise arithmetic, in which methods state their work; and of matrix products.
@@ -109,7 +113,12 @@ def _memory_mb(plan: Plan, rows: int) -> float:
     width = sum(code_dtype(size).itemsize for size in domain.sizes)
     cells = [domain.size_of(family.columns) for family in plan.workload]
     counts = sum(
-        _BYTES_A_MARGINAL + (min(8 * size, 16 * rows) if size > rows else 8 * size)
+        _BYTES_A_MARGINAL
+        + (
+            min(_BYTES_A_CELL * size, _BYTES_A_SPARSE_CELL * rows)
+            if size > rows
+            else _BYTES_A_CELL * size
+        )
         for size in cells
     )
     relaxed = 8 * 4 * domain.onehot_size * getattr(plan.settings, "synthetic_rows", 1)
@@ -117,7 +126,7 @@ def _memory_mb(plan: Plan, rows: int) -> float:
     drawn = (
         (rows * width if rows <= MOST_ROWS_HELD else 0)
         + min(rows, EXCHANGE.chunk_records) * (2 * width + _BYTES_A_RECORD)
-        + _DECODED_CHUNKS * min(rows, WRITTEN_ROWS) * len(domain) * _BYTES_A_VALUE
+        + min(rows, _DECODED_CHUNKS * WRITTEN_ROWS) * len(domain) * _BYTES_A_VALUE
     )
     matched = 8 * min(sum(cells), EXCHANGE.cells_per_record * min(rows, EXCHANGE.exchange_records))
     return _BASE_MB + (held + counts + relaxed + max(drawn, matched)) / 1e6

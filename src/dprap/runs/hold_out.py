@@ -25,7 +25,10 @@ _LEAST_FAMILIES = 4
 
 
 def held_out(
-    workload: Workload, rng: np.random.Generator, known: Callable[[tuple[str, ...]], bool]
+    workload: Workload,
+    rng: np.random.Generator,
+    known: Callable[[tuple[str, ...]], bool],
+    told: Callable[[], None] = lambda: None,
 ) -> Workload | None:
     """A workload without some of its families; None where it is too small for that.
 
@@ -39,6 +42,7 @@ def held_out(
         known: Whether the release knows a pair of columns. Such pairs go first: only of what the
             release knows can be said how far a run without it is off, and the more pairs are seen,
             the less is left to chance.
+        told: Is called now and then: a large workload takes seconds.
     """
     many = len(workload.families)
     if many < _LEAST_FAMILIES:
@@ -48,6 +52,7 @@ def held_out(
     for at, each in enumerate(sets):
         for pair in combinations(sorted(each), 2):
             having_pair.setdefault(pair, set()).add(at)
+    told()
     pairs = sorted(having_pair)
     gone: set[int] = set()
     shuffled = [pairs[place] for place in rng.permutation(len(pairs))]
@@ -58,6 +63,7 @@ def held_out(
         # a pair that most of the workload has would take the workload with it
         if len(gone) + len(more - gone) <= 2 * _WITH_PAIRS * many or not gone:
             gone |= more
+    told()
     others = [at for at in range(many) if at not in gone]
     having = Counter(pair for at in others for pair in combinations(sorted(sets[at]), 2))
     room = int(_SINGLY * many)
@@ -67,6 +73,7 @@ def held_out(
             gone.add(others[place])
             having.subtract(own)
             room -= 1
+    told()
     kept = [at for at in range(many) if at not in gone]
     if not kept:
         return None

@@ -129,10 +129,14 @@ class Workload:
                 for size in range(smallest, _most_columns(family) + 1)
                 for subset in combinations(sorted(map(self.domain.position, family.columns)), size)
             }
+            # A large workload of marginals is its own closure but for the columns: what stands
+            # there already is not made again.
+            present = {each.columns: each for each in self.families if isinstance(each, Marginal)}
             names = self.domain.names
             self._closures[smallest] = tuple(
-                Marginal(tuple(names[position] for position in subset))
+                present.get(columns) or Marginal(columns)
                 for subset in sorted(found, key=lambda subset: (len(subset), subset))
+                for columns in [tuple(names[position] for position in subset)]
             )
         return self._closures[smallest]
 

@@ -415,7 +415,8 @@ class ManyTimes:
 
     def count(self, marginals: Sequence[Marginal]) -> list[CellCounts]:
         return [
-            replace(found, counts=found.counts * self.times) for found in self.once.count(marginals)
+            replace(found, counts=found.counts.astype(np.int64) * self.times)
+            for found in self.once.count(marginals)
         ]
 
 

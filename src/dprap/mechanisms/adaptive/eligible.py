@@ -45,11 +45,15 @@ def candidates_in(
 def own_marginals(workload: Workload, rules: Rules) -> tuple[Marginal, ...]:
     """Those of the workload itself, each once, without what is too large to be fitted."""
     position = workload.domain.position
-    own = dict.fromkeys(tuple(sorted(family.columns, key=position)) for family in workload)
+    own: dict[Marginal, Marginal] = {}
+    for family in workload:
+        marginal = Marginal(tuple(sorted(family.columns, key=position)))
+        # the workload's own object, where it is that marginal: a million of them take memory
+        own.setdefault(marginal, family if family == marginal else marginal)
     return tuple(
-        Marginal(columns)
-        for columns in own
-        if len(columns) > 1 and workload.domain.size_of(columns) <= rules.most_cells
+        marginal
+        for marginal in own.values()
+        if len(marginal.columns) > 1 and marginal.size(workload.domain) <= rules.most_cells
     )
 
 

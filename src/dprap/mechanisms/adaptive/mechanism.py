@@ -179,7 +179,12 @@ class _Run:
         """Measure the columns one by one; rows will start at them and be fitted to them."""
         rules = self._settings.rules
         plan = ColumnMarginals.of(self._workload, step.shares, self._settings.rules)
-        measured = self._curator.measure(plan.marginals, step.rho, plan.shares)
+        measured = self._curator.measure(
+            plan.marginals,
+            step.rho,
+            plan.shares,
+            watch=lambda done, columns: self._meanwhile(Progress("measure", done, columns)),
+        )
         self._columns, blocks = plan.split(measured)
         self._measurements += measured
         if not self._curator.neighbors.rows_are_public:
@@ -206,6 +211,10 @@ class _Run:
             )
         along = [(each, self._ordered.get(each.marginal.columns[0])) for each in self._columns]
         self._ties = ties_of(along, self._records, rules)
+        # What is bought next follows from the closure, which takes seconds of a large workload.
+        self._meanwhile(Progress("choose", 0, len(self._workload)))
+        self._workload.closure(smallest=2)
+        self._meanwhile(Progress("choose", 0, len(self._workload)))
 
     def _start_rows(self, step: StartRows) -> None:
         rules = self._settings.rules
@@ -256,6 +265,7 @@ class _Run:
             self._candidates = with_groups(step.pool, self._workload, rules, self._one_way_shares)
             self._meanwhile(Progress("choose", 0, len(self._candidates)))
             self._share_plan = SharePlan.of(self._workload.domain, self._candidates)
+            self._meanwhile(Progress("choose", 0, len(self._candidates)))
         places = choose(
             self._curator, self._candidates, self._candidate_estimates(), step, self._settings
         )

@@ -15,7 +15,7 @@ from dprap.errors import SettingsError
 from dprap.privacy.discrete_gaussian import add_discrete_gaussian
 from dprap.privacy.ledger import Arrays
 from dprap.privacy.scores import ESTIMATE_GRID, grid_estimates
-from dprap.privacy.steps import label
+from dprap.privacy.steps import Described, label
 from dprap.privacy.verbs.private_table import PrivateTable
 from dprap.queries import Family
 
@@ -101,7 +101,7 @@ class Certifying(PrivateTable):
 
         # made here: nothing public may fail after the charge
         named = {} if table is None else _named(table)
-        described = [label(family) for family in families]
+        described = Described.of(map(label, families))
         arrays = self._steps.take("certify", described, rho, exact, draw, stddev_counts=stddev)
         noisy = float(arrays["max_error"][0]) / ESTIMATE_GRID
         # On top of the normal quantile: half a grid step for the rounding of estimates, one for

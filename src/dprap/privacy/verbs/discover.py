@@ -20,6 +20,7 @@ from dprap.privacy.discovery import (
     unpacked_values,
 )
 from dprap.privacy.ledger import Arrays
+from dprap.privacy.steps import Described
 from dprap.privacy.verbs.private_table import PrivateTable
 
 
@@ -74,7 +75,7 @@ class Discovering(PrivateTable):
         terms = {"threshold_counts": threshold, "threshold_delta": float(delta)}
         arrays = self._steps.take(
             "discover_values",
-            described_values(names),
+            Described.of(described_values(names)),
             rho,
             exact,
             draw,

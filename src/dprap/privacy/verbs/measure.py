@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,9 +15,11 @@ from dprap.array_types import Answers, Counts
 from dprap.errors import BudgetError
 from dprap.privacy.discrete_gaussian import add_discrete_gaussian
 from dprap.privacy.ledger import Arrays
-from dprap.privacy.steps import label
+from dprap.privacy.steps import Described, label
 from dprap.privacy.verbs.private_table import PARTITIONS, PrivateTable
 from dprap.queries import Family, Marginal, Query
+
+Item = TypeVar("Item")
 
 
 class Measuring(PrivateTable):
@@ -42,6 +45,8 @@ class Measuring(PrivateTable):
         marginals: Sequence[Marginal],
         rho: Rho,
         shares: Sequence[float | Fraction] | None = None,
+        *,
+        watch: Callable[[int, int], None] | None = None,
     ) -> list[Measurement]:
         """Noisy counts of whole marginals.
 
@@ -54,6 +59,7 @@ class Measuring(PrivateTable):
             marginals: What is counted.
             rho: The price of all of them.
             shares: How rho is split; equally, unless given.
+            watch: Is told of how many marginals the noise was drawn, of how many: public numbers.
 
         Returns:
             One measurement for each marginal, in their order.
@@ -74,12 +80,14 @@ class Measuring(PrivateTable):
         def draw(counts: list[Counts]) -> Arrays:
             return {
                 str(position): add_discrete_gaussian(exact_counts, stddev, self._entropy)
-                for position, (exact_counts, stddev) in enumerate(zip(counts, stddevs, strict=True))
+                for position, (exact_counts, stddev) in enumerate(
+                    _told(list(zip(counts, stddevs, strict=True)), watch)
+                )
             }
 
-        described = [
+        described = Described.of(
             [label(marginal), str(part)] for marginal, part in zip(marginals, split, strict=True)
-        ]
+        )
         arrays = self._steps.take("measure", described, rho, exact, draw, stddev_counts=stddevs)
         return [
             Measurement(marginal, arrays[str(position)], stddev, float(part))
@@ -131,7 +139,7 @@ class Measuring(PrivateTable):
                 )
             return {"counts": noisy}
 
-        described = [[label(query.family), int(query.index)] for query in queries]
+        described = Described.of([label(query.family), int(query.index)] for query in queries)
         arrays = self._steps.take(
             "measure_queries", described, rho, exact, draw, stddev_counts=stddev
         )
@@ -178,9 +186,22 @@ class Measuring(PrivateTable):
                 }
 
             arrays = self._steps.take(
-                "measure_all", [label(family)], per_query * size, exact, draw, stddev_counts=stddev
+                "measure_all",
+                Described.of([label(family)]),
+                per_query * size,
+                exact,
+                draw,
+                stddev_counts=stddev,
             )
             yield family, arrays["counts"], stddev
+
+
+def _told(items: Sequence[Item], watch: Callable[[int, int], None] | None) -> Iterator[Item]:
+    """The items as they are; their number is told before each."""
+    for done, item in enumerate(items):
+        if watch is not None:
+            watch(done, len(items))
+        yield item
 
 
 def _split(rho: Fraction, parts: int, shares: Sequence[float | Fraction] | None) -> list[Fraction]:

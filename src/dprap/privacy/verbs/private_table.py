@@ -220,11 +220,14 @@ class PrivateTable:
     def finish(self) -> None:
         """Close the run: its unspent budget is given back to the ledger's cap.
 
+        Exact counts are forgotten: nothing asks for them any more.
+
         Raises:
             LedgerError: If the ledger cannot be written.
 
         """
         self._steps.finish()
+        self._exact = ExactAnswers(self._source)
 
     def _check_sizes(
         self, families: Sequence[Family], kinds: tuple[type, ...] = PROVEN_FAMILIES

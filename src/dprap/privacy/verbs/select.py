@@ -13,7 +13,7 @@ from dprap.privacy.candidates import Candidates
 from dprap.privacy.ledger import Arrays
 from dprap.privacy.scores import Estimates, Score, grid_estimates
 from dprap.privacy.selection import inverse_temperature, pick_in_turn, pick_top
-from dprap.privacy.steps import label
+from dprap.privacy.steps import Described, label
 from dprap.privacy.turns import Apart
 from dprap.privacy.verbs.private_table import PARTITIONS, PrivateTable
 from dprap.queries import Family, Marginal, Query
@@ -83,8 +83,18 @@ class Selecting(PrivateTable):
         turns = None if apart is None else candidates.turns(apart)
         rules = {} if apart is None else {"apart": apart.described()}
         terms = {"picks": k, "rho_of_a_pick": str(pick_rho), "score": on_grid.described(), **rules}
-        arrays = self._steps.take("select", candidates.labels, rho, exact, draw, terms=terms)
+        arrays = self._steps.take("select", candidates.described, rho, exact, draw, terms=terms)
         return [int(position) for position in arrays["picked"]]
+
+    def finish(self) -> None:
+        """Close the run, and forget what was counted for it.
+
+        Raises:
+            LedgerError: If the ledger cannot be written.
+
+        """
+        super().finish()
+        self._candidates = None
 
     def _candidates_of(self, marginals: tuple[Marginal, ...]) -> Candidates:
         """The candidates, checked; those of the step before where they are the same."""
@@ -166,7 +176,7 @@ class Selecting(PrivateTable):
         # The estimates are not part of the description: they follow from earlier results and public
         # seeds, and making them again only to compare them would double the cost of a replay.
         terms = {"picks": k, "rho_of_a_pick": str(pick_rho), "excluded": excluded}
-        described = [label(family) for family in families]
+        described = Described.of(map(label, families))
         arrays = self._steps.take("select_queries", described, rho, exact, draw, terms=terms)
         found = np.searchsorted(starts, arrays["picked"], side="right") - 1
         return [

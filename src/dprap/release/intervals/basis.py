@@ -141,7 +141,8 @@ class Grounds:
 
 def _subsets(sets: Iterable[frozenset[str]]) -> frozenset[frozenset[str]]:
     return frozenset(
-        frozenset(part)
+        # all pairs of a thousand columns are half a million sets, and are not made twice
+        each if size == len(each) else frozenset(part)
         for each in sets
         for size in range(1, min(len(each), _LISTED) + 1)
         for part in combinations(each, size)
