@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -30,6 +29,7 @@ from dprap.schema import Schema
 from dprap.shown import ShownInNotebooks
 from dprap.workload import MAX_CELLS, Workload, all_kway, random_kway
 from dprap.workload.files import read_workload
+from dprap.workload.kway import fewest_cells, widest_that_fits
 
 if TYPE_CHECKING:
     from dprap.runs.forecast import Forecast
@@ -75,6 +75,13 @@ class Plan(ShownInNotebooks):
     def max_cells(self) -> int:
         """Cells a marginal may have."""
         return max(self.workload.max_cells, MAX_CELLS)
+
+    @property
+    def queries_are_a_bound(self) -> bool:
+        """Whether a run answers at most the workload's queries, because it finds intervals of
+        columns and a plan knows only how many there may be.
+        """
+        return self.refinement is not None and self.discovery is None
 
     @property
     def known(self) -> dict[str, Any]:
@@ -334,11 +341,6 @@ def check_size(settings: Any, domain: Domain) -> None:
         )
 
 
-def _fits(domain: Domain, k: int, limit: int) -> bool:
-    """Whether at least one k-way marginal has at most `limit` cells."""
-    return math.prod(sorted(domain.sizes)[:k]) <= limit
-
-
 def _workload(
     schema: Schema, domain: Domain, options: RunOptions, records: int | None, notes: list[str]
 ) -> Workload:
@@ -380,7 +382,7 @@ def _given_workload(
     notes: list[str],
     code: NamedCode,
 ) -> Workload:
-    """The workload given; by default all 3-way marginals that fit, or 2-way if none does."""
+    """The workload given; by default 3-way marginals that fit, or fewer columns if none does."""
     given: Any = options.workload
     if given is not None:
         if options.kway is not None or options.marginals is not None:
@@ -406,11 +408,17 @@ def _given_workload(
             load=lambda name: code.load(name, schema),
         )
     limit = options.max_cells or records or PRIVATE_ROWS_MAX_CELLS
-    k = options.kway if options.kway is not None else min(3, len(domain))
+    usual = min(3, len(domain))
+    k = options.kway
+    if k is None:
+        k = max(widest_that_fits(domain, usual, limit), 1)
+        if k < usual:
+            notes.append(
+                f"{k}-way instead of {usual}-way marginals: no {usual}-way marginal has at most"
+                f" {limit:,} cells, the smallest has {fewest_cells(domain, usual):,}"
+            )
     if options.marginals is not None:
         return random_kway(domain, k, options.marginals, rows=limit, seed=options.workload_seed)
-    if options.kway is None:
-        k = next((each for each in range(k, 1, -1) if _fits(domain, each, limit)), 1)
     workload = all_kway(domain, k, max_cells=limit)
     too_many = len(workload) > MANY_MARGINALS or workload.queries > MANY_QUERIES
     if options.kway is None and k == 3 and too_many:
