@@ -96,7 +96,7 @@ def test_a_plan_says_that_it_fell_back():
     plan = dprap.plan({"a": 20, "b": 20, "c": 20}, epsilon=1.0, records=500, marginals=2)
     assert {len(m.columns) for m in plan.workload} == {2}
     assert "2-way instead of 3-way marginals: no 3-way marginal has at most 500 cells" in repr(plan)
-    with pytest.raises(WorkloadError, match="2-way marginals by kway=2, raise .* max_cells=8000"):
+    with pytest.raises(WorkloadError, match=r"2-way marginals by kway=2, raise .* max_cells=8000"):
         dprap.plan({"a": 20, "b": 20, "c": 20}, epsilon=1.0, records=500, kway=3)
     with pytest.raises(WorkloadError, match="max_cells=8000"):
         dprap.marginals(plan.schema, 3, max_cells=500)

@@ -386,6 +386,6 @@ def test_a_report_of_something_else_is_left_alone(
     assert release.report() == Path("report.html")
     assert release.report() == Path("report.html")
     (tmp_path / "report.html").write_text("<h1>Quarterly report</h1>")
-    with pytest.raises(SettingsError, match="is not a report of dprap. Name a file"):
+    with pytest.raises(SettingsError, match=r"is not a report of dprap\. Name a file"):
         release.report()
     assert release.report("report.html").stat().st_size > 10_000  # it was named
