@@ -238,7 +238,7 @@ def _budget(options: RunOptions, records: int | None, notes: list[str]) -> Budge
             raise BudgetError(
                 "delta must be given where the number of records is private or unknown: choose well"
                 " below one in the number of people, for example --delta 1e-9. If the number is"
-                " public, a plan takes it as records."
+                " public, give a plan --records."
             )
         delta = default_delta(records)
         notes.append(f"delta = 1/n² = {delta:.3g}")
