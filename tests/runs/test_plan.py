@@ -115,3 +115,14 @@ def test_a_plan_bounds_the_queries_where_a_run_finds_intervals():
     assert release.workload.queries < plan.workload.queries
     declared = dprap.plan({"a": 20, "b": 20}, records=400, **given)
     assert "1 family, 400 queries" in repr(declared)
+
+
+def test_a_tuple_of_names_is_no_workload():
+    sizes = {"a": 2, "b": 3}
+    with pytest.raises(
+        WorkloadError, match=r"one marginal or 2. Write \[\('a', 'b'\)\] for one, \['a'"
+    ):
+        dprap.plan(sizes, epsilon=1.0, records=500, workload=("a", "b"))
+    for given, queries in ((["a", "b"], 5), ([("a", "b")], 6), (("a",), 2)):
+        plan = dprap.plan(sizes, epsilon=1.0, records=500, workload=given)
+        assert plan.workload.queries == queries

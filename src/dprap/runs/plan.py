@@ -367,7 +367,15 @@ def _workload(
 def _listed_workload(
     given: Sequence[Any] | Marginal, domain: Domain, options: RunOptions
 ) -> Workload:
-    """A workload from a list in Python: each entry a query family, a column, or columns."""
+    """A workload from a list in Python: each entry a query family, a column, or columns.
+
+    A tuple of names is a marginal elsewhere and a sequence of marginals here, so it is refused.
+    """
+    if isinstance(given, tuple) and len(given) > 1 and all(isinstance(c, str) for c in given):
+        raise WorkloadError(
+            f"--workload {given!r} may mean one marginal or {len(given)}. Write [{given!r}] for one,"
+            f" {list(given)!r} for one of each column."
+        )
     entries: Sequence[Any] = [given] if isinstance(given, Marginal) else given
     return Workload(
         domain, tuple(map(as_family, entries)), max_cells=options.max_cells or MAX_CELLS
