@@ -30,9 +30,9 @@ from dprap.relaxed import answers
 from dprap.release.certified import table_digest
 from dprap.release.draw import MOST_ROWS_HELD, draw_table, is_mixed, matched_marginals
 from dprap.release.output_checks import check_rows
+from dprap.release.privacy_statement import PrivacyStatement
 from dprap.release.release import Release, RunFacts
 from dprap.release.sharp_pairs import sharp_pairs
-from dprap.release.statement import PrivacyStatement
 from dprap.release.table_answers import table_answers
 from dprap.runs.calibrate import calibrate
 from dprap.runs.plan import Plan
