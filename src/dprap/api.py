@@ -209,9 +209,9 @@ def marginals(
     >>> len(marginals(example_schema(), 2))
     91
     """
-    return all_kway(
-        schema if isinstance(schema, Domain) else as_schema(schema).domain, k, max_cells=max_cells
-    )
+    domain = schema if isinstance(schema, Domain) else as_schema(schema).domain
+    with worded_for_python():
+        return all_kway(domain, k, max_cells=max_cells)
 
 
 def as_schema(schema: Schema | str | Path | Mapping[str, Any]) -> Schema:

@@ -322,6 +322,8 @@ def test_what_cannot_be_discovered_is_refused_before_anything_is_spent(tmp_path)
         open_discovery("postgresql://host/db", ZIP)
     with pytest.raises(SchemaError, match="not in the schema"):
         open_discovery(frame, ZIP)
+    with pytest.raises(SchemaError, match="'zip': its domain is to be discovered, and the table"):
+        open_discovery(frame.rename(columns={"zip": "Zip"}), ZIP)
     with pytest.raises(SchemaError, match="is a boolean column"):
         Schema.of({"columns": {"b": {"type": "boolean"}}}).asking_for(["b"])
     ledger = tmp_path / "ledger.jsonl"

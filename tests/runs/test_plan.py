@@ -2,12 +2,13 @@
 
 import json
 
+import pandas as pd
 import pytest
 from tests.cli.driving import in_process
 
 import dprap
 from dprap.datasets import example_schema
-from dprap.errors import BudgetError, SettingsError
+from dprap.errors import BudgetError, SettingsError, WorkloadError
 
 RAP = {
     "method": "rap",
@@ -89,3 +90,39 @@ def test_small_tables_fall_back_to_marginals_that_fit():
     assert {len(m.columns) for m in dprap.plan(schema, epsilon=1.0, records=9000).workload} == {3}
     assert {len(m.columns) for m in dprap.plan(schema, epsilon=1.0, records=500).workload} == {2}
     assert {len(m.columns) for m in dprap.plan(schema, epsilon=1.0, records=30).workload} == {1}
+
+
+def test_a_plan_says_that_it_fell_back():
+    plan = dprap.plan({"a": 20, "b": 20, "c": 20}, epsilon=1.0, records=500, marginals=2)
+    assert {len(m.columns) for m in plan.workload} == {2}
+    assert "2-way instead of 3-way marginals: no 3-way marginal has at most 500 cells" in repr(plan)
+    with pytest.raises(WorkloadError, match=r"2-way marginals by kway=2, raise .* max_cells=8000"):
+        dprap.plan({"a": 20, "b": 20, "c": 20}, epsilon=1.0, records=500, kway=3)
+    with pytest.raises(WorkloadError, match="max_cells=8000"):
+        dprap.marginals(plan.schema, 3, max_cells=500)
+
+
+def test_a_plan_bounds_the_queries_where_a_run_finds_intervals():
+    columns = {
+        "bill": {"type": "number", "min": 0, "max": 5000, "nullable": True},
+        "kind": {"type": "categorical", "values": ["a", "b"]},
+    }
+    private = {"bill": [float(i % 70) for i in range(400)], "kind": ["a", "b"] * 200}
+    given = {"epsilon": 1.0, "method": "independent", "kway": 2}
+    plan = dprap.plan({"columns": columns}, records=400, **given)
+    assert f"1 family, at most {plan.workload.queries:,} queries: fewer where" in repr(plan)
+    release = dprap.synthesize(pd.DataFrame(private), {"columns": columns}, **given)
+    assert release.workload.queries < plan.workload.queries
+    declared = dprap.plan({"a": 20, "b": 20}, records=400, **given)
+    assert "1 family, 400 queries" in repr(declared)
+
+
+def test_a_tuple_of_names_is_no_workload():
+    sizes = {"a": 2, "b": 3}
+    with pytest.raises(
+        WorkloadError, match=r"one marginal or 2. Write \[\('a', 'b'\)\] for one, \['a'"
+    ):
+        dprap.plan(sizes, epsilon=1.0, records=500, workload=("a", "b"))
+    for given, queries in ((["a", "b"], 5), ([("a", "b")], 6), (("a",), 2)):
+        plan = dprap.plan(sizes, epsilon=1.0, records=500, workload=given)
+        assert plan.workload.queries == queries

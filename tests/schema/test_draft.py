@@ -358,3 +358,25 @@ def test_values_over_many_orders_of_magnitude_get_bins_of_their_own_size() -> No
     assert edges[:3] == (0, 1, 2)
     assert all(later <= 2.5 * earlier for earlier, later in pairwise(edges[1:-1]))
     assert edges[-1] >= sizes.max()
+
+
+def test_blanks_around_names_are_taken_off_every_field(tmp_path: Path) -> None:
+    path = tmp_path / "padded.csv"
+    rows = [f"{'ab'[i % 2]}{' ' * (i % 3)},{i % 7}" for i in range(200)]
+    path.write_text("\n".join([" kind , size", *rows]) + "\n")
+    drafted = draft_schema(path)
+    assert list(drafted.columns) == ["kind", "size"]
+    assert drafted.csv.strip
+    assert drafted.as_mapping()["columns"]["kind"]["values"] == ["a", "b"]
+    path.write_text("\n".join(["size, size", *(f"{i},{i % 7}" for i in range(200))]) + "\n")
+    assert not draft_schema(path).csv.strip  # the blank tells two columns apart
+
+
+def test_questions_name_blanks_and_units() -> None:
+    towns = ["Kiel", " Kiel", "Husum", "husum", "Plön"] * 40
+    heights = ["1.70m", "1.80m", "1.75m", "171 cm", "180 cm"] * 40
+    notes = draft_schema(pa.table({"town": towns, "height": heights})).draft_notes
+    said = str(notes["town"].question)
+    assert "' Kiel' and 'Kiel', and 1 more such mean the same?" in said
+    assert "csv: {strip: true}" in said
+    assert "numbers with different signs (cm, m)" in str(notes["height"].question)

@@ -355,3 +355,37 @@ def test_the_papers_are_written_and_escaped(tmp_path: Path) -> None:
     )
     without = write_statement(made_release(), tmp_path / "other")
     assert "registry.yaml" not in {path.name for path in without}
+
+
+def test_a_folder_that_nobody_named_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    release = made_release()
+    assert release.statement()[0] == Path("statement/statement.html")
+    assert release.statement(title="Again")[0].exists()  # papers of dprap are replaced
+    note = tmp_path / "statement" / "notes.txt"
+    note.write_text("mine")
+    with pytest.raises(SettingsError, match="statement exists already and holds other files"):
+        release.statement()
+    assert release.statement("statement")  # it was named
+    assert note.read_text() == "mine"
+    for path in (tmp_path / "statement").iterdir():
+        path.unlink()
+    assert release.statement()
+    (tmp_path / "statement" / "statement.json").unlink()
+    with pytest.raises(SettingsError, match="Name a folder"):
+        release.statement()  # a data package of somebody else
+
+
+def test_a_report_of_something_else_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    release = made_release()
+    assert release.report() == Path("report.html")
+    assert release.report() == Path("report.html")
+    (tmp_path / "report.html").write_text("<h1>Quarterly report</h1>")
+    with pytest.raises(SettingsError, match=r"is not a report of dprap\. Name a file"):
+        release.report()
+    assert release.report("report.html").stat().st_size > 10_000  # it was named

@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 
@@ -54,9 +55,17 @@ def test_bad_k(k):
         all_kway(SMALL, k)
 
 
-def test_nothing_fits():
-    with pytest.raises(WorkloadError, match="no 3-way"):
-        all_kway(SMALL, 3, max_cells=23)
+@pytest.mark.parametrize(
+    ("k", "limit", "advice"),
+    [
+        (3, 23, "has 24. Ask for 2-way marginals by --kway 2, raise the limit by --max-cells 24,"),
+        (2, 5, "has 6. Ask for 1-way marginals by --kway 1, raise the limit by --max-cells 6, or"),
+        (1, 1, "has 2. Raise the limit by --max-cells 2, or give columns fewer codes."),
+    ],
+)
+def test_nothing_fits(k, limit, advice):
+    with pytest.raises(WorkloadError, match=rf"no {k}-way .* {re.escape(advice)}"):
+        all_kway(SMALL, k, max_cells=limit)
 
 
 @pytest.mark.parametrize("marginals", [0, 4])

@@ -38,7 +38,7 @@ def statement(
     """
     from dprap.cli.output import note, print_json, print_line
     from dprap.release import load
-    from dprap.statement import About, statement_of, write_statement
+    from dprap.statement import About, require_own_folder, statement_of, write_statement
 
     loaded = load(release)
     stated = About() if about is None else About.load(about)
@@ -48,6 +48,8 @@ def statement(
     folder = release.resolve()
     table = next(iter(sorted(folder.glob("synthetic.*"))), folder / "synthetic.parquet")
     target = output or folder.with_name(f"{folder.name}-statement")
+    if output is None:
+        require_own_folder(target)
     for path in write_statement(loaded, target, stated, language=language, table=table):
         print_line(str(path))
     if stated.missing:

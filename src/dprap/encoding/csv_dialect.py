@@ -90,10 +90,16 @@ def recognise_csv(path: Path, given: Mapping[str, Any] | None = None) -> Csv:
     rows = [row for row in rows[skip:] if row]
     padded = sum(field[:1] in " \t" for row in rows[1:] for field in row[1:])
     fields = sum(len(row) - 1 for row in rows[1:])
-    strip = fields > 0 and padded > fields / 2
+    strip = (fields > 0 and padded > fields / 2) or _has_padded_names(rows[0] if rows else [])
     _require_header(path, rows)
     strip = given.get("strip", strip)
     return Csv(delimiter=delimiter, encoding=encoding, quote=quote, strip=strip, skip_lines=skip)
+
+
+def _has_padded_names(header: list[str]) -> bool:
+    """Whether a name has blanks around it, which no program needs to tell two columns apart."""
+    names = [name.strip() for name in header]
+    return names != header and len(set(names)) == len(names)
 
 
 def _is_filled(row: list[str]) -> bool:

@@ -170,8 +170,9 @@ def _csv_error(path: Path | str, error: Exception, form: Csv) -> DataError:
         )
     if "Expected" in message and "columns" in message:
         return DataError(
-            f"{path}: has lines with more or fewer fields than the header. Check delimiter and"
-            " quotes."
+            f"{path}: has lines with more or fewer fields than the header. The delimiter is"
+            f" {form.delimiter!r}; a field that holds it must stand in quotes. Correct the file, or"
+            " name another delimiter."
         )
     return DataError(
         f"{path}: cannot be read as CSV. It may be truncated, damaged or of another kind."

@@ -5,7 +5,7 @@ out.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -336,13 +336,37 @@ def _categories(name: str, texts: Mapping[str, int], rows: int) -> Proposal:
             "Which of these values are public knowledge? A top list read off the data is not, until"
             " somebody says so."
         )
-    alike = recognise_names.spelled_alike(listed)
-    if alike and question is None:
-        question = (
-            f"Do {' and '.join(map(repr, alike))} mean the same? They are drafted as values of"
-            " their own. To count them together, take values out and name groups instead:"
-            f" groups: {{{alike[0]!r}: [{', '.join(map(repr, alike))}], …}}. Drawn records then have"
-            f" any of the spellings; decode: representative with representatives: [{alike[0]!r}, …]"
-            " writes one of them."
-        )
+    question = question or _units(list(texts)[:LOOKED_AT]) or _spellings(listed)
     return Proposal(settings, reason, ("values",), question)
+
+
+def _units(values: Sequence[str]) -> str | None:
+    """A question about numbers in several units."""
+    signs = recognise.signs_of(values)
+    if len(signs) < 2:
+        return None
+    return (
+        f"Are these numbers with different signs ({', '.join(sorted(signs))})? They are drafted as"
+        " categories. Convert them to one unit, and draft again."
+    )
+
+
+def _spellings(values: Sequence[str]) -> str | None:
+    """A question about values that may be spellings of one."""
+    alike = recognise_names.spelled_alike(values)
+    if not alike:
+        return None
+    first, *others = alike
+    more = f", and {len(others)} more such" if others else ""
+    blanks = (
+        " If the file is CSV, csv: {strip: true} in the schema takes blanks off every field."
+        if any(value != value.strip() for group in alike for value in group)
+        else ""
+    )
+    return (
+        f"Do {' and '.join(map(repr, first))}{more} mean the same? They are drafted as values of"
+        f" their own.{blanks} To count them together, take values out and name groups instead:"
+        f" groups: {{{first[0]!r}: [{', '.join(map(repr, first))}], …}}. Drawn records then have"
+        f" any of the spellings; decode: representative with representatives: [{first[0]!r}, …]"
+        " writes one of them."
+    )

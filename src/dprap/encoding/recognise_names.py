@@ -165,16 +165,16 @@ def in_order(values: Sequence[str]) -> tuple[list[str], bool]:
     return sorted(values), False
 
 
-def spelled_alike(values: Sequence[str]) -> list[str]:
-    """The first values that differ only in capitals and blanks.
+def spelled_alike(values: Sequence[str]) -> list[list[str]]:
+    """The values that differ only in capitals and blanks, together.
 
-    >>> spelled_alike(["ok", "WARN", "OK ", "warn"])
-    ['ok', 'OK ']
+    >>> spelled_alike(["ok", "WARN", "OK ", "warn", "bad"])
+    [['ok', 'OK '], ['WARN', 'warn']]
     """
     by_text: dict[str, list[str]] = {}
     for value in values:
         by_text.setdefault(" ".join(value.split()).casefold(), []).append(value)
-    return next((found for found in by_text.values() if len(found) > 1), [])
+    return [found for found in by_text.values() if len(found) > 1]
 
 
 def _start(text: str) -> float:

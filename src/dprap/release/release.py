@@ -116,29 +116,30 @@ class Release(Asking):
         )
         return replace(self, saved=saved)
 
-    def report(self, path: Path | str = "report.html", *, language: str = "en") -> Path:
+    def report(self, path: Path | str | None = None, *, language: str = "en") -> Path:
         """Write the release's own page, which may be published. `dprap report` writes the same.
 
         Args:
-            path: The file to write.
+            path: The file to write. Unless given it is `report.html`, which must not be a page of
+                something else.
             language: The language of the guarantee in plain words: en, de, fr or es.
 
         Returns:
             The file.
 
         Raises:
-            SettingsError: If the file cannot be written, or there is no such translation.
+            SettingsError: If the file cannot be written, there is no such translation, or no file
+                is given and `report.html` is not a report of dprap.
 
         """
         from dprap.runs.finished_release import write_report_of
 
-        page = as_path(path, "the report's file")
-        write_report_of(self, page, language=language)
-        return page
+        named = None if path is None else as_path(path, "the report's file")
+        return write_report_of(self, named, language=language)
 
     def statement(
         self,
-        folder: Path | str = "statement",
+        folder: Path | str | None = None,
         *,
         language: str = "en",
         table: Path | str | None = None,
@@ -147,7 +148,8 @@ class Release(Asking):
         """Write the steward's papers: plain statement, NIST's questions, registry entry, metadata.
 
         Args:
-            folder: The folder to write to.
+            folder: The folder to write to, where papers of the same names are replaced. Unless
+                given it is `statement`, which must not hold other files.
             language: The language of the guarantee in plain words: en, de, fr or es.
             table: The file of the synthetic table, whose digest stands in the metadata.
             **about: What only the steward knows, such as `title`, `curator`, `intended_use` and
@@ -157,13 +159,13 @@ class Release(Asking):
             The files.
 
         Raises:
-            SettingsError: If a file cannot be written, or a name or value is refused.
+            SettingsError: If a file cannot be written, a name or value is refused, or no folder is
+                given and `statement` holds other files.
         """
         from dprap.runs.finished_release import write_statement_of
 
-        return write_statement_of(
-            self, as_path(folder, "the folder of the papers"), about, language=language, table=table
-        )
+        named = None if folder is None else as_path(folder, "the folder of the papers")
+        return write_statement_of(self, named, about, language=language, table=table)
 
     def evaluate(
         self,

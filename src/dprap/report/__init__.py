@@ -18,6 +18,6 @@ explanations  what the guarantee means, what it does not promise, how to ask for
 html          elements whose text is escaped
 """
 
-from dprap.report.write import evaluate_report, write_report
+from dprap.report.write import evaluate_report, require_own_page, write_report
 
-__all__ = ["evaluate_report", "write_report"]
+__all__ = ["evaluate_report", "require_own_page", "write_report"]

@@ -156,7 +156,7 @@ def _column_card(view: ColumnView, anchor: str, rows_of_release: int, *, private
         column_plot(view, anchor, private=private),
         el(
             "details",
-            el("summary", "Numbers", el("span", f" of {view.name}", class_="soft")),
+            el("summary", "Numbers", el("span", " of ", breakable(view.name), class_="soft")),
             table(header, rows, caption=caption),
         ),
         class_="card column",

@@ -133,13 +133,16 @@ def _is_upright(view: ColumnView) -> bool:
 
 def _upright(view: ColumnView) -> tuple[list[Html], float]:
     """Bars along an axis to scale; the missing values stand apart at the right."""
-    left, base, head = 38, _HIGH - 34, 22
+    left, base = 38, _HIGH - 34
     ordinary = [bar for bar in view.bars if not bar.missing]
     spans = [bar.span for bar in ordinary if bar.span is not None]
     gap = _MISSING_ROOM if len(ordinary) < len(view.bars) else 0
     wide = _WIDTH - 8 - left - gap
     density = _heights(ordinary, spans)
     top = _top([_scaled(bar, factor) for bar, factor in zip(ordinary, density, strict=True)])
+    # The share of a bar that is cut off stands above it, below the warning of a figure.
+    cut = any(bar.missing and bar.synthetic > top for bar in view.bars)
+    head = 27 if cut else 22
     shapes = []
     for tick in ticks(top):
         y = base - tick / top * (base - head)

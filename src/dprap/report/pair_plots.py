@@ -18,10 +18,15 @@ from dprap.report.pair_views import PairView
 _TOLD_COLUMNS = 40
 
 
+# The width of a letter, as wide ones have it.
+_LETTER = 6.0
+
 # Labels of intervals up to this length are shown whole.
 _SHORT = 10
 # A letter of a label that is turned by 60°, downwards and to the left, and the room of one line.
 _DOWN, _ASIDE, _LINE = 4.9, 2.9, 12.0
+# What the height of its letters takes at the left.
+_HEIGHT_ASIDE = 8.0
 
 
 def heat_map(
@@ -104,9 +109,11 @@ def _names(
 def pair_plot(view: PairView, name: str, *, private: bool) -> Html:
     """The joint shares of two columns: each row of cells is scaled to its largest."""
     rows, columns = view.labels
-    left = min(20 + max(map(len, rows)) * 5.6, _WIDTH * 0.42)
     # Of values drawn together the first is told below the cells: there is no room for both ends.
     across = [_first_of(label) for label in columns]
+    # Room for the labels of the rows, and for that of the first column, which is turned.
+    room = max(20 + max(map(len, rows)) * _LETTER, _ASIDE * len(across[0]) + _HEIGHT_ASIDE)
+    left = min(room, _WIDTH * 0.42)
     under = min(14 + max(map(len, across)) * _DOWN, 84.0)
     wide = (_WIDTH - left - 6) / len(columns)
     high = max(11.0, min(20.0, 170 / len(rows)))
@@ -114,7 +121,7 @@ def pair_plot(view: PairView, name: str, *, private: bool) -> Html:
     shapes = []
     for row, label in enumerate(rows):
         y = head + row * high
-        text = short(label, int((left - 8) / 5.4))
+        text = short(label, int((left - 8) / _LETTER))
         shapes.append(
             el("text", text, x=left - 5, y=y + high / 2 + 3, class_="tick", text_anchor="end")
         )
@@ -136,7 +143,7 @@ def pair_plot(view: PairView, name: str, *, private: bool) -> Html:
     every = math.ceil(_LINE / wide)
     for column in range(0, len(across), every):
         x, y = left + (column + 0.5) * wide + 3, bottom + 6
-        text = short(across[column], int(min((under - 12) / _DOWN, x / _ASIDE)))
+        text = short(across[column], int(min((under - 12) / _DOWN, (x - _HEIGHT_ASIDE) / _ASIDE)))
         turned = f"rotate(-60 {x:.1f} {y:.1f})"
         shapes.append(
             el("text", text, x=x, y=y, class_="tick", text_anchor="end", transform=turned)

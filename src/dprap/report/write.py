@@ -20,6 +20,9 @@ from dprap.sources import CountSource
 
 _MAX_PAIR_CELLS = 1_000_000
 
+# The head of a page names what made it, well within its first bytes.
+_OPENING_BYTES = 2_000
+
 
 def write_report(release: Release, path: Path | str, *, language: str = "en") -> None:
     """Write a page about a release.
@@ -82,6 +85,25 @@ def _true_association(
 
 def _directory(path: Path) -> str:
     return path.parent.name if path.name == "report.html" and path.parent.name else "RELEASE"
+
+
+def require_own_page(path: Path) -> None:
+    """Refuse a file that nobody named and that dprap did not write.
+
+    Raises:
+        SettingsError: If there is such a file.
+    """
+    try:
+        opening = path.read_bytes()[:_OPENING_BYTES]
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise SettingsError(f"cannot write {path}: {error.strerror}.") from None
+    if b'name="generator" content="dprap' not in opening:
+        raise SettingsError(
+            f"the file {path} exists already and is not a report of dprap. Name a file for the"
+            " report."
+        )
 
 
 def write_page(path: Path, text: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from dprap.runs.options import RunOptions
 from dprap.schema import Schema
 from dprap.workload import MAX_CELLS, Workload, all_kway, random_kway
 from dprap.workload.files import read_workload
+from dprap.workload.kway import fewest_cells, widest_that_fits
 
 # Above either, the default workload falls back from 3-way to 2-way marginals.
 MANY_MARGINALS = 1_000
@@ -81,7 +81,7 @@ def _given_workload(
     notes: list[str],
     code: NamedCode,
 ) -> Workload:
-    """The workload given; by default all 3-way marginals that fit, or 2-way if none does."""
+    """The workload given; by default 3-way marginals that fit, or fewer columns if none does."""
     given: Any = options.workload
     if given is not None:
         if options.kway is not None or options.marginals is not None:
@@ -107,11 +107,17 @@ def _given_workload(
             load=lambda name: code.load(name, schema),
         )
     limit = options.max_cells or records or PRIVATE_ROWS_MAX_CELLS
-    k = options.kway if options.kway is not None else min(3, len(domain))
+    usual = min(3, len(domain))
+    k = options.kway
+    if k is None:
+        k = max(widest_that_fits(domain, usual, limit), 1)
+        if k < usual:
+            notes.append(
+                f"{k}-way instead of {usual}-way marginals: no {usual}-way marginal has at most"
+                f" {limit:,} cells, the smallest has {fewest_cells(domain, usual):,}"
+            )
     if options.marginals is not None:
         return random_kway(domain, k, options.marginals, rows=limit, seed=options.workload_seed)
-    if options.kway is None:
-        k = next((each for each in range(k, 1, -1) if _fits(domain, each, limit)), 1)
     workload = all_kway(domain, k, max_cells=limit)
     too_many = len(workload) > MANY_MARGINALS or workload.queries > MANY_QUERIES
     if options.kway is None and k == 3 and too_many:
@@ -128,13 +134,16 @@ def _given_workload(
 def _listed_workload(
     given: Sequence[Any] | Marginal, domain: Domain, options: RunOptions
 ) -> Workload:
-    """A workload from a list in Python: each entry a query family, a column, or columns."""
+    """A workload from a list in Python: each entry a query family, a column, or columns.
+
+    A tuple of names is a marginal elsewhere and a sequence of marginals here, so it is refused.
+    """
+    if isinstance(given, tuple) and len(given) > 1 and all(isinstance(c, str) for c in given):
+        raise WorkloadError(
+            f"--workload {given!r} may mean one marginal or {len(given)}. Write [{given!r}] for one,"
+            f" {list(given)!r} for one of each column."
+        )
     entries: Sequence[Any] = [given] if isinstance(given, Marginal) else given
     return Workload(
         domain, tuple(map(as_family, entries)), max_cells=options.max_cells or MAX_CELLS
     )
-
-
-def _fits(domain: Domain, k: int, limit: int) -> bool:
-    """Whether at least one k-way marginal has at most `limit` cells."""
-    return math.prod(sorted(domain.sizes)[:k]) <= limit

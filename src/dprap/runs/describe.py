@@ -30,7 +30,7 @@ def plan_lines(plan: Plan) -> list[str]:
     budget, rows = plan.budget, plan.records
     lines = [
         f"method      {plan.method.name}: {plan.method.summary}",
-        f"workload    {len(plan.workload):,} families, {plan.workload.queries:,} queries",
+        _workload_line(plan),
         (
             f"guarantee   ε = {budget.epsilon:g}, δ = {budget.delta:.3g}, so ρ ="
             f" {float(budget.whole_rho):.4g} ({budget.proof.value} accounting)"
@@ -60,7 +60,7 @@ def plan_lines(plan: Plan) -> list[str]:
             " by the guarantee"
         )
     expected = plan.forecast
-    lines += [f"default     {text}" for text in plan.notes]
+    lines += [line for text in plan.notes for line in _headed("default", text)]
     lines += _step_lines(expected, plan, rows)
     judged = verdict(plan)
     lines += [] if judged is None else _headed("verdict", judged)
@@ -79,6 +79,16 @@ def plan_lines(plan: Plan) -> list[str]:
             " of one core, roughly"
         )
     return [*lines, *(line for text in caution_lines(budget) for line in _headed("caution", text))]
+
+
+def _workload_line(plan: Plan) -> str:
+    """How much is asked; an upper bound where the run itself finds the intervals of columns."""
+    count = len(plan.workload)
+    families = f"{count:,} {'family' if count == 1 else 'families'}"
+    queries = f"{plan.workload.queries:,} queries"
+    if not plan.queries_are_a_bound:
+        return f"workload    {families}, {queries}"
+    return f"workload    {families}, at most {queries}: fewer where the run finds fewer intervals"
 
 
 # Sentences of a plan are broken here, so that no word is cut at the edge of a window.
@@ -157,6 +167,7 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "method": plan.method.name,
         "marginals": len(plan.workload),
         "queries": plan.workload.queries,
+        "queries_are_a_bound": plan.queries_are_a_bound,
         "epsilon": plan.budget.epsilon,
         "delta": plan.budget.delta,
         "rho": float(plan.budget.rho),

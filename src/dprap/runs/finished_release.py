@@ -38,16 +38,25 @@ def answer(
     return answer_question(release, question, by=by, level=level, population=population)
 
 
-def write_report_of(release: Release, path: Path, *, language: str = "en") -> None:
-    """Write the release's own page, which may be published."""
-    from dprap.report import write_report
+def write_report_of(release: Release, path: Path | None, *, language: str = "en") -> Path:
+    """Write the release's own page, which may be published; to `report.html`, unless a file is
+    given.
 
+    Raises:
+        SettingsError: If no file is given and `report.html` is not a page of dprap.
+    """
+    from dprap.report import require_own_page, write_report
+
+    if path is None:
+        path = Path("report.html")
+        require_own_page(path)
     write_report(release, path, language=language)
+    return path
 
 
 def write_statement_of(
     release: Release,
-    folder: Path,
+    folder: Path | None,
     about: Mapping[str, str],
     *,
     language: str = "en",
@@ -57,7 +66,7 @@ def write_statement_of(
 
     Args:
         release: The release.
-        folder: The folder to write to.
+        folder: The folder to write to; `statement`, unless given.
         about: What only the steward knows: the fields of `dprap.statement.About`.
         language: The language of the guarantee in plain words: en, de, fr or es.
         table: The file of the synthetic table, for the metadata.
@@ -65,9 +74,14 @@ def write_statement_of(
     Returns:
         The files.
 
+    Raises:
+        SettingsError: If no folder is given and `statement` holds other files.
     """
-    from dprap.statement import About, write_statement
+    from dprap.statement import About, require_own_folder, write_statement
 
+    if folder is None:
+        folder = Path("statement")
+        require_own_folder(folder)
     return write_statement(
         release, folder, About.of(about), language=language, table=table or "synthetic.parquet"
     )

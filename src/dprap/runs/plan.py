@@ -64,6 +64,13 @@ class Plan(ShownInNotebooks):
         return max(self.workload.max_cells, MAX_CELLS)
 
     @property
+    def queries_are_a_bound(self) -> bool:
+        """Whether a run answers at most the workload's queries, because it finds intervals of
+        columns and a plan knows only how many there may be.
+        """
+        return self.refinement is not None and self.discovery is None
+
+    @property
     def known(self) -> dict[str, Any]:
         """What is publicly known besides the workload, as far as the method takes it."""
         public = {} if self.public is None else {"public": self.public}
@@ -218,7 +225,7 @@ def _budget(options: RunOptions, records: int | None, notes: list[str]) -> Budge
             raise BudgetError(
                 "delta must be given where the number of records is private or unknown: choose well"
                 " below one in the number of people, for example --delta 1e-9. If the number is"
-                " public, a plan takes it as records."
+                " public, give a plan --records."
             )
         delta = default_delta(records)
         notes.append(f"delta = 1/n² = {delta:.3g}")

@@ -16,6 +16,7 @@ from dprap.runs.options import ABOUT, SETTING_FLAGS
 _PYTHON_NAMES = {about.flag: name for name, about in ABOUT.items() if about.flag} | {
     "--" + name.replace("_", "-"): f'settings["{name}"]' for name in SETTING_FLAGS
 }
+_PYTHON_NAMES["--records"] = "records"  # of a plan, not of a run
 _PYTHON_NAMES |= {
     f"--no-{name}": f"{name}=False" for name, about in ABOUT.items() if about.kind is bool
 }

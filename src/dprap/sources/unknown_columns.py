@@ -237,14 +237,14 @@ class _Reader:
                 f"column {person_column!r}: holds person ids, which are never published. Remove it"
                 " from the schema."
             )
-        wanted = schema.discover
-        self._wanted = {
-            name: column for name, column in wanted.items() if column.type == "categorical"
-        }
-        numbers = {name: column for name, column in wanted.items() if column.type != "categorical"}
+        self.wanted = schema.discover
+        listed = {name for name, column in self.wanted.items() if column.type == "categorical"}
+        numbers = {name: column for name, column in self.wanted.items() if name not in listed}
         self._grids = _grid_columns(numbers, schema)
         self._found = {
-            name: Vocabulary(name, column.null_values) for name, column in self._wanted.items()
+            name: Vocabulary(name, column.null_values)
+            for name, column in self.wanted.items()
+            if name in listed
         }
         self._known = dict(schema.columns)
         ids = () if person_column is None else (person_column,)
@@ -368,6 +368,12 @@ def _checked(table: TableBatches, reader: _Reader) -> TableBatches:
         raise SchemaError(
             f"column {reader.person_column!r}: is named as the person column and not in the table."
             " Check its name."
+        )
+    absent = [name for name in reader.wanted if name not in table.names]
+    if absent:
+        raise SchemaError(
+            f"column {absent[0]!r}: its domain is to be discovered, and the table has no such"
+            " column. Check its name in --discover or in the schema."
         )
     check_columns(table.names, reader.reading)
     return table

@@ -10,6 +10,6 @@ papers          the papers as files
 """
 
 from dprap.statement.about import About
-from dprap.statement.papers import statement_of, write_statement
+from dprap.statement.papers import require_own_folder, statement_of, write_statement
 
-__all__ = ["About", "statement_of", "write_statement"]
+__all__ = ["About", "require_own_folder", "statement_of", "write_statement"]

@@ -21,6 +21,15 @@ from dprap.statement.plain_words import sections
 from dprap.statement.printed_page import page
 from dprap.statement.registry_entry import registry_entry
 
+PAPERS = (
+    "statement.html",
+    "statement.json",
+    "datapackage.json",
+    "croissant.json",
+    "registry.yaml",
+)
+"""The files that `write_statement` writes, the last one only where enough is stated."""
+
 
 def statement_of(
     release: Release, about: About | None = None, *, language: str = "en"
@@ -99,19 +108,39 @@ def write_statement(
     )
     table = Path(table)
     digest = sha256(table.read_bytes()).hexdigest() if table.is_file() else None
-    files = {
-        "statement.html": text,
-        "statement.json": _json(data),
-        "datapackage.json": _json(data_package(release, about, table=table.name, sha256=digest)),
-        "croissant.json": _json(croissant(release, about, table=table.name, sha256=digest)),
-    }
+    contents = [
+        text,
+        _json(data),
+        _json(data_package(release, about, table=table.name, sha256=digest)),
+        _json(croissant(release, about, table=table.name, sha256=digest)),
+    ]
     if data["registry"] is not None:
-        files["registry.yaml"] = yaml.safe_dump(
-            data["registry"], sort_keys=False, allow_unicode=True, width=100
+        contents.append(
+            yaml.safe_dump(data["registry"], sort_keys=False, allow_unicode=True, width=100)
         )
+    files = dict(zip(PAPERS, contents, strict=False))
     for name, content in files.items():
         write_page(folder / name, content)
     return [folder / name for name in files]
+
+
+def require_own_folder(folder: Path) -> None:
+    """Refuse a folder that nobody named and that holds other things than papers of dprap.
+
+    Raises:
+        SettingsError: If there is such a folder.
+    """
+    try:
+        found = {path.name for path in folder.iterdir()}
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise SettingsError(f"cannot write to {folder}: {error.strerror}.") from None
+    if found and ("statement.json" not in found or not found <= set(PAPERS)):
+        raise SettingsError(
+            f"the folder {folder} exists already and holds other files. Name a folder for the"
+            " papers."
+        )
 
 
 def _json(data: Any) -> str:

@@ -33,10 +33,34 @@ def eligible(domain: Domain, k: int, *, max_cells: int) -> list[Marginal]:
     ]
     if not found:
         raise WorkloadError(
-            f"no {k}-way marginal has at most {max_cells:,} cells. Choose a smaller k, raise"
-            " --max-cells or bin columns."
+            f"no {k}-way marginal has at most {max_cells:,} cells: the smallest has"
+            f" {fewest_cells(domain, k):,}. {_way_out(domain, k, max_cells)}"
         )
     return found
+
+
+def fewest_cells(domain: Domain, k: int) -> int:
+    """The number of cells of the smallest k-way marginal."""
+    return math.prod(sorted(domain.sizes)[:k])
+
+
+def widest_that_fits(domain: Domain, k: int, max_cells: int) -> int:
+    """The largest number of columns, at most k, of which a marginal has at most `max_cells` cells;
+    0 where not even a single column has.
+    """
+    return next((j for j in range(k, 0, -1) if fewest_cells(domain, j) <= max_cells), 0)
+
+
+def _way_out(domain: Domain, k: int, max_cells: int) -> str:
+    """What to write where no k-way marginal fits."""
+    smaller = widest_that_fits(domain, k, max_cells)
+    ways = [f"Ask for {smaller}-way marginals by --kway {smaller}"] if smaller else []
+    raised = fewest_cells(domain, k)
+    ways += [f"raise the limit by --max-cells {raised}"] if raised <= MAX_CELLS else []
+    sentence = ", ".join(
+        [*ways, "or give columns fewer codes" if ways else "give them fewer codes"]
+    )
+    return f"{sentence[0].upper()}{sentence[1:]}."
 
 
 def all_kway(domain: Domain, k: int, *, max_cells: int = MAX_CELLS) -> Workload:

@@ -239,11 +239,16 @@ class Categorical(ListedColumn):
         by_text = {str(member): member for member in self.all_members}
         if text in by_text:
             return ValueSet(members=frozenset({by_text[text]}))
-        close = difflib.get_close_matches(text, by_text, n=3) or list(by_text)[:6]
-        more = ", …" if len(by_text) > len(close) else ""
-        raise WorkloadError(
-            f"column {name!r} has no value {text!r}. Its values are: {', '.join(close)}{more}."
-        )
+        known = [
+            *(self.groups or ()),
+            *(each for each in by_text if each not in (self.groups or ())),
+        ]
+        close = difflib.get_close_matches(text, known, n=1)
+        if close:
+            advice = f"Did you mean {close[0]!r}?"
+        else:
+            advice = f"Its values are: {', '.join(known[:6])}{', …' if len(known) > 6 else ''}."
+        raise WorkloadError(f"column {name!r} has no value {text!r}. {advice}")
 
     def compared(self, name: str, operator: str, text: str) -> ValueSet:
         """Integers by their order; texts have none."""

@@ -20,7 +20,7 @@ class ListedColumn(BaseColumn):
     """A column whose values, and texts, are looked up in a list."""
 
     is_ordered = False
-    not_in_domain = "that are not in its list"
+    not_in_domain = "not in its list"
     # what a text that is not in the list is
     not_listed: ClassVar[Unplaced]
 
