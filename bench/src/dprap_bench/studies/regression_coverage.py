@@ -51,7 +51,7 @@ from dprap_bench.studies.interval_coverage import code_digest, digest_of
 EPSILONS = {
     "measured": (0.3, 1.0),
     "modelled": (0.3, 1.0),
-    "smoker": (1.0,),
+    "smoker": (0.3, 1.0),
     "income": (10.0,),
 }
 """The cases and the ε of each."""
