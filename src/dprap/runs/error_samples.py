@@ -180,45 +180,34 @@ def ranges(
     high = last + 1
     proper = ((high - low) < shape).all(axis=1)
     low, high = low[proper], high[proper]
-    low, other_low = low[:-1:2], low[1::2]
-    high, other_high = high[:-1:2], high[1::2]
-    within = np.maximum(low, other_low), np.minimum(high, other_high)
+    pairs = len(low) // 2
+    low, high = (each[: 2 * pairs].reshape(pairs, 2, len(shape)) for each in (low, high))
+    # the first box of each pair, the second, and what they share
+    low = np.concatenate([low, low.max(axis=1, keepdims=True)], axis=1)
+    high = np.maximum(low, np.concatenate([high, high.min(axis=1, keepdims=True)], axis=1))
+    cells = (high - low).prod(axis=2)
     # unions of two where a box is a cell, else boxes and unions by turns
-    united = (_cells_of(low, high) == 1) | (np.arange(len(low)) % 2 == 0)
-
-    def of_parts(of: Callable[..., _Table]) -> _Table:
-        both = of(low, high) + of(other_low, other_high) - of(*within)
-        return np.where(united, both, of(low, high))
-
-    cells = of_parts(_cells_of)
-    kept = (cells > 1) & (cells < estimated.size)
-    return (
-        np.maximum(of_parts(_box_sums(estimated)), 0.0)[kept],
-        np.abs(of_parts(_box_sums(estimated - true)))[kept],
-        cells[kept].astype(np.float64),
-    )
+    united = (cells[:, 0] == 1) | (np.arange(pairs) % 2 == 0)
+    signs = np.where(united[:, None], [1, 1, -1], [1, 0, 0])
+    of_cells = (signs * cells).sum(axis=1)
+    kept = (of_cells > 1) & (of_cells < estimated.size)
+    sums = signs[kept] * _box_sums(np.stack([estimated, estimated - true]), low[kept], high[kept])
+    sizes, errors = sums.sum(axis=2)
+    return np.maximum(sizes, 0.0), np.abs(errors), of_cells[kept].astype(np.float64)
 
 
-def _cells_of(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """The number of cells of each box [low, high); none where an end lies before the start."""
-    return np.asarray(np.maximum(high - low, 0).prod(axis=1))
-
-
-def _box_sums(table: _Table) -> Callable[[np.ndarray, np.ndarray], _Table]:
-    """A function that sums a table over boxes [low, high), by differences of its running sums."""
-    running = np.pad(table, [(1, 0)] * table.ndim)
-    for axis in range(table.ndim):
+def _box_sums(
+    tables: _Table, low: np.ndarray, high: np.ndarray
+) -> Float64[np.ndarray, "tables answers boxes"]:
+    """Sums of several tables over boxes [low, high), by differences of their running sums."""
+    running = np.pad(tables, [(0, 0)] + [(1, 0)] * (tables.ndim - 1))
+    for axis in range(1, tables.ndim):
         running = np.cumsum(running, axis=axis)
-
-    def sums(low: np.ndarray, high: np.ndarray) -> _Table:
-        high = np.maximum(low, high)
-        found = np.zeros(len(low))
-        for at_start in np.ndindex(*(2,) * table.ndim):
-            corner = np.where(np.array(at_start, dtype=bool), low, high)
-            found += (-1.0) ** sum(at_start) * running[tuple(corner.T)]
-        return found
-
-    return sums
+    found = np.zeros((len(tables), *low.shape[:-1]))
+    for at_start in np.ndindex(*(2,) * (tables.ndim - 1)):
+        corner = np.where(np.array(at_start, dtype=bool), low, high)
+        found += (-1.0) ** sum(at_start) * running[:, *np.moveaxis(corner, -1, 0)]
+    return found
 
 
 def means(estimated: _Table, true: _Table) -> SizesErrors:
