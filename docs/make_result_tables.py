@@ -38,6 +38,7 @@ README_NAMES = {
 """Method by the words of README's table."""
 
 _SPREAD = re.compile(r" \([\d.]+–[\d.]+, (\d+) draws\)")
+_TV_AND_SPREAD = re.compile(r"( / [\d.]+)?( \([\d.]+–[\d.]+), \d+ draws\)")
 _PLACE = re.compile(
     r"(<!-- (?:tables\.md: (?P<title>.+?)|(?P<study>\w+)\.jsonl|summary\.md) -->\n\n)(?:\|.*\n)+"
 )
@@ -68,8 +69,8 @@ def tables_of(text: str) -> dict[str, list[str]]:
 
 
 def with_draws(table: list[str]) -> list[str]:
-    """The table with the number of draws in a column of its own, in place of the spreads in each
-    entry.
+    """The table with the number of draws in a column of its own, and the range of a maximum error
+    behind it.
     """
     if not any(_SPREAD.search(row) for row in table):
         return table
@@ -78,7 +79,8 @@ def with_draws(table: list[str]) -> list[str]:
         entries = [entry for entry in row.strip("| ").split(" | ")[1:] if entry != "–"]
         draws = [int(found[1]) if (found := _SPREAD.search(entry)) else 1 for entry in entries]
         said = f"{min(draws)}" if min(draws) == max(draws) else f"{min(draws)} to {max(draws)}"
-        made.append(f"{_SPREAD.sub('', row)} {said} |")
+        ranged = _TV_AND_SPREAD.sub(lambda found: f"{found[2]}){found[1] or ''}", row)
+        made.append(f"{ranged} {said} |")
     return made
 
 

@@ -23,13 +23,14 @@ from dprap.version import __version__
 if TYPE_CHECKING:
     from dprap import datasets, queries
     from dprap.accounting import Budget, Neighbors
-    from dprap.api import Synthesizer, marginals, plan, resume, synthesize
+    from dprap.api import marginals, plan, resume, synthesize
     from dprap.encoding import draft_schema
     from dprap.privacy import Curator, Ledger
     from dprap.queries import Custom, Marginal
     from dprap.release import Release, load
     from dprap.release.intervals.combine import combine
     from dprap.schema import Schema
+    from dprap.synthesizer import Synthesizer
     from dprap.workload import Workload
 
 # Imported when first used, so that `import dprap` and `dprap --help` do not wait for JAX.
@@ -44,7 +45,7 @@ _from_home = imported_when_used(
         "Neighbors": "dprap.accounting",
         "Release": "dprap.release",
         "Schema": "dprap.schema",
-        "Synthesizer": "dprap.api",
+        "Synthesizer": "dprap.synthesizer",
         "Workload": "dprap.workload",
         "combine": "dprap.release.intervals.combine",
         "draft_schema": "dprap.encoding",

@@ -1,67 +1,33 @@
-"""The Python interface: one call from a table to a release, and a class for those used to `fit` and
-`sample`.
-"""
+"""The Python interface: one call from a table to a release."""
 
 from __future__ import annotations
 
-import inspect
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from dprap.accounting import Budget
 from dprap.arguments import as_path
 from dprap.documents import DocumentError, parse
 from dprap.domain import Domain
-from dprap.errors import NotFittedError, SchemaError
+from dprap.errors import SchemaError
 from dprap.privacy import Ledger, balance_lines, caution_lines
 from dprap.release import load
-from dprap.release.release import Release, TableFormat
+from dprap.release.release import Release
 from dprap.runs.carry_out import Observer, Running, carry_out
 from dprap.runs.discover import Discovery, plan_run
 from dprap.runs.job import is_complete, job_to_resume, new_job
-from dprap.runs.options import ABOUT, DEFAULTS, RunOptions
+from dprap.runs.options import RunOptions
 from dprap.runs.plan import Plan, check_records
 from dprap.runs.progress_bar import ShownProgress, check_progress, shown
-from dprap.runs.wording import in_python, worded_for_python
+from dprap.runs.signatures import takes_run_options
+from dprap.runs.wording import worded_for_python
 from dprap.schema import Schema
 from dprap.workload import MAX_CELLS, Workload, all_kway
 
 # Without a handler of the user's, Python shows warnings on stderr: in scripts and notebooks alike.
 _log = logging.getLogger("dprap")
-
-_Made = TypeVar("_Made", bound=Callable[..., Any])
-
-
-def _takes_run_options(made: _Made) -> _Made:
-    """Show the options of a run in a signature, in place of `epsilon` and `**options`, and explain
-    them in the docstring.
-    """
-    shown = inspect.signature(made)
-    own = [
-        held
-        for held in shown.parameters.values()
-        if held.kind is not held.VAR_KEYWORD and held.name != "epsilon"
-    ]
-    annotations = RunOptions.__annotations__
-    flags = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=DEFAULTS.get(name, inspect.Parameter.empty),
-            annotation=annotations[name],
-        )
-        for name in ABOUT
-    ]
-    positional = [held for held in own if held.kind is not held.KEYWORD_ONLY]
-    named = [held for held in own if held.kind is held.KEYWORD_ONLY]
-    made.__signature__ = shown.replace(parameters=[*positional, *flags, *named])  # type: ignore[attr-defined]
-    lines = "\n".join(f"    {name}: {in_python(about.help)}" for name, about in ABOUT.items())
-    made.__doc__ = inspect.cleandoc(made.__doc__ or "").replace(
-        "    **options: The options of a run.", lines
-    )
-    return made
 
 
 class _Logging(Observer):
@@ -89,7 +55,7 @@ class _Logging(Observer):
                 _log.warning("%s (ledger %s)", line, ledger.path)
 
 
-@_takes_run_options
+@takes_run_options
 def synthesize(  # noqa: D417 - the decorator explains epsilon with the other options
     table: Any,
     schema: Schema | str | Path | Mapping[str, Any],
@@ -137,23 +103,16 @@ def synthesize(  # noqa: D417 - the decorator explains epsilon with the other op
     10
     """
     with worded_for_python():
-        return _synthesize(table, schema, RunOptions.of(epsilon=epsilon, **options), out, progress)
+        checked_options = RunOptions.of(epsilon=epsilon, **options)
+        checked = as_schema(schema)
+        checked.refuse_draft()
+        job = new_job(
+            table, checked, checked_options, out=None if out is None else as_path(out, "out")
+        )
+        return carry_out(job, _Logging(progress))
 
 
-def _synthesize(
-    table: Any,
-    schema: Schema | str | Path | Mapping[str, Any],
-    options: RunOptions,
-    out: Path | str | None,
-    progress: ShownProgress,
-) -> Release:
-    checked = as_schema(schema)
-    checked.refuse_draft()
-    job = new_job(table, checked, options, out=None if out is None else as_path(out, "out"))
-    return carry_out(job, _Logging(progress))
-
-
-@_takes_run_options
+@takes_run_options
 def plan(  # noqa: D417
     schema: Schema | str | Path | Mapping[str, Any],
     *,
@@ -274,152 +233,4 @@ def as_schema(schema: Schema | str | Path | Mapping[str, Any]) -> Schema:
     return Schema.load(schema)
 
 
-class Synthesizer:
-    """`fit` and `sample`, for those who know scikit-learn and SDV.
-
-    The constructor stores its arguments and refuses names that it does not know; values are checked
-    when `fit` is called. `get_params`, `set_params` and `sklearn.clone` work as for any estimator.
-
-    >>> from dprap.datasets import example, example_schema
-    >>> model = Synthesizer(example_schema(), epsilon=1.0, kway=1, method="independent")
-    >>> len(model.fit(example(500, seed=1)).sample(7))
-    7
-    >>> model.set_params(epsilon=2.0).get_params()["epsilon"]
-    2.0
-    """
-
-    @_takes_run_options
-    def __init__(  # noqa: D417
-        self,
-        schema: Schema | str | Path | Mapping[str, Any],
-        *,
-        epsilon: float,
-        progress: ShownProgress = None,
-        **options: Any,
-    ) -> None:
-        """Store what a fit needs.
-
-        Args:
-            schema: What is publicly known of the table.
-            **options: The options of a run.
-            progress: True or False for a bar or none, or a function called with every step.
-
-        """
-        with worded_for_python():
-            RunOptions.check_names(options)
-        self._params: dict[str, Any] = {
-            "schema": schema,
-            "epsilon": epsilon,
-            "progress": progress,
-            **options,
-        }
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - nothing is nested
-        """What the constructor was given.
-
-        Args:
-            deep: Ignored: nothing is nested. scikit-learn hands it over.
-
-        Returns:
-            The parameters by name.
-
-        """
-        return dict(self._params)
-
-    def set_params(self, **params: Any) -> Synthesizer:
-        """Change what the constructor was given.
-
-        Args:
-            **params: New values by name; the others stay.
-
-        Returns:
-            The synthesizer itself.
-
-        Raises:
-            SettingsError: If a name is unknown.
-
-        """
-        with worded_for_python():
-            RunOptions.check_names(
-                {name: None for name in params if name not in ("schema", "progress")}
-            )
-        self._params.update(params)
-        return self
-
-    def fit(self, table: Any, y: object = None) -> Synthesizer:  # noqa: ARG002 - scikit-learn hands a target over
-        """Spend the budget on a table; `release_` holds the result.
-
-        A second fit spends the budget again, and says so before it does.
-
-        Args:
-            table: The private table, as `synthesize` takes it.
-            y: Ignored. scikit-learn hands a target over.
-
-        Returns:
-            The synthesizer itself.
-
-        Raises:
-            DprapError: If the table, the schema or an option is refused.
-
-        """
-        options = {
-            name: value
-            for name, value in self._params.items()
-            if name not in ("schema", "progress")
-        }
-        with worded_for_python():
-            checked = RunOptions.of(**options)
-            if hasattr(self, "release_"):
-                _log.warning(
-                    "this Synthesizer was fitted before: fitting it again spends ε = %g again, and"
-                    " on the same people the two add up. To draw more rows from the first fit, use"
-                    " sample.",
-                    checked.epsilon,
-                )
-            self.release_ = _synthesize(
-                table, self._params["schema"], checked, None, self._params["progress"]
-            )
-        return self
-
-    def sample(
-        self,
-        num_rows: int | None = None,
-        *,
-        format: TableFormat = "pandas",  # noqa: A002
-        seed: int | None = None,
-    ) -> Any:
-        """A synthetic table of so many rows, or as many as there were records; costs nothing.
-
-        Args:
-            num_rows: How many rows it has.
-            format: pandas, polars or arrow.
-            seed: The seed of public randomness; the run's, unless given.
-
-        Returns:
-            The table.
-
-        Raises:
-            NotFittedError: If `fit` was not called.
-            SettingsError: If the method gives answers alone, or the number of rows makes no sense.
-
-        """
-        return self.release_.table(num_rows, format=format, seed=seed)
-
-    def __getattr__(self, name: str) -> Any:
-        """What the constructor was given, by name, as for any estimator."""
-        if name == "release_":
-            raise NotFittedError(
-                "this Synthesizer is not fitted yet. Call fit with a table before sample."
-            )
-        if name in self.__dict__.get("_params", {}):
-            return self._params[name]
-        raise AttributeError(f"'Synthesizer' object has no attribute {name!r}")
-
-    def __repr__(self) -> str:
-        given = ", ".join(
-            f"{name}={value!r}" for name, value in self._params.items() if name != "schema"
-        )
-        return f"Synthesizer(<schema>, {given})"
-
-
-__all__ = ["Plan", "Synthesizer", "as_schema", "marginals", "plan", "resume", "synthesize"]
+__all__ = ["Plan", "as_schema", "marginals", "plan", "resume", "synthesize"]

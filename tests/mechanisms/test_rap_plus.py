@@ -18,7 +18,7 @@ from dprap.mechanisms import independent, rap, rap_plus
 from dprap.mechanisms.registry import method_named
 from dprap.queries import Halfspace, Marginal, Query, Range, Threshold
 from dprap.relaxed import answers
-from dprap.relaxed.jax.mixed import AnnealingSettings, MixedSpace, fit_mixed
+from dprap.relaxed.jax.mixed import AnnealingSettings, MixedSpace, MixedTargets, fit_mixed
 from dprap.workload import Workload
 
 DOMAIN = Domain.of({"x": 40, "y": 40, "label": 2})
@@ -110,17 +110,17 @@ def test_a_fit_keeps_the_best_by_the_exact_loss():
     wanted = np.array(
         [next(iter(answers(space.relaxed(rows), [query.family])))[query.index] for query in queries]
     )
+    told: list[tuple[int, int]] = []
     same = fit_mixed(
-        space,
         rows,
-        space.compiled(queries),
-        wanted,
-        np.ones(len(queries)),
+        MixedTargets(space, space.compiled(queries), wanted, np.ones(len(queries))),
         AnnealingSettings(steps=3),
+        watch=lambda step, steps: told.append((step, steps)),
     )
+    assert told == [(same.steps, same.steps)]
     # answers of the compiled queries are those of the families: the start has no loss, and nothing
     # else is kept
-    assert same.loss < 1e-9
+    assert same.misfit < 1e-9
     assert np.array_equal(same.rows.coordinates, rows.coordinates)
 
 

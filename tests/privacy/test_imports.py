@@ -123,6 +123,7 @@ def test_the_public_side_imports_nothing_private_by_its_name_in_a_string():
         "dprap.encoding",
         "dprap.evaluate",
         "dprap.api",
+        "dprap.synthesizer",
         "dprap.runs",
         "dprap.cli",
     )

@@ -19,7 +19,7 @@ from dprap.errors import DprapError, SettingsError, WorkloadError
 from dprap.queries import Custom, Query
 from dprap.release import Release, ReleaseError, load
 from dprap.release.files import save_release
-from dprap.release.statement import PrivacyStatement
+from dprap.release.privacy_statement import PrivacyStatement
 from dprap.workload import Workload
 
 

@@ -15,10 +15,11 @@ from dprap.evaluate import Errors, Evaluation
 from dprap.release import Release
 from dprap.report import evaluate_report, write_report
 from dprap.report.budget_views import budget_parts
-from dprap.report.column_views import column_view
+from dprap.report.column_views import axis_text, column_view
 from dprap.report.html import Html, el
 from dprap.report.pair_views import association, cramers_v
 from dprap.schema import Schema
+from dprap.schema.columns.binned import BinnedColumn
 from dprap.sources import MemorySource
 
 VOID = {"meta", "br", "hr", "wbr"}
@@ -261,3 +262,26 @@ def test_elements_escape_text_and_attributes() -> None:
     assert (
         el("p", "<b>", Html("<i></i>"), title='"<') == '<p title="&quot;&lt;">&lt;b&gt;<i></i></p>'
     )
+
+
+def test_axes_of_times_are_as_fine_as_their_span() -> None:
+    schema = Schema.of(
+        {
+            "columns": {
+                "day": {"type": "date", "min": "2000-01-01", "max": "2020-12-31", "unit": "year"},
+                "at": {
+                    "type": "datetime",
+                    "min": "2000-01-01T00:00:00",
+                    "max": "2000-12-31T00:00:00",
+                    "unit": "month",
+                },
+            }
+        }
+    )
+    texts = []
+    for name in ("day", "at"):
+        column = schema.columns[name]
+        assert isinstance(column, BinnedColumn)
+        edges = column.bin_edges.astype(float).tolist()
+        texts.append(axis_text(column, edges[0], edges))
+    assert texts == ["2000", "2000-01"]

@@ -8,7 +8,7 @@ from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.mechanisms.result import MechanismResult
 from dprap.relaxed.exchange import draw_jointly
-from dprap.release.draw import matched_marginals
+from dprap.release.draw import is_mixed, matched_marginals
 from dprap.workload import Workload
 
 
@@ -17,7 +17,11 @@ def published_table(result: MechanismResult, workload: Workload, *, rows: int, s
     if result.relaxed is None:
         raise SettingsError("there are no rows to draw from.")
     chunks = draw_jointly(
-        result.relaxed, matched_marginals(workload, result.measurements), rows, seed
+        result.relaxed,
+        matched_marginals(workload, result.measurements),
+        rows,
+        seed,
+        mix=is_mixed(workload, result.measurements, records=result.records or rows, rows=rows),
     )
     return Codes(
         workload.domain, tuple(np.concatenate(parts) for parts in zip(*chunks, strict=True))

@@ -133,7 +133,7 @@ def _orders(schema: Schema, values: Mapping[str, np.ndarray]) -> list[str]:
 
 def _sums(schema: Schema, values: Mapping[str, np.ndarray]) -> list[str]:
     """Two or three columns of numbers that always add up to another one."""
-    numbers = [name for name in values if schema.columns[name].type in ("integer", "number")]
+    numbers = [name for name in values if schema.columns[name].is_number]
     numbers = [
         name
         for name in numbers

@@ -21,7 +21,6 @@ from dprap.encoding.encode_table import check_columns
 from dprap.encoding.tables import open_table
 from dprap.schema import Column, Schema
 from dprap.schema.arrays import decoded
-from dprap.schema.columns.numeric import Numeric
 from dprap.schema.values import Unplaced, is_text_type
 
 # Different texts kept to find out why they cannot be read.
@@ -213,7 +212,7 @@ def suggested_line(column: Column, texts: list[str], *, quoting: bool) -> tuple[
             else "[...], with the words that `dprap schema check` shows"
         )
         return "They look like markers of missing values", f"null_values: {shown}"
-    if isinstance(column, Numeric):
+    if column.is_number:
         both = [
             recognise.number_format(_majority(rest), decimal_comma=comma) for comma in (False, True)
         ]
@@ -226,7 +225,7 @@ def suggested_line(column: Column, texts: list[str], *, quoting: bool) -> tuple[
         unit = recognise.clock_unit(rest)
         if unit is not None:
             return "They are times of day or durations", f"format: {{clock: {unit}}} (type integer)"
-    if column.type in ("date", "datetime"):
+    if column.is_calendar:
         dated = recognise.date_format(rest)
         if dated is not None and "format" in dated.settings:
             return "They are dates in another order", f'format: "{dated.settings["format"]}"'

@@ -242,7 +242,7 @@ def _fit(
     records: float,
     settings: RapSettings,
     progress: ProgressCallback,
-) -> FitResult:
+) -> FitResult[RelaxedDataset]:
     custom = tuple(family for family in workload.families if isinstance(family, Custom))
     if sum(workload.domain.size_of(family.columns) for family in custom) > _SMALL_CUSTOM_CELLS:
         custom = ()
@@ -280,7 +280,12 @@ def _measure_everything(
         noise += fractions.size * (stddev_counts / records) ** 2
         progress(Progress("measure", len(targets), len(workload), str(family)))
     wanted = FamilyTargets(targets, floor=settings.noise_floor**2 * noise)
-    result = fit_families(relaxed, wanted, settings.placed_projection)
+    meanwhile = Paced(progress)
+
+    def watch(step: int, steps: int) -> None:
+        meanwhile(Progress("fit", step, steps, f"{workload.queries:,} queries"))
+
+    result = fit_families(relaxed, wanted, settings.placed_projection, watch=watch)
     progress(Progress("round", 1, 1, f"loss {result.misfit:.2g} after {result.steps} steps"))
     return _Found(result.rows, measurements, result.steps)
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dprap.accounting import Measurement, Neighbors, QueryMeasurement
-from dprap.array_types import Answers, Float64
+from dprap.array_types import Answers
 from dprap.errors import SettingsError, WorkloadError
 from dprap.mechanisms.cell_answers import distribution_of
 from dprap.mechanisms.outline import (
@@ -38,9 +38,9 @@ from dprap.queries import Halfspace, Marginal, Range
 from dprap.relaxed.jax.mixed import (
     AnnealingSettings,
     Box,
-    Conjunctions,
     MixedRows,
     MixedSpace,
+    MixedTargets,
     Places,
     fit_mixed,
 )
@@ -200,9 +200,9 @@ def run(
             rho=share,
         )
         targets = _with_queries(space, known, measured, records.count)
-        fitted = fit_mixed(space, rows, *targets, settings.fit)
+        fitted = fit_mixed(rows, targets, settings.fit)
         rows, steps = fitted.rows, steps + fitted.steps
-        residual = (fitted.loss / np.count_nonzero(targets.weights)) ** 0.5
+        residual = (fitted.misfit / np.count_nonzero(targets.weights)) ** 0.5
         progress(
             Progress(
                 "round",
@@ -227,14 +227,6 @@ class _KnownColumns(NamedTuple):
     boxes: list[Box]
     shares: list[float]
     variances: list[float]
-
-
-class _Targets(NamedTuple):
-    """What a fit is to reach: queries, their shares, and the inverse variances of these."""
-
-    conjunctions: Conjunctions
-    shares: Float64[np.ndarray, " queries"]
-    weights: Float64[np.ndarray, " queries"]
 
 
 def _columns(workload: Workload) -> list[Marginal]:
@@ -295,14 +287,14 @@ def _with_queries(
     known: _KnownColumns,
     measured: list[QueryMeasurement],
     records: float,
-) -> _Targets:
-    """Columns and measured queries together."""
+) -> MixedTargets:
+    """Columns and measured queries together, each by the inverse variance of its share."""
     conjunctions = space.compiled([*known.boxes, *(item.query for item in measured)])
     shares = np.array([*known.shares, *(item.count / records for item in measured)])
     spread = np.array(
         [*known.variances, *((item.stddev_counts / records) ** 2 for item in measured)]
     )
-    return _Targets(conjunctions, shares, 1 / spread)
+    return MixedTargets(space, conjunctions, shares, 1 / spread)
 
 
 MECHANISM = Mechanism(

@@ -13,6 +13,7 @@ rounding   records drawn from rows, column by column
 drawn      answers on drawn records, for functions with too many cells for a table
 excess     records too many in each cell, and what exchanges do to that
 exchange   records whose joint counts too are near what the rows say
+mixing     records that say no more than pairs of columns do
 jax        the compiled fits of the method rap; imported when used
 
 Nothing but `jax` loads JAX, so that reading, counting and answering do without it.

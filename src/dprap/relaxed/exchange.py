@@ -9,7 +9,9 @@ closer to their expectation:
 An exchange never changes a column's counts. Records of one owner (relaxed row) have the same
 distribution, so an exchange between them leaves the distribution of every record as it is. Where
 owners have few records, exchanges between owners are accepted with the ratio of likelihoods
-(Metropolis' rule), which keeps codes with the rows that make them likely.
+(Metropolis' rule), which keeps codes with the rows that make them likely. Where pairs of columns
+are all that is known, records are mixed first (`mixing`). Then they have no owner, and any two of
+them may exchange codes.
 
 Everything here is post-processing of public rows by public randomness.
 """
@@ -29,6 +31,8 @@ from dprap.array_types import Bool, CodeColumn, Float32, Int64
 from dprap.domain import Domain
 from dprap.relaxed.excess import Excess, Looks
 from dprap.relaxed.fit import StepCallback, unwatched
+from dprap.relaxed.mixing import DEFAULT as MIXING
+from dprap.relaxed.mixing import PairModel
 from dprap.relaxed.rounding import Owners, share_out, systematic_columns
 from dprap.relaxed.rows import RelaxedDataset
 
@@ -94,6 +98,7 @@ def draw_jointly(
     *,
     amend: Amend | None = None,
     broken: Broken | None = None,
+    mix: bool = False,
     settings: ExchangeSettings = DEFAULT,
     watch: StepCallback = unwatched,
 ) -> Iterator[Records]:
@@ -106,6 +111,7 @@ def draw_jointly(
         seed: Seed of public randomness.
         amend: Replaces records that break a constraint; applied before exchanges.
         broken: Tells which records break a constraint; exchanges that would are not made.
+        mix: Whether records say no more than pairs of columns do, where that takes little time.
         settings: How much work to do.
         watch: Is told how many chunks and passes are done, of how many.
 
@@ -119,14 +125,24 @@ def draw_jointly(
     precise = replace(relaxed, probabilities=relaxed.probabilities.astype(np.float64))
     matched = _matched(relaxed.domain, marginals, sizes[-1], settings)
     excess, passes = Excess(precise, matched), _passes(matched, settings)
+    model = None
+    if mix and MIXING.worth(relaxed, rows):
+        model = PairModel.of(relaxed, rows, rng, watch=lambda *_: watch(0, len(sizes) + passes))
     for number, count in enumerate(sizes, start=1):
         owners = share_out(relaxed, count, rng)
         records = list(systematic_columns(relaxed, owners, rng))
+        owner_of = owners.of_records()
+        if model is not None:
+            records = model.mix(records, rng)
         if amend is not None:
-            records, owners = _by_owner(*amend(records, owners.of_records(), rng), relaxed.rows)
+            records, owner_of = amend(records, owner_of, rng)
+        if model is not None:
+            owners = _without_owners(count, settings.block_records)
+        elif amend is not None:
+            records, owners = _by_owner(records, owner_of, relaxed.rows)
         excess.add(records, count)
         if number == len(sizes):
-            exchange = _Exchange(relaxed, records, owners, excess, broken, settings, rng)
+            exchange = _Exchange(relaxed, records, owners, excess, broken, model, settings, rng)
             for made in range(passes):
                 exchange.run(made, passes)
                 watch(len(sizes) + made, len(sizes) + passes)
@@ -140,6 +156,13 @@ def _by_owner(records: Records, owner_of: OwnerOf, rows: int) -> tuple[Records, 
     """The records in the order of their owners."""
     order = np.argsort(owner_of, kind="stable")
     return [column[order] for column in records], Owners(np.bincount(owner_of, minlength=rows))
+
+
+def _without_owners(count: int, block_records: int) -> Owners:
+    """Blocks of records that are alike, as if each had an owner."""
+    blocks = max(1, count // block_records)
+    ends = np.arange(blocks + 1) * count // blocks
+    return Owners(np.diff(ends))
 
 
 def _chunk_sizes(rows: int, settings: ExchangeSettings) -> list[int]:
@@ -213,10 +236,12 @@ class _Exchange:
         owners: Owners,
         excess: Excess,
         broken: Broken | None,
+        model: PairModel | None,
         settings: ExchangeSettings,
         rng: np.random.Generator,
     ) -> None:
         self._relaxed, self._records, self._broken = relaxed, records, broken
+        self._model = model
         self._settings, self._rng = settings, rng
         starts, merged = _block_starts(owners, settings.block_records)
         self._starts, self._sizes = starts, np.diff(starts, append=len(records[0]))
@@ -301,10 +326,15 @@ class _Exchange:
     def _allowed(
         self, position: int, one: Int64[np.ndarray, " pairs"], other: Int64[np.ndarray, " pairs"]
     ) -> Bool[np.ndarray, " pairs"]:
-        """Which exchanges leave both records without a broken constraint."""
-        if self._broken is None:
-            return np.ones(len(one), dtype=bool)
-        broken = self._broken(_Exchanged(self._records, position, one, other))
+        """Which exchanges leave both records without a broken constraint, in cells that may have
+        records.
+        """
+        after = _Exchanged(self._records, position, one, other)
+        broken = np.zeros(2 * len(one), dtype=bool)
+        if self._broken is not None:
+            broken |= self._broken(after)
+        if self._model is not None:
+            broken |= self._model.ruled_out(after, position)
         return ~broken[: len(one)] & ~broken[len(one) :]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -27,14 +27,17 @@ def unwatched(step: int, steps: int) -> None:
     """Ignore steps."""
 
 
+_Rows = TypeVar("_Rows")
+
+
 @dataclass(frozen=True)
-class FitResult:
+class FitResult(Generic[_Rows]):
     """What a fit gives: the rows, how far they are from the targets, and the optimiser's steps.
 
     `misfit` is the weighted sum of squared distances from the targets.
     """
 
-    rows: RelaxedDataset
+    rows: _Rows
     misfit: float
     steps: int
 
@@ -43,12 +46,18 @@ _Targets = TypeVar("_Targets", contravariant=True)
 _Settings = TypeVar("_Settings", contravariant=True)
 
 
-class Fit(Protocol[_Targets, _Settings]):
-    """The form of every fit: `fit` here, `fit_queries` and `fit_families` in `jax`."""
+class Fit(Protocol[_Rows, _Targets, _Settings]):
+    """The form of every fit: `fit` here, `fit_queries`, `fit_families` and `fit_mixed` in `jax`."""
 
     def __call__(
-        self, start: RelaxedDataset, targets: _Targets, settings: _Settings, /
-    ) -> FitResult:
+        self,
+        start: _Rows,
+        targets: _Targets,
+        settings: _Settings,
+        /,
+        *,
+        watch: StepCallback = unwatched,
+    ) -> FitResult[_Rows]:
         """Move rows from `start` towards the targets; `start` stays as it is."""
         ...
 
@@ -57,15 +66,16 @@ def fit(
     start: RelaxedDataset,
     targets: Sequence[Target],
     settings: FitSettings,
-    after_step: StepCallback = unwatched,
-) -> FitResult:
+    *,
+    watch: StepCallback = unwatched,
+) -> FitResult[RelaxedDataset]:
     """Minimise ½ chi-square + kl_weight · mean of KL(row ‖ its prior) by Adam on logits.
 
     Args:
         start: Rows of equal weight, with logits.
         targets: The marginals to be met.
         settings: How long, how fast and how close to the prior.
-        after_step: Is told how many steps are done, of how many.
+        watch: Is told how many steps are done, of how many.
 
     Returns:
         The rows after the last step, with the chi-square before it.
@@ -87,6 +97,6 @@ def fit(
         chi_square = of_targets.add(gradient, of_codes)
         moving.step(gradient, of_codes, step)
         blocks.forget()
-        after_step(step, settings.steps)
+        watch(step, settings.steps)
     rows = RelaxedDataset(start.domain, probabilities, start.weights, logits)
     return FitResult(rows, chi_square, settings.steps)

@@ -4,7 +4,7 @@ release            the noun: everything a run publishes, and the files it is wri
 contents           its data, and the sentences that follow from them
 drawing            its synthetic tables
 asking             its answers and intervals
-statement          the privacy statement, exactly and in plain words
+privacy_statement  the privacy statement, exactly and in plain words
 files              the release directory, written whole or not at all
 measurements       measurements.parquet: every noisy measurement
 archive            arrays on disk, read within limits
@@ -31,7 +31,7 @@ intervals/         how far an answer may be off
 """
 
 from dprap.release.files import ReleaseError, load
+from dprap.release.privacy_statement import PrivacyStatement
 from dprap.release.release import Release, RunFacts
-from dprap.release.statement import PrivacyStatement
 
 __all__ = ["PrivacyStatement", "Release", "ReleaseError", "RunFacts", "load"]

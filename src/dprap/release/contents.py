@@ -18,7 +18,7 @@ from dprap.relaxed import RelaxedDataset
 from dprap.release.certified import TableBound, accuracy
 from dprap.release.intervals.basis import Grounds
 from dprap.release.intervals.error_table import ErrorTable
-from dprap.release.statement import PrivacyStatement
+from dprap.release.privacy_statement import PrivacyStatement
 from dprap.schema import Schema
 from dprap.schema.review_record import vouched_sentences
 from dprap.workload import Workload

@@ -16,7 +16,7 @@ from dprap.relaxed import RelaxedDataset
 from dprap.release.certified import table_bound
 from dprap.release.conditions import as_conditions, conditioned, decoded_where
 from dprap.release.contents import Contents
-from dprap.release.draw import draw_records, draw_table, matched_marginals, sliced
+from dprap.release.draw import draw_records, draw_table, is_mixed, matched_marginals, sliced
 from dprap.release.given import names_of, rows_in_memory, seed_or, whole_number
 from dprap.release.intervals.posterior import draw_rows
 from dprap.release.sharp_pairs import SharpPair, sharp_pairs
@@ -134,10 +134,17 @@ class Drawing(Contents):
             )
         seed = seed_or(seed, self.facts.seed)
         marginals = matched_marginals(self.workload, self.measurements)
+        mix = self._is_mixed(rows)
         for number, drawn in enumerate(draw_rows(self._release, relaxed, draws=m, seed=seed)):
             own = (seed + number + 1) % MAX_SEED
             codes = draw_table(
-                drawn, self.schema, marginals, rows=rows, seed=own, sharp=self._sharp_pairs
+                drawn,
+                self.schema,
+                marginals,
+                rows=rows,
+                seed=own,
+                sharp=self._sharp_pairs,
+                mix=mix,
             )
             yield as_format(decoded_where(codes, self.schema, {}, seed=own), format)
 
@@ -178,6 +185,7 @@ class Drawing(Contents):
             rows=rows,
             seed=seed,
             sharp=self._sharp_pairs,
+            mix=self._is_mixed(rows),
             conditioned_on=tuple(where),
         )
 
@@ -201,14 +209,20 @@ class Drawing(Contents):
             and seed in (None, self.facts.seed)
         ):
             return sliced(self.drawn)
+        rows = self.table_rows if rows is None else rows
         return draw_records(
             self._relaxed_or_refuse(),
             self.schema,
             matched_marginals(self.workload, self.measurements),
-            rows=self.table_rows if rows is None else rows,
+            rows=rows,
             seed=self.facts.seed if seed is None else seed,
             sharp=self._sharp_pairs,
+            mix=self._is_mixed(rows),
         )
+
+    def _is_mixed(self, rows: int) -> bool:
+        """Whether tables of so many rows say no more than pairs of columns do."""
+        return is_mixed(self.workload, self.measurements, records=self.rows, rows=rows)
 
     @cached_property
     def _sharp_pairs(self) -> tuple[SharpPair, ...]:

@@ -44,8 +44,8 @@ from dprap.release.draw import MOST_ROWS_HELD, sliced
 from dprap.release.intervals.error_table import read_error_table
 from dprap.release.measurements import measurement_table, read_measurements
 from dprap.release.output_checks import check_output
+from dprap.release.privacy_statement import PrivacyStatement
 from dprap.release.release import Release, RunFacts
-from dprap.release.statement import PrivacyStatement
 from dprap.schema import Schema
 from dprap.workload import MAX_CELLS, Workload, weighted
 from dprap.workload.files import weighted_family, workload_entries

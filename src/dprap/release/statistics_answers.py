@@ -134,7 +134,7 @@ def _of_group(release: Release, group: str, answered: Answered | Figures) -> Fig
         return Figure(
             (group,), answered.count, f"{answered.count:,.1f}", answered.count, answered.interval
         )
-    if any(release.schema.columns[name].type in ("date", "datetime") for name in answered.columns):
+    if any(release.schema.columns[name].is_calendar for name in answered.columns):
         raise WorkloadError("dates are not compared. Ask for each group by itself.")
     if answered.all is None or answered.all.value is None:
         raise WorkloadError(f"there are no records with {group}.")

@@ -162,7 +162,7 @@ def _check(name: str, columns: tuple[str, ...], by: tuple[str, ...], schema: Sch
                 f"column {column!r} holds no numbers, so it has no {name}. Ask for a count by"
                 f" {column}."
             )
-        if kind.type in ("date", "datetime") and name in ("sum", "variance", "stddev"):
+        if kind.is_calendar and name in ("sum", "variance", "stddev"):
             raise WorkloadError(
                 f"column {column!r} holds dates, which have no {name}. Ask for its mean or a"
                 " quantile."

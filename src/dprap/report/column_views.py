@@ -187,10 +187,10 @@ def is_logarithmic(spans: Sequence[tuple[float, float]]) -> bool:
 
 def axis_text(column: BinnedColumn, value: float, edges: Sequence[float]) -> str:
     """A value at the axis: short, and no finer than the axis needs."""
-    if column.type in ("integer", "number"):
+    if column.is_number:
         return _short_number(value)
     text = column.edge_text(value)
-    days = (edges[-1] - edges[0]) / (1 if column.type == "date" else 86_400e6)
+    days = (edges[-1] - edges[0]) / column.units_per_day
     return text[:4] if days > 5 * 365 else text[:7] if days > 150 else text[:10]
 
 

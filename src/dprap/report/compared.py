@@ -153,7 +153,7 @@ def _columns(columns: Sequence[ColumnComparison], schema: Schema) -> Html:
     for column in sorted(columns, key=lambda each: each.similarity):
         median, tail = (_quantiles(schema, column, level) for level in ("0.5", "0.99"))
         zeros = "–"
-        is_number = schema.columns[column.name].type in ("integer", "number")
+        is_number = schema.columns[column.name].is_number
         if is_number and column.private is not None and column.published is not None:
             zeros = f"{column.private.zeros:.2%} → {column.published.zeros:.2%}"
         rows.append(
@@ -231,7 +231,7 @@ def value_text(schema: Schema, name: str, value: float) -> str:
     '1970-02-01'
     """
     column = schema.columns[name]
-    if not isinstance(column, BinnedColumn) or column.type in ("integer", "number"):
+    if not isinstance(column, BinnedColumn) or column.is_number:
         return f"{value:,.6g}"
     return column.edge_text(value)[:16]  # to the minute
 

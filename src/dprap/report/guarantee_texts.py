@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from dprap.accounting.budget import largest_belief, percent_rounded_up
 from dprap.errors import SettingsError
 from dprap.release.certified import rounded_up
-from dprap.release.statement import PrivacyStatement
+from dprap.release.privacy_statement import PrivacyStatement
 
 
 @dataclass(frozen=True)

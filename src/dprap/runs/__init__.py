@@ -3,7 +3,10 @@
 options      everything a user may say about a run, declared once
 option_values  what one option may be: kinds, checks, and paths as job files keep them
 wording      messages in the words of Python
+signatures   the options of a run in signatures and docstrings of Python
 plan         what follows from options and schema, before private data are touched
+asked_workload  the workload that the options ask for, or the default one
+method_settings  the settings of a method, checked by kind
 discover     paid discovery of domains that nobody knows
 discovery_plan  what discovery will find, and which shares rarer values need
 points       where the codes of numeric columns lie for halfspaces

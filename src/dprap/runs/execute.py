@@ -28,11 +28,11 @@ from dprap.mechanisms.rounds import rounds_within
 from dprap.privacy import Curator, Ledger
 from dprap.relaxed import answers
 from dprap.release.certified import table_digest
-from dprap.release.draw import MOST_ROWS_HELD, draw_table, matched_marginals
+from dprap.release.draw import MOST_ROWS_HELD, draw_table, is_mixed, matched_marginals
 from dprap.release.output_checks import check_rows
+from dprap.release.privacy_statement import PrivacyStatement
 from dprap.release.release import Release, RunFacts
 from dprap.release.sharp_pairs import sharp_pairs
-from dprap.release.statement import PrivacyStatement
 from dprap.release.table_answers import table_answers
 from dprap.runs.calibrate import calibrate
 from dprap.runs.plan import Plan
@@ -195,7 +195,14 @@ def _drawn(
         marginals = matched_marginals(plan.workload, result.measurements)
         sharp = sharp_pairs(plan.schema, relaxed, result.measurements, records)
         return draw_table(
-            relaxed, plan.schema, marginals, rows=rows, seed=plan.seed, sharp=sharp, watch=watch
+            relaxed,
+            plan.schema,
+            marginals,
+            rows=rows,
+            seed=plan.seed,
+            sharp=sharp,
+            mix=is_mixed(plan.workload, result.measurements, records=records, rows=rows),
+            watch=watch,
         )
 
     # It fails where the constraints leave no record to draw; then `Release.table` says so. What was

@@ -2,45 +2,32 @@
 
 from __future__ import annotations
 
-import math
-import types
-import typing
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dprap.accounting import Accounting, Budget, Neighbors, Relation, default_delta
 from dprap.domain import Domain
-from dprap.errors import BudgetError, DprapError, SettingsError, WorkloadError
+from dprap.errors import BudgetError, DprapError, SettingsError
 from dprap.limits import MAX_ARCHIVE_BYTES, MAX_SEED
 from dprap.mechanisms import DEFAULT_METHOD
 from dprap.mechanisms.refinement.planning import RefinementPlan, plan_refinement
 from dprap.mechanisms.registry import Method, method_named
 from dprap.public import PublicTable, read_public
-from dprap.queries import Custom, Halfspace, Marginal, Range, as_family, from_cells
+from dprap.queries import Marginal, from_cells
+from dprap.runs.asked_workload import asked_workload, check_codes
 from dprap.runs.discovery_plan import DiscoveryPlan
-from dprap.runs.loading import NamedCode
+from dprap.runs.method_settings import settings_of, with_targets
 from dprap.runs.option_values import is_of_kind
 from dprap.runs.options import RunOptions
 from dprap.runs.points import with_points
 from dprap.schema import Schema
 from dprap.shown import ShownInNotebooks
-from dprap.workload import MAX_CELLS, Workload, all_kway, random_kway
-from dprap.workload.files import read_workload
+from dprap.workload import MAX_CELLS, Workload
 
 if TYPE_CHECKING:
     from dprap.runs.forecast import Forecast
-
-# Above either, the default workload falls back from 3-way to 2-way marginals.
-MANY_MARGINALS = 1_000
-MANY_QUERIES = 20_000_000
-
-# Largest marginal of a default workload where the number of records is private and cannot set the
-# limit.
-PRIVATE_ROWS_MAX_CELLS = 50_000
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,8 +117,8 @@ def make_plan(
         raise SettingsError(
             f"the certificate's share must lie in [0, 1); it is {options.certificate_share}."
         )
-    settings = _with_targets(
-        method, _settings(method, options.settings or {}, options.preset), options, schema
+    settings = with_targets(
+        method, settings_of(method, options.settings or {}, options.preset), options, schema
     )
     refinement = plan_refinement(
         schema,
@@ -148,9 +135,9 @@ def make_plan(
         )
     if not 0 <= options.seed <= MAX_SEED:
         raise SettingsError(f"the seed must lie between 0 and {MAX_SEED}.")
-    workload = _workload(schema, domain, options, public_records, notes)
+    workload = asked_workload(schema, domain, options, public_records, notes)
     if refinement is not None:
-        _check_codes(workload, refinement)
+        check_codes(workload, refinement)
     else:
         workload = with_points(workload, schema)
     return Plan(
@@ -192,7 +179,7 @@ def expected_marginals(schema: Schema, options: RunOptions, records: int | None)
     if follows_records and records is None:
         return []
     try:
-        workload = _workload(
+        workload = asked_workload(
             schema, schema.domain, options, records if follows_records else None, []
         )
     except DprapError:  # make_plan says why
@@ -243,86 +230,6 @@ def _budget(options: RunOptions, records: int | None, notes: list[str]) -> Budge
     return budget
 
 
-def _settings(method: Method, given: Mapping[str, Any], preset: str | None) -> Any:
-    """The settings of a method; a value of a wrong kind is refused before it can stop a run that
-    has spent.
-    """
-    _check_kinds(method, given)
-    try:
-        return method.settings(given, preset)
-    except (TypeError, ValueError, AttributeError):
-        raise SettingsError(
-            f"method {method.name}: a setting has a value of the wrong kind."
-        ) from None
-
-
-def _check_kinds(method: Method, given: Mapping[str, Any]) -> None:
-    """Refuse a value of another kind than its setting declares, where that is a simple one."""
-    try:
-        hints = typing.get_type_hints(method.mechanism.settings)
-    # an author's annotations that cannot be read: the class itself takes the values, or refuses
-    except (NameError, TypeError):
-        return
-    for name, value in given.items():
-        kinds = _kinds(hints.get(name))
-        if kinds and value is not None and not any(is_of_kind(value, kind) for kind in kinds):
-            allowed = " or ".join(kind.__name__ for kind in kinds)
-            raise SettingsError(
-                f"method {method.name}: setting {name} must be of the kind {allowed}, not"
-                f" {type(value).__name__}."
-            )
-
-
-def _kinds(hint: Any) -> tuple[type, ...]:
-    """The simple kinds that a hint allows, or none where it allows others."""
-    parts = (
-        typing.get_args(hint)
-        if typing.get_origin(hint) in (typing.Union, types.UnionType)
-        else (hint,)
-    )
-    parts = tuple(part for part in parts if part is not type(None))
-    return parts if all(part in (bool, int, float, str) for part in parts) else ()
-
-
-def _with_targets(method: Method, settings: Any, options: RunOptions, schema: Schema) -> Any:
-    """The settings with the columns that models will predict."""
-    if options.target is None:
-        return settings
-    if not hasattr(settings, "targets"):
-        raise SettingsError(
-            f"method {method.name} has no targets. Leave --target out, or use {DEFAULT_METHOD}."
-        )
-    for name in options.target:
-        if name not in schema.domain.names:
-            raise SettingsError(
-                f"--target names the column {name!r}, which the schema does not have."
-            )
-    return replace(settings, targets=tuple(options.target))
-
-
-def _check_codes(workload: Workload, refinement: RefinementPlan) -> None:
-    """Refuse functions and intervals of codes that nobody knows before the run."""
-    refined = {column.name for column in refinement.columns}
-    for family in workload:
-        found = [name for name in family.columns if name in refined]
-        if isinstance(family, Custom) and found:
-            raise WorkloadError(
-                f"custom query {family}: column {found[0]!r} has no bins yet. Declare bins for it."
-            )
-        if isinstance(family, Halfspace) and family.points is not None and found:
-            raise WorkloadError(
-                f"{family} has points of codes, and column {found[0]!r} has no bins yet. Leave them"
-                " out."
-            )
-        if isinstance(family, Range) and (
-            listed := [c for c in found if isinstance(family.along.get(c), tuple)]
-        ):
-            raise WorkloadError(
-                f"range family {family} lists intervals of codes, and column {listed[0]!r} has no"
-                " bins yet. Declare bins for it, or ask for 'all' or 'prefixes'."
-            )
-
-
 def check_size(settings: Any, domain: Domain) -> None:
     """Refuse relaxed rows that would make a release too large to be read."""
     relaxed_rows = getattr(settings, "synthetic_rows", 1)
@@ -332,93 +239,3 @@ def check_size(settings: Any, domain: Domain) -> None:
             f"a release of {relaxed_rows:,} relaxed rows would be too large to be read. Use"
             f" --synthetic-rows {most}."
         )
-
-
-def _fits(domain: Domain, k: int, limit: int) -> bool:
-    """Whether at least one k-way marginal has at most `limit` cells."""
-    return math.prod(sorted(domain.sizes)[:k]) <= limit
-
-
-def _workload(
-    schema: Schema, domain: Domain, options: RunOptions, records: int | None, notes: list[str]
-) -> Workload:
-    """The workload given, with the families that code of the user's own adds."""
-    code = NamedCode.of(options.queries)
-    added = code.families(schema)
-    marginals_asked_for = (
-        options.workload is not None or options.kway is not None or options.marginals is not None
-    )
-    if not added:
-        return _given_workload(schema, domain, options, records, notes, code)
-    limit = options.max_cells or MAX_CELLS
-    if not marginals_asked_for:
-        return Workload(domain, tuple(added), max_cells=limit)
-    given = _given_workload(schema, domain, options, records, notes, code)
-    return Workload(
-        domain,
-        (*given.families, *added),
-        (*given.weights, *(1.0 for _ in added)),
-        max_cells=max(given.max_cells, limit),
-    )
-
-
-def _listed_workload(
-    given: Sequence[Any] | Marginal, domain: Domain, options: RunOptions
-) -> Workload:
-    """A workload from a list in Python: each entry a query family, a column, or columns."""
-    entries: Sequence[Any] = [given] if isinstance(given, Marginal) else given
-    return Workload(
-        domain, tuple(map(as_family, entries)), max_cells=options.max_cells or MAX_CELLS
-    )
-
-
-def _given_workload(
-    schema: Schema,
-    domain: Domain,
-    options: RunOptions,
-    records: int | None,
-    notes: list[str],
-    code: NamedCode,
-) -> Workload:
-    """The workload given; by default all 3-way marginals that fit, or 2-way if none does."""
-    given: Any = options.workload
-    if given is not None:
-        if options.kway is not None or options.marginals is not None:
-            raise SettingsError("give a workload file or --kway/--marginals, not both.")
-        if isinstance(given, Workload):
-            return given if given.domain.sizes == domain.sizes else replace(given, domain=domain)
-        if isinstance(given, Sequence | Marginal) and not isinstance(given, str):
-            return _listed_workload(given, domain, options)
-        if not isinstance(given, str | Path):
-            raise SettingsError(
-                "--workload must be a Workload, a list of marginals, or the path of a workload"
-                " file."
-            )
-        if isinstance(given, str) and not Path(given).is_file() and not Path(given).suffix:
-            raise WorkloadError(
-                f"there is no workload file {given!r}. In Python, marginals are listed:"
-                " workload=[('age', 'sex'), 'region']."
-            )
-        return read_workload(
-            given,
-            domain,
-            max_cells=options.max_cells or MAX_CELLS,
-            load=lambda name: code.load(name, schema),
-        )
-    limit = options.max_cells or records or PRIVATE_ROWS_MAX_CELLS
-    k = options.kway if options.kway is not None else min(3, len(domain))
-    if options.marginals is not None:
-        return random_kway(domain, k, options.marginals, rows=limit, seed=options.workload_seed)
-    if options.kway is None:
-        k = next((each for each in range(k, 1, -1) if _fits(domain, each, limit)), 1)
-    workload = all_kway(domain, k, max_cells=limit)
-    too_many = len(workload) > MANY_MARGINALS or workload.queries > MANY_QUERIES
-    if options.kway is None and k == 3 and too_many:
-        notes.append(
-            f"2-way instead of 3-way marginals: {len(workload):,} 3-way marginals are too many for"
-            " a default"
-        )
-        workload = all_kway(domain, 2, max_cells=limit)
-    elif options.kway is None:
-        notes.append(f"workload: all {k}-way marginals with at most {limit:,} cells")
-    return workload

@@ -11,6 +11,8 @@ import math
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from itertools import pairwise
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -33,6 +35,14 @@ def refuse_too_many(bins: float) -> None:
     if bins > MAX_CODES:
         shown = f"{bins:,.0f}" if bins < 10**15 else "more than 10^15"
         raise ValueError(f"gives {shown} bins; the limit is {MAX_CODES:,}. Use wider bins")
+
+
+def check_edges(edges: Sequence[Any]) -> None:
+    """Refuse edges that are not in increasing order; the last may equal the one before: a bin for
+    the maximum alone.
+    """
+    if len(edges) < 2 or any(a >= b for a, b in pairwise(edges[:-1])) or edges[-1] < edges[-2]:
+        raise ValueError("edges: needs at least two values in strictly increasing order")
 
 
 def integer_edges(

@@ -23,8 +23,6 @@ from dprap.studio.workspace import Table, Workspace
 _LARGEST_FORM = 4 << 20
 _MOST_FIELDS = 20_000
 
-STEPS = ("table", "schema", "plan", "run", "release", "ledger")
-
 
 @dataclass(frozen=True)
 class Visit:

@@ -286,8 +286,8 @@ def test_former_word_of_an_objective_is_understood():
 
 
 def test_rules_come_as_plain_data_too():
-    changed = AdaptiveSettings(rules={"smooth_from_codes": None, "cells_that_count": 4})
-    assert changed.rules == Rules(smooth_from_codes=None, cells_that_count=4)
+    changed = AdaptiveSettings(rules={"smooth_columns": False, "cells_that_count": 4})
+    assert changed.rules == Rules(smooth_columns=False, cells_that_count=4)
 
 
 @pytest.mark.parametrize("neighbors", RELATIONS, ids=str)
@@ -380,9 +380,11 @@ def test_everything_large_is_kept_out_of_schedule():
         {"rules": {"no_such_rule": 1}},
         {"rules": {"most_rounds": 0}},
         {"rules": {"most_rounds": None}},
-        {"rules": {"smooth_from_codes": "many"}},
+        {"rules": {"long_from_codes": "many"}},
         {"rules": ["shrink_cells"]},
         {"rules": {"least_sweep": 1.5}},
+        {"rules": {"sweep_rest": 0.0}},
+        {"rules": {"cells_per_resolution": 0.0}},
         {"rules": {"columns_spread_equally": 1.0}},
         {"rules": {"jitter": float("nan")}},
         {"rules": {"least_for_columns": 0.9}},

@@ -10,7 +10,7 @@ from tests.relaxed.cases import DOMAIN, FAMILIES, all_queries, relaxed_rows
 from dprap.errors import SettingsError
 from dprap.queries import Custom, Query, Threshold
 from dprap.relaxed import RelaxedDataset, answers, uniform_weights
-from dprap.relaxed.jax import projection as projection_module
+from dprap.relaxed.jax import compiled_loop, projection
 from dprap.relaxed.jax.families import FamilyTarget, FamilyTargets, fit_families
 from dprap.relaxed.jax.projection import (
     DivergedError,
@@ -89,13 +89,13 @@ def test_steps_are_told_of_and_stay_the_same(monkeypatch: pytest.MonkeyPatch) ->
     targets = QueryTargets.of(truth.domain, queries, [0.4] * len(queries))
     settings = ProjectionSettings(max_steps=130, window=20)
     at_once = fit_queries(start, targets, settings)
-    monkeypatch.setattr(projection_module, "_STEPS_BETWEEN_LOOKS", 40)
+    monkeypatch.setattr(projection, "_STEPS_BETWEEN_LOOKS", 40)
     told: list[tuple[int, int]] = []
-    before = projection_module._gone_on._cache_size()
+    before = compiled_loop.gone_on._cache_size()
     in_parts = fit_queries(
         start, targets, settings, watch=lambda step, steps: told.append((step, steps))
     )
-    assert projection_module._gone_on._cache_size() == before, "compiled once"
+    assert compiled_loop.gone_on._cache_size() == before, "compiled once"
     assert told == [(40, 130), (80, 130), (120, 130), (130, 130)]
     assert in_parts.steps == at_once.steps == 130
     np.testing.assert_array_equal(in_parts.rows.probabilities, at_once.rows.probabilities)
@@ -105,11 +105,11 @@ def test_steps_are_told_of_and_stay_the_same(monkeypatch: pytest.MonkeyPatch) ->
 def test_growing_query_sets_are_compiled_few_times() -> None:
     truth, queries = relaxed_rows(3), all_queries()[6:70]
     settings = ProjectionSettings(max_steps=2, window=1)
-    before = projection_module._gone_on._cache_size()
+    before = compiled_loop.gone_on._cache_size()
     for count in range(4, 64, 4):
         fit(queries[:count], truth, settings)
     # Products: 32, then 128; with and without thresholds.
-    assert projection_module._gone_on._cache_size() - before <= 5
+    assert compiled_loop.gone_on._cache_size() - before <= 5
 
 
 def test_a_projection_that_diverges_says_so() -> None:

@@ -2,7 +2,8 @@
 same records.
 
 A study is a module with `cells(seeds)`, what to measure, and `measure(facts, data_dir)`, which
-measures one cell in a process of its own. NOT PRIVATE: noise is seeded and errors are exact.
+measures one cell in a process of its own. A study may show its kept records in a `table(records)`
+of its own. NOT PRIVATE: noise is seeded and errors are exact.
 """
 
 from __future__ import annotations

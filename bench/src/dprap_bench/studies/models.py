@@ -36,7 +36,7 @@ from dprap_bench.record import Figures
 from dprap_bench.seeded import seeded_curator
 
 METHODS = ("real", "adaptive", "adaptive, bins", "rap++", "aim", "independent")
-SEEDS = tuple(range(9000, 9003))
+SEEDS = tuple(range(9100, 9103))
 _HALFSPACES = 20_000
 
 Positive = Callable[[pd.Series], pd.Series]

@@ -75,7 +75,7 @@ def estimate_column(
     outstanding = _outstanding(measured, noise, rules)
     along = slice(ordered)  # the codes that are neighbours
     raw = measured[along]
-    if rules.smooth_from_codes is not None and len(raw) >= rules.smooth_from_codes:
+    if rules.smooth_columns and len(raw) >= rules.long_from_codes:
         measured, outstanding = measured.copy(), outstanding.copy()
         measured[along], outstanding[along] = _smoothed(raw, noise, outstanding[along], rules)
     if ordered is not None:
@@ -94,9 +94,8 @@ def _outstanding(measured: Shares, noise: float, rules: Rules) -> Codes:
     can be seen through the noise, for then smoothing sees what stands out as well.
     """
     codes = len(measured)
-    if codes == 2 or (
-        codes >= (rules.smooth_from_codes or 0) and noise * codes < rules.hidden_code
-    ):
+    least_smoothed = rules.long_from_codes if rules.smooth_columns else 0
+    if codes == 2 or (codes >= least_smoothed and noise * codes < rules.hidden_code):
         return np.zeros(codes, dtype=bool)
     return np.asarray(measured - np.median(measured) > _least_surprise(codes, rules) * noise)
 

@@ -32,7 +32,7 @@ class ColumnMarginals:
     @classmethod
     def of(cls, workload: Workload, shares: Sequence[float], rules: Rules) -> ColumnMarginals:
         """What is measured for a workload; `shares` are those of the columns."""
-        along = cumulative_columns(workload, rules.blocks_from_codes)
+        along = cumulative_columns(workload, rules.long_from_codes)
         blocks = tuple(Marginal((name,), (_starts(workload.domain.size(name)),)) for name in along)
         share_of = {
             name: share * (_prefix_factor(workload.domain.size(name)) if name in along else 1.0)

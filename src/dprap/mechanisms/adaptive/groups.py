@@ -7,11 +7,12 @@ is common by itself stays alone, such as the zero of an amount that most people 
 ends the group before it. The marginals by code remain candidates: groups show what is broad, codes
 what is sharp (an amount and its double).
 
-With σ the noise of a pick, two kinds are made:
+With σ the noise of a pick, n/σ cells stand above the noise, and k merged columns make so many if a
+group of each has (σ/n)^(1/k) of the records. Two kinds are made:
 
-kind    of which marginals           which columns are merged  until a group has at least
-long    all of the downward closure  those of many codes       √(σ/n) of the records
-broad   the workload's own, of k ≥ 4  all                       (σ/2n)^(1/k) of the records
+kind    of which marginals            which columns are merged  k
+long    all of the downward closure   those of many codes       2
+broad   the workload's own, of k ≥ 4  all                       the number of columns
 
 A cell of two long columns then has about as many records as noise. A broad marginal has two to four
 groups for each column at small ε. One of five columns costs as much as a pair and shows ten pairs
@@ -27,8 +28,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from dprap.domain import Domain
+from dprap.mechanisms.adaptive.eligible import own_marginals
 from dprap.mechanisms.adaptive.rules import Rules
-from dprap.mechanisms.adaptive.spending import own_marginals
 from dprap.mechanisms.adaptive.spending_steps import Pool
 from dprap.queries import Marginal
 from dprap.queries.code_groups import Starts
@@ -49,26 +50,23 @@ def _coarsened(
     pool: Pool, workload: Workload, rules: Rules, shares_of: dict[str, np.ndarray]
 ) -> Iterator[Marginal]:
     """Candidates of both kinds that have few enough cells, the long ones first."""
-    domain, resolution = workload.domain, pool.pick_resolution
-    if rules.group_from_codes is not None:
-        least = math.sqrt(1 / resolution)
+    domain = workload.domain
+    most = rules.cells_per_resolution * pool.pick_resolution
+    if rules.group_codes:
+        least = math.pow(most, -1 / 2)
         grouped = {
             name: group_starts(shares, least)
             for name, shares in shares_of.items()
-            if len(shares) >= rules.group_from_codes
+            if len(shares) >= rules.long_from_codes
         }
         starts = {name: each for name, each in grouped.items() if each is not None}
         for columns in (marginal.columns for marginal in pool.closure):
             if starts.keys().isdisjoint(columns):
                 continue
             coarse = Marginal(columns, tuple(starts.get(name) for name in columns))
-            most = (
-                rules.most_cells if len(columns) == 2 else rules.cells_per_resolution * resolution
-            )
-            if _is_worth_it(coarse, domain, rules, most):
+            if _is_worth_it(coarse, domain, rules, rules.most_cells if len(columns) == 2 else most):
                 yield coarse
     if rules.broad_from_columns is not None:
-        most = rules.broad_cells_per_resolution * resolution
         for columns in (marginal.columns for marginal in own_marginals(workload, rules)):
             if len(columns) >= rules.broad_from_columns:
                 least = math.pow(most, -1 / len(columns))

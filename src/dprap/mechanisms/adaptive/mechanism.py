@@ -7,7 +7,6 @@ step is carried out.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
@@ -22,7 +21,7 @@ from dprap.mechanisms.adaptive.empty_cells import EmptyCells
 from dprap.mechanisms.adaptive.ends import with_ends
 from dprap.mechanisms.adaptive.evidence import Evidence, first_evidence
 from dprap.mechanisms.adaptive.groups import with_groups
-from dprap.mechanisms.adaptive.misses import misses_of
+from dprap.mechanisms.adaptive.last_fit import Closeness, repeated
 from dprap.mechanisms.adaptive.neighbours import ties_of
 from dprap.mechanisms.adaptive.one_marginal import rows_of_cells
 from dprap.mechanisms.adaptive.public_start import (
@@ -372,22 +371,14 @@ class _Run:
         noise = cells if not rules.shrink_cells else self._misfit_of_truth()
         closely = isinstance(step, MeasureWorkload) and resolution >= rules.close_from_resolution
         misfit = self._fit(targets, kl_weight=kl_weight, last=last)
-        emphasised: Sequence[Target] = targets
-        for _ in range(rules.most_last_fits - 1 if last else 0):
-            # Where rows are further off than noise everywhere, a cell must stand out from the
-            # others.
-            level = math.sqrt(max(1.0, misfit / noise))
-            found = misses_of(self._rows, targets, emphasised, limit=rules.usual_miss * level)
-            misfit, emphasised = found.misfit, found.emphasised
-            too_far = misfit > rules.misfit_of_noise * cells or (closely and misfit > noise)
-            if not too_far and found.largest <= rules.certain_miss * level:
-                break
-            before = misfit
-            if closely and misfit > noise:
-                kl_weight *= (noise / misfit) ** rules.weaker_pull
-            misfit = self._fit(emphasised, kl_weight=kl_weight, last=last)
-            if misfit > (1 - rules.least_gain_of_last_fit) * before:
-                break
+        if last:
+            misfit = repeated(
+                targets,
+                lambda: self._rows,
+                lambda emphasised, pull: self._fit(emphasised, kl_weight=pull, last=True),
+                Closeness(misfit, noise, cells, kl_weight, closely=closely),
+                rules,
+            )
         spent = float(self._curator.spent / self._curator.budget.rho)
         detail = f"{spent:.0%} of ρ spent, misfit {misfit / noise:.2f} of the noise"
         self._progress(Progress("round", step.fit, step.fits, detail))
@@ -411,7 +402,7 @@ class _Run:
                 cool_down=settings.rules.cool_down,
                 ties=self._ties,
             ),
-            after_step=lambda step, steps: self._meanwhile(
+            watch=lambda step, steps: self._meanwhile(
                 Progress("fit", step, steps, f"{len(targets):,} marginals")
             ),
         )

@@ -43,7 +43,7 @@ def ties_of(
     for measured, ordered in columns:
         shares = measured.counts / records
         noise = measured.stddev_counts / records
-        if rules.smooth_from_codes is not None and len(shares) >= rules.smooth_from_codes:
+        if rules.smooth_columns and len(shares) >= rules.long_from_codes:
             weights = _ties(shares[:ordered], noise, rules)
             if weights.any():
                 found.append(Tie(start, weights))

@@ -87,7 +87,7 @@ def _noise_of_departures(shape: tuple[int, ...], rules: Rules) -> float:
     """The noise of a cell's departure from the product of its columns, as a part of the cell's
     own.
     """
-    smoothed_from = rules.smooth_from_codes or math.inf
+    smoothed_from = rules.long_from_codes if rules.smooth_columns else math.inf
     taken = 1 + sum(size - 1 for size in shape if size < smoothed_from)
     return math.sqrt(max(1 - taken / math.prod(shape), 0.0))
 

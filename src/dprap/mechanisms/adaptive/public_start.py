@@ -36,7 +36,7 @@ _LEAST_LOGIT = np.float32(np.log(1e-6))
 
 def fit_to_public(
     rows: RelaxedDataset, prior: Relaxed, public: PublicTable, settings: AdaptiveSettings
-) -> FitResult:
+) -> FitResult[RelaxedDataset]:
     """Fit the rows to the public marginals; later fits start there and pull to it."""
     records = public.facts.rows
     targets = []

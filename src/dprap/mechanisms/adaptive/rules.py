@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from dprap.errors import SettingsError
 
 # Rules that None switches off.
-_MAY_BE_NONE = ("smooth_from_codes", "group_from_codes", "broad_from_columns")
+_MAY_BE_NONE = ("broad_from_columns",)
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,12 @@ class Rules:
     most_numbers_in_rows: int = 1 << 22
 
     # --- What columns of many codes are taken for ---------------------------------------------
-    # Columns of so many codes are smoothed; None smooths no column. Shorter ones have little noise
-    # and hardly ever a smooth shape.
-    smooth_from_codes: int | None = 16
+    # A column of so many codes is long. Long columns are smoothed, their neighbouring codes are
+    # tied, they are measured in blocks where ranges of the workload run along them, and they take
+    # part in groups. Shorter ones have little noise and hardly ever a smooth shape.
+    long_from_codes: int = 16
+    # Whether long columns are smoothed and their codes tied.
+    smooth_columns: bool = True
     # A column of noise σ is shrunk towards equal shares by 1/(1 + (τn/σ)²), with τ the share that
     # is typical of the largest code: where noise hides every code, equal shares are nearer than any
     # that noise suggests.
@@ -69,9 +72,6 @@ class Rules:
     most_alike: float = 0.95
     # A code of more than so many equal shares, such as the zero of an amount, has no neighbours.
     lonely_code: float = 10
-    # Columns of so many codes along which ranges of the workload run are measured in blocks of
-    # codes too. A prefix of fewer codes has little noise as it is.
-    blocks_from_codes: int = 16
     # Every code starts with at least this share of its noise. A code that noise has hidden must be
     # able to come back when other marginals show it, against the pull towards the start.
     least_start: float = 0.001
@@ -84,26 +84,24 @@ class Rules:
     pick_factor: float = 1.9
     # Tables of more than 14 columns have more to say, in proportion, unless a sweep says it.
     usual_columns: int = 14
-    # Time must not grow with n without end.
+    # Time must not grow with n without end, and each round of picks costs a fit. Where a sweep
+    # follows there are half as many of both.
     most_picks: int = 200
-    most_picks_before_sweep: int = 100
-    # Picks are made in so many rounds, half as many where a sweep follows: each round costs a fit.
     most_rounds: int = 10
 
     # --- Which marginals may be chosen: coarsen until a cell stands above the noise ------------
-    # A marginal of three columns or more takes part only if it has at most so many cells for each
-    # unit of n/σ of a pick: then a typical cell, n/cells, is not below its noise.
+    # A marginal of three columns or more takes part, by code or in groups, only if it has at most
+    # so many cells for each unit of n/σ of a pick: then a typical cell, n/cells, is not below its
+    # noise. Codes are merged until a group has the share of the records that such cells leave it.
     cells_per_resolution: float = 1
     # Larger marginals are neither chosen nor swept: their cells would be empty, and the fit slow.
     most_cells: int = 1 << 20
-    # Columns of so many codes take part in groups as well; None groups no column.
-    group_from_codes: int | None = 16
+    # Whether long columns take part in groups of codes as well.
+    group_codes: bool = True
     # The workload's own marginals of so many columns take part in few groups for each column, so
     # "broad"; None has no broad marginals. Those of three columns gained nothing over their pairs,
     # nor did sets of four that the workload does not have: they only make selection noisier.
     broad_from_columns: int | None = 4
-    # Broad marginals may have so many cells for each unit of n/σ of a pick.
-    broad_cells_per_resolution: float = 2
     # They take part in this first part of a round's picks. Their errors add up over so many cells
     # that what is sharp would hardly be chosen beside them.
     broad_part_of_round: float = 0.5
@@ -185,7 +183,8 @@ class Rules:
         for name in (
             "most_rounds",
             "most_picks",
-            "most_picks_before_sweep",
+            "cells_per_resolution",
+            "sweep_rest",
             "usual_columns",
             "pick_factor",
             "most_last_fits",

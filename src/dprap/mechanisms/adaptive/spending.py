@@ -8,11 +8,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import combinations
 
 from dprap.accounting import Neighbors
 from dprap.accounting.stddev import stddev_for
-from dprap.domain import Domain
+from dprap.mechanisms.adaptive.eligible import (
+    candidates_in,
+    has_pairs,
+    importance_in,
+    own_marginals,
+    related_to_targets,
+    towards_targets,
+)
 from dprap.mechanisms.adaptive.rules import Rules
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
 from dprap.mechanisms.adaptive.spending_steps import (
@@ -82,20 +88,6 @@ def walk(steps: Spending, take: Callable[[Step], float]) -> None:
             step = steps.send(records)
         except StopIteration:
             step = None
-
-
-def has_pairs(workload: Workload, rules: Rules) -> bool:
-    """Whether the workload asks about a pair of columns that is small enough to be measured.
-
-    If so, that pair is a candidate. If not, no larger marginal is small enough either, and the
-    columns get all of ρ.
-    """
-
-    def smallest_pair(columns: tuple[str, ...]) -> int:
-        return math.prod(sorted(map(workload.domain.size, columns))[:2])
-
-    several = [family.columns for family in workload if len(family.columns) > 1]
-    return any(smallest_pair(columns) <= rules.most_cells for columns in several)
 
 
 def rho_of_columns(
@@ -246,14 +238,14 @@ def after_columns(
         targets = tuple(name for name in targets if name not in said)
     closure = workload.closure(smallest=2)
     closure = tuple(dict.fromkeys((*closure, *related_to_targets(workload.domain, targets))))
-    candidates = _candidates(closure, workload.domain, rules, pick_resolution)
+    candidates = candidates_in(closure, workload.domain, rules, pick_resolution)
     per_round, rounds = _rounds(settings, picks=picks, candidates=len(candidates), sweeps=sweeps)
     rho_each = (left - sweep_rho) / (rounds * per_round)
     choose_each = rho_each * Fraction(settings.selection_share)
     measure_each = rho_each - choose_each
     importance = importance_in(workload)
     counts = {
-        each.columns: importance(each.columns) * _towards_targets(each.columns, targets, rules)
+        each.columns: importance(each.columns) * towards_targets(each.columns, targets, rules)
         for each in closure
     }
     pool = Pool(candidates, closure, pick_resolution, counts)
@@ -269,25 +261,6 @@ def after_columns(
     # ∝ w^(2/3) minimises Σ w · σ over marginals of one size.
     shares = tuple(importance(marginal.columns) ** (2 / 3) for marginal in swept)
     return (*steps, MeasureWorkload(swept, sweep_rho, fits, fits, shares))
-
-
-def importance_in(workload: Workload) -> Callable[[tuple[str, ...]], float]:
-    """How much columns matter together, from 0 to 1: the largest weight of a family with them, over
-    that of all.
-    """
-    largest, least = max(workload.weights), min(workload.weights)
-    with_column: dict[str, set[int]] = {name: set() for name in workload.domain}
-    for place, family in enumerate(workload if least < largest else ()):
-        for name in family.columns:
-            with_column[name].add(place)
-
-    def importance(columns: tuple[str, ...]) -> float:
-        if least == largest:
-            return 1.0
-        having_all = set.intersection(*(with_column[name] for name in columns))
-        return max((workload.weights[place] for place in having_all), default=least) / largest
-
-    return importance
 
 
 def _says_all(
@@ -307,37 +280,6 @@ def _says_all(
         return False
     cells_each = sum(marginal.size(workload.domain) for marginal in swept) / len(swept)
     return _resolution(sweep_rho / len(swept), records, neighbors) >= cells_each
-
-
-def _towards_targets(columns: tuple[str, ...], targets: tuple[str, ...], rules: Rules) -> float:
-    """How much columns count in choosing: what contains no target counts less, if there are
-    targets.
-    """
-    beside = bool(targets) and not set(columns) & set(targets)
-    return rules.beside_target if beside else 1.0
-
-
-def related_to_targets(domain: Domain, targets: tuple[str, ...]) -> tuple[Marginal, ...]:
-    """Every target with one other column, and with two."""
-    position = domain.position
-    found = {
-        Marginal(tuple(sorted((target, *others), key=position))): None
-        for target in targets
-        for size in (1, 2)
-        for others in combinations([name for name in domain if name != target], size)
-    }
-    return tuple(found)
-
-
-def own_marginals(workload: Workload, rules: Rules) -> tuple[Marginal, ...]:
-    """Those of the workload itself, each once, without what is too large to be fitted."""
-    position = workload.domain.position
-    own = dict.fromkeys(tuple(sorted(family.columns, key=position)) for family in workload)
-    return tuple(
-        Marginal(columns)
-        for columns in own
-        if len(columns) > 1 and workload.domain.size_of(columns) <= rules.most_cells
-    )
 
 
 def _resolution(rho: Fraction, records: float, neighbors: Neighbors) -> float:
@@ -370,10 +312,8 @@ def _picks(workload: Workload, rules: Rules, resolution: float, *, sweeps: bool)
     wanted = _worth_choosing(workload, rules, resolution)
     if not sweeps:
         wanted *= len(sizes) / rules.usual_columns
-    return min(
-        max(round(wanted), len(sizes)),
-        rules.most_picks_before_sweep if sweeps else rules.most_picks,
-    )
+    most = max(rules.most_picks // 2, 1) if sweeps else rules.most_picks
+    return min(max(round(wanted), len(sizes)), most)
 
 
 def _worth_choosing(workload: Workload, rules: Rules, resolution: float) -> float:
@@ -391,22 +331,6 @@ def _rounds(
     most = settings.rounds or (max(usual // 2, 1) if sweeps else usual)
     per_round = min(max(2, math.ceil(picks / most)), candidates)
     return per_round, min(max(1, round(picks / per_round)), most)
-
-
-def _candidates(
-    closure: tuple[Marginal, ...], domain: Domain, rules: Rules, pick_resolution: float
-) -> tuple[Marginal, ...]:
-    """All pairs of columns, and larger marginals whose cells rise above the noise.
-
-    Every candidate makes selection noisier (by the logarithm of their number), so hopeless ones
-    must not take part.
-    """
-    limit = min(rules.cells_per_resolution * pick_resolution, rules.most_cells)
-    return tuple(
-        marginal
-        for marginal in closure
-        if marginal.size(domain) <= (rules.most_cells if len(marginal.columns) == 2 else limit)
-    )
 
 
 def _afresh(workload: Workload, rules: Rules, steps: tuple[Step, ...]) -> bool:

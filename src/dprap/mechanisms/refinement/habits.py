@@ -14,7 +14,7 @@ from dprap.mechanisms.refinement.intervals import Pieces
 from dprap.products import product
 from dprap.queries import Marginal
 from dprap.schema.columns.binned import BinnedColumn
-from dprap.schema.columns.ordered import Starts
+from dprap.schema.columns.interval_levels import Starts
 from dprap.schema.columns.shape import Habits
 
 # People round to these and to their powers of ten; the chain ends where few multiples are left.

@@ -13,7 +13,7 @@ import numpy as np
 from dprap.array_types import Bool, Float64
 from dprap.mechanisms.refinement.masses import Masses
 from dprap.mechanisms.refinement.planning import CLEAR, TAIL_CUTS
-from dprap.schema.columns.ordered import Starts
+from dprap.schema.columns.interval_levels import Starts
 
 # A point is a spike where it holds so many times the mean of the other points around it.
 _SPIKE_RATIO = 4.0

@@ -17,7 +17,7 @@ from dprap.array_types import Float64, Int64
 from dprap.mechanisms.adaptive.smoothing import smooth
 from dprap.mechanisms.refinement.search import Level
 from dprap.relaxed.simplex import project_simplex
-from dprap.schema.columns.ordered import Starts
+from dprap.schema.columns.interval_levels import Starts
 
 Masses = Float64[np.ndarray, " intervals"]
 

@@ -13,7 +13,6 @@ from dprap.accounting.stddev import stddev_for
 from dprap.domain import Domain
 from dprap.mechanisms.outline import PlannedStep
 from dprap.schema import Schema
-from dprap.schema.columns import Integer, Number
 
 # Of ρ, what all columns together would get if all of them were refined; each refined one takes its
 # equal part. Methods give a third of ρ or less to one-way marginals, and those of the intervals are
@@ -100,7 +99,7 @@ def plan_refinement(
         return None
     each = rho * SHARE / len(schema.columns)
     columns = tuple(
-        ColumnPlan(name, len(column.interval_levels()), isinstance(column, Integer | Number), each)
+        ColumnPlan(name, len(column.interval_levels()), column.is_number, each)
         for name, column in fine.items()
     )
     sizes = dict(zip(schema.domain.names, schema.domain.sizes, strict=True))

@@ -12,7 +12,7 @@ from dprap.mechanisms.refinement.planning import CLEAR, RefinementPlan
 from dprap.privacy import Curator
 from dprap.queries import Marginal
 from dprap.schema.columns.binned import BinnedColumn
-from dprap.schema.columns.ordered import Starts
+from dprap.schema.columns.interval_levels import Starts
 
 # Intervals of a level that are refined at most, those with the most records first: a level then has
 # some thousand counts, which are drawn in a moment.

@@ -6,7 +6,8 @@ sparsemax   sparsemax and softmax of every column block
 tied        codes of a column with one probability, carried as one number
 queries     selected single queries as index arrays, with derivatives
 optimizer   momentum whose step follows the largest gradient
-projection  `fit_queries`: rows fitted to selected queries, in one compiled loop
+projection  `fit_queries`: rows fitted to selected queries
+compiled_loop  the compiled loop of that fit
 families    `fit_families`: rows fitted to all answers of whole families
 mixed       `fit_mixed`: rows with real coordinates beside one-hot blocks, fitted by annealing
 """

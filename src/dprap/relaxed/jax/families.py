@@ -21,7 +21,7 @@ from dprap.array_types import Answers, Float32
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
 from dprap.queries import Custom, Family, Halfspace
-from dprap.relaxed.fit import FitResult
+from dprap.relaxed.fit import FitResult, StepCallback, unwatched
 from dprap.relaxed.folding import Fold, folded_table
 from dprap.relaxed.jax.layout import JaxRows
 from dprap.relaxed.jax.projection import (
@@ -55,14 +55,19 @@ class FamilyTargets:
 
 
 def fit_families(
-    start: RelaxedDataset, targets: FamilyTargets, settings: ProjectionSettings
-) -> FitResult:
+    start: RelaxedDataset,
+    targets: FamilyTargets,
+    settings: ProjectionSettings,
+    *,
+    watch: StepCallback = unwatched,
+) -> FitResult[RelaxedDataset]:
     """Fit relaxed rows to target answers of whole families.
 
     Args:
         start: Where the rows begin; their weights stay.
         targets: Families, wanted answers and the loss at which it is enough.
         settings: As for `fit_queries`.
+        watch: Is told of every step, of how many there are at most.
 
     Returns:
         The best rows met.
@@ -74,7 +79,7 @@ def fit_families(
     probabilities, weights = on_devices(start, devices_named(settings.device))
 
     def attempt(rows: JaxRows, scale: float) -> Attempt[JaxRows]:
-        return _fit(rows, weights, start.domain, targets, settings, scale)
+        return _fit(rows, weights, start.domain, targets, settings, scale, watch)
 
     end = with_shorter_steps(probabilities, attempt)
     return FitResult(
@@ -89,6 +94,7 @@ def _fit(
     targets: FamilyTargets,
     settings: ProjectionSettings,
     scale: float,
+    watch: StepCallback,
 ) -> Attempt[JaxRows]:
     optimizer = optimizer_of(settings)
     keeps_last = settings.keep == "last"
@@ -119,6 +125,7 @@ def _fit(
             iterate, gradient, memory, jnp.float32(scale), domain, optimizer, softmaxed
         )
         steps += 1
+        watch(steps, settings.max_steps)
     return Attempt(best, best_loss, steps, finite=True)
 
 

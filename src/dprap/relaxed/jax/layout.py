@@ -122,23 +122,23 @@ class ColumnLayout:
             )
         return jnp.concatenate(parts)
 
+    def _blocks(self, packed: Packed) -> list[jax.Array]:
+        """The slots of each bucket: codes by columns by rows."""
+        rows = packed.shape[1]
+        return [
+            packed[bucket.start : bucket.start + bucket.codes * bucket.columns].reshape(
+                bucket.codes, bucket.columns, rows
+            )
+            for bucket in self.buckets
+        ]
+
     def sums(self, packed: Packed) -> PerColumn:
         """Sums over the slots of each column, padding included."""
-        rows = packed.shape[1]
-        parts = []
-        for bucket in self.buckets:
-            block = packed[bucket.start : bucket.start + bucket.codes * bucket.columns]
-            parts.append(block.reshape(bucket.codes, bucket.columns, rows).sum(axis=0))
-        return jnp.concatenate(parts)
+        return jnp.concatenate([block.sum(axis=0) for block in self._blocks(packed)])
 
     def maxima(self, packed: Packed) -> PerColumn:
         """Maxima over the slots of each column."""
-        rows = packed.shape[1]
-        parts = []
-        for bucket in self.buckets:
-            block = packed[bucket.start : bucket.start + bucket.codes * bucket.columns]
-            parts.append(block.reshape(bucket.codes, bucket.columns, rows).max(axis=0))
-        return jnp.concatenate(parts)
+        return jnp.concatenate([block.max(axis=0) for block in self._blocks(packed)])
 
     def excess(self, packed: Packed, thresholds: PerColumn) -> tuple[PerColumn, PerColumn]:
         """For each column: the sum of what exceeds its threshold, and the number of codes that do.

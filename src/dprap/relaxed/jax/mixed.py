@@ -35,6 +35,7 @@ from dprap.domain import Domain
 from dprap.errors import SettingsError, WorkloadError
 from dprap.queries import Halfspace, Marginal, Query, Range
 from dprap.queries.halfspace import NORMAL_UNITS, POINT_UNITS, Points
+from dprap.relaxed.fit import FitResult, StepCallback, unwatched
 from dprap.relaxed.rows import RelaxedDataset, column_slices, normalise_logits, uniform_weights
 
 # An offset that every row is beyond, for planes that a query does not have.
@@ -250,46 +251,49 @@ class MixedSpace:
         return RelaxedDataset(self.domain, probabilities, uniform_weights(count))
 
 
-class AnnealedFit(NamedTuple):
-    """The best rows met, their exact loss, and the steps taken."""
+class MixedTargets(NamedTuple):
+    """What a fit is to reach: queries over the columns of a space, their shares, and what each
+    counts. Shares and weights are of the queries before padding.
+    """
 
-    rows: MixedRows
-    loss: float
-    steps: int
+    space: MixedSpace
+    conjunctions: Conjunctions
+    shares: Float[np.ndarray, " queries"]
+    weights: Float[np.ndarray, " queries"]
 
 
 def fit_mixed(
-    space: MixedSpace,
     start: MixedRows,
-    conjunctions: Conjunctions,
-    targets: Float[np.ndarray, " queries"],
-    weights: Float[np.ndarray, " queries"],
+    targets: MixedTargets,
     settings: AnnealingSettings,
-) -> AnnealedFit:
+    *,
+    watch: StepCallback = unwatched,
+) -> FitResult[MixedRows]:
     """Rows that bring the answers of conjunctions near to their targets, by Σ weight·(answer −
     target)².
 
     Args:
-        space: The columns.
         start: Where the rows begin.
-        conjunctions: The compiled queries.
-        targets: Wanted shares, one for each query before padding.
-        weights: What each counts in the loss.
+        targets: Queries, wanted answers and what each counts in the loss.
         settings: Temperatures and steps.
+        watch: Is told at the end: all levels are one compiled program.
 
     Returns:
         The best of the start and of the rows after each level, by the exact loss.
     """
-    padding = len(conjunctions.offsets) - len(targets)
+    space = targets.space
+    padding = len(targets.conjunctions.offsets) - len(targets.shares)
     problem = _Problem(
-        conjunctions,
-        jnp.asarray(np.append(targets, np.zeros(padding)), jnp.float32),
-        jnp.asarray(np.append(weights, np.zeros(padding)), jnp.float32),
+        targets.conjunctions,
+        jnp.asarray(np.append(targets.shares, np.zeros(padding)), jnp.float32),
+        jnp.asarray(np.append(targets.weights, np.zeros(padding)), jnp.float32),
         tuple(jnp.asarray(space.points[name], jnp.float32) for name in space.numeric),
         tuple(jnp.asarray(space.middles[name], jnp.float32) for name in space.numeric),
     )
     rows, loss = _fit(start, problem, tuple(space.others.sizes), settings)
-    return AnnealedFit(rows, float(loss), settings.levels * settings.steps)
+    steps = settings.levels * settings.steps
+    watch(steps, steps)
+    return FitResult(rows, float(loss), steps)
 
 
 class _Problem(NamedTuple):

@@ -11,33 +11,34 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jax import lax
 
 from dprap.array_types import Answers, Float
 from dprap.domain import Domain
 from dprap.errors import SettingsError
 from dprap.queries import Custom, Query
 from dprap.relaxed.fit import FitResult, StepCallback, unwatched
-from dprap.relaxed.jax.layout import ColumnLayout, JaxRows, Packed, layout_of
+from dprap.relaxed.jax.compiled_loop import (
+    Limits,
+    Normalisation,
+    Problem,
+    Shape,
+    begun,
+    gone_on,
+)
+from dprap.relaxed.jax.layout import JaxRows, layout_of
 from dprap.relaxed.jax.optimizer import shared_scale_momentum
 from dprap.relaxed.jax.queries import QueryBatch, compile_queries
-from dprap.relaxed.jax.sparsemax import Tied, shrink, softmax_packed, sparsemax, thresholds
+from dprap.relaxed.jax.sparsemax import sparsemax
 from dprap.relaxed.jax.start import devices_named, on_devices
 from dprap.relaxed.jax.tied import Iterate, TiedRows
 from dprap.relaxed.rows import RelaxedDataset
 
-Normalisation = Literal["sparsemax", "softmax"]
-
-# Sums may be this far from one before the last Newton step of a projection between optimiser steps.
-_STEP_TOLERANCE = 1e-4
-# A logit below this is as good as minus infinity, but can still come back.
-_SMALLEST_LOGIT = -12.0
 # Steps after which the compiled loop comes back, to be told of: a second or two on LOANS.
 _STEPS_BETWEEN_LOOKS = 250
 # How often a fit whose loss is not finite starts again, and by what its steps are shortened each
@@ -148,7 +149,7 @@ def fit_queries(
     settings: ProjectionSettings,
     *,
     watch: StepCallback = unwatched,
-) -> FitResult:
+) -> FitResult[RelaxedDataset]:
     """Fit relaxed rows to the answers of selected queries, starting from `start`.
 
     Args:
@@ -174,7 +175,7 @@ def fit_queries(
         RelaxedDataset(rows.domain, rows.kept, start.weights), devices_named(settings.device)
     )
     tied = jax.device_put(rows.tied[layout.order], kept.sharding)
-    problem = _Problem(
+    problem = Problem(
         targets.batch,
         # Padding lies beyond the last slot: read as zero, dropped on writing.
         jnp.asarray(np.append(layout.slots, layout.size)[rows.coordinates]),
@@ -183,8 +184,8 @@ def fit_queries(
         row_weights,
         jnp.asarray(rows.counts[layout.order, None], jnp.float32),
     )
-    shape = _Shape(layout, optimizer_of(settings), settings.normalisation)
-    limits = _Limits(
+    shape = Shape(layout, optimizer_of(settings), settings.normalisation)
+    limits = Limits(
         jnp.int32(settings.max_steps),
         jnp.int32(settings.window),
         jnp.float32(1 - settings.tolerance),
@@ -194,11 +195,11 @@ def fit_queries(
     )
 
     def attempt(begin: Iterate, scale: float) -> Attempt[Iterate]:
-        end = _begun(begin, problem, jnp.float32(scale), shape)
+        end = begun(begin, problem, jnp.float32(scale), shape)
         goes_on = True
         while goes_on:
             until = end.step + _STEPS_BETWEEN_LOOKS
-            end, more = _gone_on(begin, end, problem, limits, until, shape)
+            end, more = gone_on(begin, end, problem, limits, until, shape)
             watch(int(end.step), settings.max_steps)
             goes_on = bool(more)
         return Attempt(end.best, float(end.best_loss), int(end.step), bool(end.finite))
@@ -267,173 +268,3 @@ def optimizer_of(settings: ProjectionSettings) -> optax.GradientTransformation:
 
 _adam = cache(optax.adam)
 _momentum = cache(shared_scale_momentum)
-
-
-class _Problem(NamedTuple):
-    """What to fit; `slots` are those of the batch's coordinates, `tied_counts` codes that share a
-    probability.
-    """
-
-    batch: QueryBatch
-    slots: jax.Array
-    targets: jax.Array
-    query_weights: jax.Array
-    row_weights: jax.Array
-    tied_counts: jax.Array
-
-
-class _Shape(NamedTuple):
-    """What a compiled fit depends on, besides shapes of arrays."""
-
-    layout: ColumnLayout
-    optimizer: optax.GradientTransformation
-    normalisation: Normalisation
-
-
-class _Limits(NamedTuple):
-    """When a fit ends. These are traced, so that other limits need no other program."""
-
-    max_steps: jax.Array
-    window: jax.Array
-    kept: jax.Array
-    floor: jax.Array
-    halvings: jax.Array
-    keeps_last: jax.Array
-
-
-class _State(NamedTuple):
-    iterate: Iterate
-    memory: Any
-    step: jax.Array
-    best: Iterate
-    best_loss: jax.Array
-    scale: jax.Array
-    plateaus: jax.Array
-    finite: jax.Array
-
-
-class _Program:
-    """The steps of a fit, to be compiled."""
-
-    def __init__(self, begin: Iterate, problem: _Problem, shape: _Shape) -> None:
-        self._problem, self._shape = problem, shape
-        self._begin, self._padding = begin, shape.layout.is_padding[:, None]
-
-    def start(self, scale: jax.Array) -> _State:
-        begin, iterate = self._begin, self._begin
-        if self._shape.normalisation == "softmax":
-            kept = jnp.maximum(jnp.log(jnp.maximum(begin.kept, 0)), _SMALLEST_LOGIT)
-            iterate = Iterate(jnp.where(self._padding, begin.kept, kept), begin.tied)
-            memory = self._shape.optimizer.init(iterate.kept)
-        else:
-            memory = self._shape.optimizer.init(self._read(begin.kept))
-        start_loss = self._loss(self._read(begin.kept))
-        return _State(
-            iterate,
-            memory,
-            # of the type that the loop gives them, so that it is compiled once
-            jnp.zeros((), jnp.int32),
-            begin,
-            start_loss,
-            scale,
-            jnp.zeros((), jnp.int32),
-            jnp.isfinite(start_loss),
-        )
-
-    def advance(self, state: _State, limits: _Limits) -> _State:
-        step = self._softmax if self._shape.normalisation == "softmax" else self._sparsemax
-        window = jnp.minimum(limits.window, limits.max_steps - state.step)
-        iterate, memory = lax.fori_loop(
-            0,
-            window,
-            lambda _, pair: step(pair[0], pair[1], state.scale),
-            (state.iterate, state.memory),
-        )
-        reached = self._normalised(iterate)
-        reached_loss = self._loss(self._read(reached.kept))
-        better = (reached_loss < state.best_loss) | (limits.keeps_last & jnp.isfinite(reached_loss))
-        plateau = reached_loss >= limits.kept * state.best_loss
-        return _State(
-            iterate,
-            memory,
-            state.step + window,
-            lax.cond(better, lambda: reached, lambda: state.best),
-            jnp.where(better, reached_loss, state.best_loss),
-            jnp.where(plateau, state.scale / 2, state.scale),
-            state.plateaus + plateau,
-            jnp.isfinite(reached_loss),
-        )
-
-    def _read(self, probabilities: Packed) -> jax.Array:
-        return probabilities.at[self._problem.slots].get(mode="fill", fill_value=0)
-
-    def _loss(self, touched: jax.Array) -> jax.Array:
-        problem = self._problem
-        answers = problem.batch.answers(touched, problem.row_weights)
-        return jnp.sum(problem.query_weights * (answers - problem.targets) ** 2)
-
-    def _update(
-        self, parameters: jax.Array, gradient: jax.Array, memory: Any, scale: jax.Array
-    ) -> tuple[jax.Array, Any]:
-        updates, memory = self._shape.optimizer.update(gradient, memory, parameters)
-        return parameters + scale * updates, memory
-
-    def _sparsemax(self, rows: Iterate, memory: Any, scale: jax.Array) -> tuple[Iterate, Any]:
-        # Coordinates that no query reads have no gradient: the optimiser sees the others alone.
-        problem, layout = self._problem, self._shape.layout
-        touched = self._read(rows.kept)
-        touched, memory = self._update(touched, jax.grad(self._loss)(touched), memory, scale)
-        moved = rows.kept.at[problem.slots].set(touched, mode="drop", unique_indices=True)
-        tied = Tied(rows.tied, problem.tied_counts)
-        threshold = thresholds(moved, layout, jnp.zeros_like(rows.tied), _STEP_TOLERANCE, tied)
-        return (
-            Iterate(shrink(moved, layout, threshold), jnp.maximum(rows.tied - threshold, 0)),
-            memory,
-        )
-
-    def _softmax(self, logits: Iterate, memory: Any, scale: jax.Array) -> tuple[Iterate, Any]:
-        layout = self._shape.layout
-        gradient = jax.grad(lambda kept: self._loss(self._read(softmax_packed(kept, layout))))(
-            logits.kept
-        )
-        kept, memory = self._update(logits.kept, gradient, memory, scale)
-        return Iterate(kept, logits.tied), memory
-
-    def _normalised(self, iterate: Iterate) -> Iterate:
-        if self._shape.normalisation == "sparsemax":
-            return iterate
-        kept = softmax_packed(iterate.kept, self._shape.layout)
-        return Iterate(jnp.where(self._padding, self._begin.kept, kept), iterate.tied)
-
-
-def _is_unfinished(state: _State, limits: _Limits) -> jax.Array:
-    more = (
-        (state.plateaus <= limits.halvings)
-        & (state.step < limits.max_steps)
-        & (state.best_loss > limits.floor)
-    )
-    return more & state.finite
-
-
-@partial(jax.jit, static_argnums=3)
-def _begun(begin: Iterate, problem: _Problem, scale: jax.Array, shape: _Shape) -> _State:
-    return _Program(begin, problem, shape).start(scale)
-
-
-@partial(jax.jit, static_argnums=5)
-def _gone_on(
-    begin: Iterate,
-    state: _State,
-    problem: _Problem,
-    limits: _Limits,
-    until: jax.Array,
-    shape: _Shape,
-) -> tuple[_State, jax.Array]:
-    """The state after some more steps, and whether there are more to be made."""
-    program = _Program(begin, problem, shape)
-    reached = lax.while_loop(
-        lambda state: _is_unfinished(state, limits) & (state.step < until),
-        lambda state: program.advance(state, limits),
-        state,
-    )
-    return reached, _is_unfinished(reached, limits)

@@ -27,7 +27,6 @@ from dprap.release.intervals.error_table import Kind
 if TYPE_CHECKING:
     from dprap.release.release import Release
 
-GOOD = 1 / 6
 CAUTION = 1 / 3
 _KEPT = 0.8
 _APPROXIMATE = 0.5

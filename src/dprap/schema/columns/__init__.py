@@ -5,6 +5,7 @@
 | `base` | what every column declares, and the questions that each type answers |
 | `listed` | what columns with a list of values have in common |
 | `ordered` | values with an order: how they are placed in bins, refined and drawn |
+| `interval_levels` | nested intervals of points, along which a run refines a column |
 | `binned` | what columns with bins have in common, as constraints and questions see them |
 | `shape` | the fine shape inside bins: histograms, rounding habits |
 | `numeric` | what integers and numbers have in common |

@@ -111,6 +111,9 @@ class BaseColumn(Part):
     storages: ClassVar[tuple[str, ...]] = ()
     # whether the codes are bins in increasing order, rather than a list
     is_ordered: ClassVar[bool]
+    # whether the values are numbers, and whether they are days or times
+    is_number: ClassVar[bool] = False
+    is_calendar: ClassVar[bool] = False
     # the SQL type in which a database column of each kind is compared
     sql_types: ClassVar[Mapping[DatabaseKind, SqlType]] = {}
     # how messages go on after "has values that" and "has values"

@@ -29,6 +29,8 @@ class CalendarColumn(BinnedColumn):
         edges: tuple[Any, ...] | None
         representatives: tuple[Any, ...] | None
 
+    is_calendar = True
+
     bound_type: ClassVar[type[date]]
     """What a bound is in Python: `date` or `datetime`."""
 

@@ -15,7 +15,7 @@ from dprap.schema import arrays, bins
 from dprap.schema.arrays import Positions
 from dprap.schema.columns.base import DatabaseKind, SqlType
 from dprap.schema.columns.calendar import CalendarColumn
-from dprap.schema.columns.ordered import Starts, check_edges, nested_starts
+from dprap.schema.columns.interval_levels import Starts, nested_starts
 from dprap.schema.columns.shape import Edges
 from dprap.schema.digits import DATE, Parsed, read_days
 from dprap.schema.texts import format_problem, read_by_format, read_day, read_period, written
@@ -55,7 +55,7 @@ class Date(CalendarColumn):
     def _check(self) -> Self:
         low, high = self.bounds
         if self.edges is not None:
-            check_edges(self.edges)
+            bins.check_edges(self.edges)
         elif low > high:
             raise ValueError("min is after max. Swap them")
         problem = None if self.format is None else format_problem(self.format, (low, high))

@@ -17,7 +17,7 @@ from dprap.schema import arrays, bins
 from dprap.schema.arrays import Positions
 from dprap.schema.columns.base import DatabaseKind, SqlType
 from dprap.schema.columns.calendar import CalendarColumn
-from dprap.schema.columns.ordered import Starts, check_edges, nested_starts
+from dprap.schema.columns.interval_levels import Starts, nested_starts
 from dprap.schema.columns.shape import Edges
 from dprap.schema.digits import DATETIME, Parsed, read_moments
 from dprap.schema.texts import format_problem, read_by_format, read_moment, read_period, written
@@ -50,6 +50,7 @@ class Datetime(CalendarColumn):
     storages = ("timestamp[us]", "timestamp[s]", "timestamp[ms]", "timestamp[ns]", "string")
     not_readable = "cannot be read as datetime"
     bound_type = datetime
+    units_per_day = 86_400e6
 
     @field_validator("timezone")
     @classmethod
@@ -78,7 +79,7 @@ class Datetime(CalendarColumn):
                 " Move them, or drop timezone"
             )
         if self.edges is not None:
-            check_edges([self.since_epoch(each) for each in self.edges])
+            bins.check_edges([self.since_epoch(each) for each in self.edges])
         elif self.since_epoch(low) > self.since_epoch(high):
             raise ValueError("min is after max. Swap them")
         if self.unit is None and self.width != 1:

@@ -14,8 +14,8 @@ from dprap.array_types import Int64, Num
 from dprap.schema import arrays, bins
 from dprap.schema.arrays import Mask, Positions
 from dprap.schema.columns.base import INTEGER_STORAGE, DatabaseKind, SqlType
+from dprap.schema.columns.interval_levels import Starts
 from dprap.schema.columns.numeric import Numeric
-from dprap.schema.columns.ordered import Starts
 from dprap.schema.columns.shape import Edges
 from dprap.schema.digits import PLAIN_WHOLE, Parsed, cast_numbers
 from dprap.schema.number_format import number_texts, whole_texts

@@ -17,8 +17,8 @@ from dprap.errors import WorkloadError
 from dprap.schema import arrays, bins
 from dprap.schema.arrays import Mask, Positions
 from dprap.schema.columns.base import DatabaseKind, SqlType
+from dprap.schema.columns.interval_levels import Starts
 from dprap.schema.columns.numeric import Numeric
-from dprap.schema.columns.ordered import Starts
 from dprap.schema.columns.shape import Edges, Float64Bound
 from dprap.schema.digits import PLAIN_NUMBER, Parsed, cast_numbers
 from dprap.schema.number_format import number_texts

@@ -9,8 +9,9 @@ import pyarrow as pa
 from pydantic import field_validator
 
 from dprap.array_types import Int64
+from dprap.schema.bins import check_edges
 from dprap.schema.columns.binned import BinnedColumn
-from dprap.schema.columns.ordered import Starts, check_edges, useful_levels
+from dprap.schema.columns.interval_levels import Starts, useful_levels
 from dprap.schema.number_format import NumberFormat
 from dprap.schema.values import is_number_type
 
@@ -20,6 +21,8 @@ _MOST_DIGITS = 18
 
 class Numeric(BinnedColumn):
     """Bounds and bins of integers and numbers, and how they are written as text."""
+
+    is_number = True
 
     format: NumberFormat | None = None
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +14,7 @@ from dprap.array_types import Float64, Int64, Num
 from dprap.schema import arrays, bins
 from dprap.schema.arrays import INT64, Positions
 from dprap.schema.columns.base import BaseColumn, SqlType
+from dprap.schema.columns.interval_levels import Starts
 from dprap.schema.columns.shape import (
     Cells,
     Edges,
@@ -28,17 +28,9 @@ from dprap.schema.columns.shape import (
 from dprap.schema.digits import Parsed
 from dprap.schema.values import Plain, Unplaced
 
-Starts = Int64[np.ndarray, " intervals"]
-"""The first code of each interval of neighbouring codes."""
-
 PLAIN_POINTS = 256
 """Up to so many points a column without bins has a code for each: a byte, and few enough to measure
 one by one.
-"""
-
-TOP_INTERVALS = 256
-"""Refinement starts with the finest round intervals of which there are at most so many: noise is
-the same for all.
 """
 
 
@@ -61,6 +53,8 @@ class OrderedColumn(BaseColumn):
 
     policies = ("error", "clip", "null")
     is_ordered = True
+    # how many units of `bin_edges` a day has, where the values are times
+    units_per_day: ClassVar[float] = 1.0
     not_in_domain = "outside its bounds"
 
     @cached_property
@@ -387,46 +381,3 @@ class OrderedColumn(BaseColumn):
     def edge_text(self, edge: Any) -> str:
         """An edge as a database reads it back, to the last bit."""
         return str(int(edge))
-
-
-def check_edges(edges: Sequence[Any]) -> None:
-    """Refuse edges that are not in increasing order; the last may equal the one before: a bin for
-    the maximum alone.
-    """
-    if len(edges) < 2 or any(a >= b for a, b in pairwise(edges[:-1])) or edges[-1] < edges[-2]:
-        raise ValueError("edges: needs at least two values in strictly increasing order")
-
-
-def nested_starts(
-    labels: Sequence[Int64[np.ndarray, " points"]], points: int
-) -> tuple[Starts, ...]:
-    """Levels of nested intervals of points, coarse to fine; neighbours with one label are in one
-    interval.
-
-    It begins with the finest level of at most `TOP_INTERVALS` intervals and ends with the points
-    themselves.
-
-    >>> [
-    ...     len(starts)
-    ...     for starts in nested_starts([np.arange(1000) // 100, np.arange(1000) // 10], 1000)
-    ... ]
-    [100, 1000]
-    """
-    cuts = np.zeros(points, dtype=bool)
-    found: list[Starts] = []
-    for label in labels:
-        cuts[1:] |= label[1:] != label[:-1]
-        found.append(np.append(0, np.flatnonzero(cuts)))
-    return useful_levels(found, points)
-
-
-def useful_levels(found: Iterable[Starts], points: int) -> tuple[Starts, ...]:
-    """Levels of nested intervals, coarse to fine, without those that refinement has no use for."""
-    levels: list[Starts] = []
-    for starts in found:
-        if levels and (len(starts) <= TOP_INTERVALS or len(starts) == len(levels[-1])):
-            levels.pop()
-        levels.append(starts)
-    if levels and (points <= TOP_INTERVALS or len(levels[-1]) == points):
-        levels.pop()
-    return (*levels, np.arange(points))

@@ -1,0 +1,129 @@
+"""Mixing: records know of more than two columns only what pairs of columns say."""
+
+from __future__ import annotations
+
+import dataclasses
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from dprap.domain import Domain
+from dprap.relaxed import RelaxedDataset, cell_table
+from dprap.relaxed.exchange import draw_jointly
+from dprap.relaxed.mixing import DEFAULT, MixingSettings, PairModel
+
+DOMAIN = Domain.of({"x": 2, "y": 2, "z": 2})
+PAIRS = list(combinations(DOMAIN.names, 2))
+RECORDS = 20_000
+
+
+def rows_of(joint: dict[tuple[int, ...], float], domain: Domain = DOMAIN) -> RelaxedDataset:
+    """A row for each combination of codes, with the weight of its share."""
+    probabilities = np.zeros((domain.onehot_size, len(joint)), np.float32)
+    for row, codes in enumerate(joint):
+        for offset, code in zip(domain.offsets, codes, strict=True):
+            probabilities[offset + code, row] = 1
+    return RelaxedDataset(domain, probabilities, np.array(list(joint.values()), np.float32))
+
+
+# z is x or y but not both, nine times of ten: every pair of columns is independent.
+ODD = rows_of(
+    {(x, y, z): 0.25 * (0.9 if z == x ^ y else 0.1) for x, y, z in product((0, 1), repeat=3)}
+)
+
+
+def chain(first: int, second: int, third: int) -> float:
+    """Y follows x, and z follows y alone."""
+    return 0.5 * (0.8 if first == second else 0.2) * (0.7 if second == third else 0.3)
+
+
+CHAIN = rows_of({codes: chain(*codes) for codes in product((0, 1), repeat=3)})
+
+
+def drawn(relaxed: RelaxedDataset, *, mix: bool, rows: int = RECORDS) -> list[np.ndarray]:
+    chunks = list(draw_jointly(relaxed, PAIRS, rows, 3, mix=mix))
+    return [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
+
+
+def test_what_only_three_columns_say_together_is_forgotten() -> None:
+    def odd(columns: list[np.ndarray]) -> float:
+        return float((columns[2] == columns[0] ^ columns[1]).mean())
+
+    assert odd(drawn(ODD, mix=False)) == pytest.approx(0.9, abs=0.01)
+    # a share of 20,000 records has a standard deviation of .0035; this is six of them
+    assert odd(drawn(ODD, mix=True)) == pytest.approx(0.5, abs=0.021)
+
+
+def test_pairs_and_columns_are_kept() -> None:
+    columns = drawn(CHAIN, mix=True)
+    for pair in PAIRS:
+        cells = np.ravel_multi_index([columns[DOMAIN.position(name)] for name in pair], (2, 2))
+        expected = RECORDS * cell_table(CHAIN, pair).ravel()
+        assert np.abs(np.bincount(cells, minlength=4) - expected).max() <= 2
+    for name, column in zip(DOMAIN.names, columns, strict=True):
+        expected = RECORDS * cell_table(CHAIN, (name,))
+        assert np.abs(np.bincount(column) - expected).max() < 1.01
+
+
+def test_a_chain_is_what_its_pairs_say_and_stays() -> None:
+    """The chain has the most entropy of all tables with its pairs, so mixing leaves it."""
+    columns = drawn(CHAIN, mix=True)
+    cells = np.bincount(np.ravel_multi_index(columns, (2, 2, 2)), minlength=8) / RECORDS
+    expected = [chain(*codes) for codes in product((0, 1), repeat=3)]
+    # the largest cell has a standard deviation of .0032 in 20,000 independent records
+    np.testing.assert_allclose(cells, expected, atol=0.019)
+
+
+def test_draws_are_the_same_for_a_seed() -> None:
+    one, again = (drawn(CHAIN, mix=True, rows=500) for _ in range(2))
+    assert all(np.array_equal(a, b) for a, b in zip(one, again, strict=True))
+
+
+def test_every_chunk_of_a_long_table_is_mixed() -> None:
+    columns = drawn(ODD, mix=True, rows=140_000)
+    first = [column[:8_000] for column in columns]
+    assert (first[2] == first[0] ^ first[1]).mean() < 0.6
+
+
+def test_cells_that_rows_rule_out_stay_empty() -> None:
+    rule = rows_of({(0, 0, 0): 0.3, (0, 0, 1): 0.2, (1, 1, 0): 0.1, (1, 1, 1): 0.4})
+    columns = drawn(rule, mix=True)
+    np.testing.assert_array_equal(columns[0], columns[1])
+
+
+def test_constraints_hold_in_mixed_records() -> None:
+    def broken(records):
+        return (records[0] == 1) & (records[2] == 1)
+
+    def amend(records, owner_of, rng):
+        records[2] = np.where(broken(records), 0, records[2]).astype(records[2].dtype)
+        return records, owner_of
+
+    (columns,) = draw_jointly(CHAIN, PAIRS, 4000, 8, amend=amend, broken=broken, mix=True)
+    assert not broken(columns).any()
+
+
+@pytest.mark.parametrize(
+    ("relaxed", "records", "settings", "worth"),
+    [
+        (CHAIN, 1000, DEFAULT, True),
+        # one row has independent columns already
+        (dataclasses.replace(rows_of({(0, 0, 0): 1.0})), 1000, DEFAULT, False),
+        # two columns are one pair
+        (rows_of({(0, 0): 0.5, (1, 1): 0.5}, Domain.of({"x": 2, "y": 2})), 1000, DEFAULT, False),
+        (CHAIN, 1000, MixingSettings(most_places=5), False),
+        (CHAIN, 10_000_000_000, DEFAULT, False),
+    ],
+)
+def test_when_mixing_is_worth_its_time(
+    relaxed: RelaxedDataset, records: int, settings: MixingSettings, worth: bool
+) -> None:
+    assert settings.worth(relaxed, records) is worth
+
+
+def test_theta_of_a_relation_has_its_sign() -> None:
+    theta = PairModel.of(CHAIN, RECORDS, np.random.default_rng(0)).theta
+    x, y = (DOMAIN.offset(name) for name in ("x", "y"))
+    assert theta[x, y] > theta[x, y + 1]
+    np.testing.assert_allclose(theta, theta.T, atol=1e-5)
