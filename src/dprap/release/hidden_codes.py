@@ -61,13 +61,7 @@ def hidden_codes(noise: float, counts: Codes, values: Codes) -> HiddenCodes | No
     (6.0, 2)
     """
     total = float(counts.sum())
-    spread = np.array(
-        [
-            _cut_at_zero(count / noise) * noise if count < _HIDDEN_UP_TO * noise else 0
-            for count in counts
-        ]
-    )
-    moved = (spread * (values - product(counts, values) / total) / total) ** 2
+    moved = _moved(np.array([noise]), counts[None], values)[0]
     if not moved.sum() > 0:
         return None
     order = np.argsort(-moved)
@@ -76,6 +70,34 @@ def hidden_codes(noise: float, counts: Codes, values: Codes) -> HiddenCodes | No
     return HiddenCodes(
         math.sqrt(moved.sum()), first, last, float(counts[first : last + 1].sum()) / total
     )
+
+
+def hidden_errors(
+    noise: Float64[np.ndarray, " groups"],
+    counts: Float64[np.ndarray, "groups codes"],
+    values: Codes,
+) -> Float64[np.ndarray, " groups"]:
+    """The errors that hidden codes make in the means of many groups; 0 where none is hidden.
+
+    Args:
+        noise: The standard deviation of the noise in a code's count, in each group.
+        counts: Of each group and code, the records that the release gives.
+        values: Of each code, the mean of its values.
+    """
+    return np.asarray(np.sqrt(_moved(noise, counts, values).sum(axis=1)))
+
+
+def _moved(
+    noise: Float64[np.ndarray, " groups"],
+    counts: Float64[np.ndarray, "groups codes"],
+    values: Codes,
+) -> Float64[np.ndarray, "groups codes"]:
+    """The variance that each code adds to the mean of each group, if it is hidden."""
+    total = counts.sum(axis=1)
+    at = counts / noise[:, None]
+    spread = np.where(at < _HIDDEN_UP_TO, np.interp(at, _AT, _CUT) * noise[:, None], 0.0)
+    departures = values - (product(counts, values) / total)[:, None]
+    return np.asarray((spread * departures / total[:, None]) ** 2)
 
 
 def noise_of_codes(
@@ -120,3 +142,8 @@ def _cut_at_zero(at: float) -> float:
     """
     ratio = _NORMAL.pdf(at) / _NORMAL.cdf(at)
     return math.sqrt(1 - ratio * (ratio + at))
+
+
+# `_cut_at_zero` of counts that are hidden; between these it is a straight line to five digits.
+_AT = np.linspace(0.0, _HIDDEN_UP_TO, 513)
+_CUT = np.array([_cut_at_zero(at) for at in _AT])

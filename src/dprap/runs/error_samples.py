@@ -32,8 +32,11 @@ from dprap.release.intervals.error_table import (
 )
 
 # Sets of columns of each basis that are looked at, for one column, two, and so on, and the most
-# cells of one.
+# cells of one. More sets tell more of others, so of small ones there are up to four times as many,
+# until together they have as many cells as are cheap.
 _SETS = (1_000, 24, 24, 6)
+_MORE_SETS = 4
+_CHEAP_CELLS = 20_000
 _MOST_CELLS = 100_000
 # Fewer sets of columns say nothing of others: their cells are off together.
 _LEAST_SETS = 3
@@ -76,6 +79,7 @@ def sample_errors(
     now and then.
     """
     found: dict[ErrorClass, list[SizesErrors]] = {}
+    looked_at: dict[ErrorClass, list[tuple[str, ...]]] = {}
     for basis, columns in _column_sets(replicate, wanted, rng, told):
         told()
         estimated = replicate.records * cell_table(replicate.relaxed, columns).astype(np.float64)
@@ -89,15 +93,29 @@ def sample_errors(
             Kind.MEAN: (groups, errors_of_means * easier_means(max(estimated.shape))),
         }
         for kind, samples in parts.items():
-            found.setdefault(ErrorClass(kind, len(columns), basis), []).append(samples)
+            name = ErrorClass(kind, len(columns), basis)
+            found.setdefault(name, []).append(samples)
+            looked_at.setdefault(name, []).append(columns)
     return {
         name: Samples(
             np.concatenate([part[0] for part in parts]),
             np.concatenate([part[1] for part in parts]),
-            len(parts),
+            _apart(replicate.grounds, name.basis, looked_at[name]),
         )
         for name, parts in found.items()
     }
+
+
+def _apart(grounds: Grounds, basis: Basis, sets: Sequence[tuple[str, ...]]) -> int:
+    """How many of these sets of columns are off for reasons of their own.
+
+    Where the workload lacks a relation, that relation is the reason. Many sets of three columns may
+    lack the same pair, so it is the pairs that count.
+    """
+    if basis is not Basis.OUTSIDE:
+        return len(sets)
+    pairs = {frozenset(pair) for columns in sets for pair in combinations(columns, 2)}
+    return sum(grounds.basis_of(pair) is Basis.OUTSIDE for pair in pairs)
 
 
 def _column_sets(
@@ -125,8 +143,12 @@ def _column_sets(
                 by_basis.setdefault(basis, []).append(columns)
         for basis, candidates in by_basis.items():
             if len(candidates) >= _LEAST_SETS or not basis.modelled:
-                for place in rng.permutation(len(candidates))[: _SETS[size - 1]]:
-                    yield basis, candidates[place]
+                shuffled = [candidates[place] for place in rng.permutation(len(candidates))]
+                together = np.cumsum([domain.size_of(columns) for columns in shuffled])
+                cheap = int(np.searchsorted(together, _CHEAP_CELLS))
+                few = _SETS[size - 1]
+                for columns in shuffled[: max(few, min(cheap, _MORE_SETS * few))]:
+                    yield basis, columns
 
 
 def counted(truth: Codes, columns: Sequence[str]) -> _Table:
@@ -167,26 +189,34 @@ def ranges(
     high = last + 1
     proper = ((high - low) < shape).all(axis=1)
     low, high = low[proper], high[proper]
-    sizes, errors, cells = [], [], []
-    difference = estimated - true
-    for at in range(0, len(low) - 1, 2):
-        both = [tuple(map(slice, low[each], high[each])) for each in (at, at + 1)]
-        within = tuple(
-            map(slice, np.maximum(low[at], low[at + 1]), np.minimum(high[at], high[at + 1]))
-        )
-        # unions of two where a box is a cell, else boxes and unions by turns
-        united = estimated[both[0]].size == 1 or at % 4 == 0
-        parts = [(both[0], 1), (both[1], 1), (within, -1)] if united else [(both[0], 1)]
-        many_cells = sum(sign * estimated[box].size for box, sign in parts)
-        if 1 < many_cells < estimated.size:
-            cells.append(many_cells)
-            sizes.append(sum(sign * float(estimated[box].sum()) for box, sign in parts))
-            errors.append(abs(sum(sign * float(difference[box].sum()) for box, sign in parts)))
-    return (
-        np.array(sizes, dtype=np.float64),
-        np.array(errors, dtype=np.float64),
-        np.array(cells, dtype=np.float64),
-    )
+    pairs = len(low) // 2
+    low, high = (each[: 2 * pairs].reshape(pairs, 2, len(shape)) for each in (low, high))
+    # the first box of each pair, the second, and what they share
+    low = np.concatenate([low, low.max(axis=1, keepdims=True)], axis=1)
+    high = np.maximum(low, np.concatenate([high, high.min(axis=1, keepdims=True)], axis=1))
+    cells = (high - low).prod(axis=2)
+    # unions of two where a box is a cell, else boxes and unions by turns
+    united = (cells[:, 0] == 1) | (np.arange(pairs) % 2 == 0)
+    signs = np.where(united[:, None], [1, 1, -1], [1, 0, 0])
+    of_cells = (signs * cells).sum(axis=1)
+    kept = (of_cells > 1) & (of_cells < estimated.size)
+    sums = signs[kept] * _box_sums(np.stack([estimated, estimated - true]), low[kept], high[kept])
+    sizes, errors = sums.sum(axis=2)
+    return np.maximum(sizes, 0.0), np.abs(errors), of_cells[kept].astype(np.float64)
+
+
+def _box_sums(
+    tables: _Table, low: np.ndarray, high: np.ndarray
+) -> Float64[np.ndarray, "tables answers boxes"]:
+    """Sums of several tables over boxes [low, high), by differences of their running sums."""
+    running = np.pad(tables, [(0, 0)] + [(1, 0)] * (tables.ndim - 1))
+    for axis in range(1, tables.ndim):
+        running = np.cumsum(running, axis=axis)
+    found = np.zeros((len(tables), *low.shape[:-1]))
+    for at_start in np.ndindex(*(2,) * (tables.ndim - 1)):
+        corner = np.where(np.array(at_start, dtype=bool), low, high)
+        found += (-1.0) ** sum(at_start) * running[:, *np.moveaxis(corner, -1, 0)]
+    return found
 
 
 def means(estimated: _Table, true: _Table) -> SizesErrors:

@@ -51,7 +51,7 @@ from dprap_bench.studies.interval_coverage import code_digest, digest_of
 EPSILONS = {
     "measured": (0.3, 1.0),
     "modelled": (0.3, 1.0),
-    "smoker": (1.0,),
+    "smoker": (0.3, 1.0),
     "income": (10.0,),
 }
 """The cases and the ε of each."""
@@ -61,7 +61,7 @@ TABLES = 20
 RUNS = 20
 RUNS_OF_CELL = 5
 # Smaller seeds were used while the method was made, or looked at before it was mended.
-FIRST_SEED = 9_500
+FIRST_SEED = 9_700
 _Z = 1.959964
 # The first column of each is explained by the others: columns 1 to 16, far apart and without
 # overlap.

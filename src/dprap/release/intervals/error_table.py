@@ -87,9 +87,6 @@ _OCTAVES_TO_FULL = 5.0
 # A column of the synthetic table was smoothed once already, so that smoothing it again does less
 # harm than the first time: errors of the run were 1.02 to 1.25 times as large.
 _EASIER_COLUMN = 1.15
-# Relations that nobody looked at differ more between pairs of columns than the few that are held
-# out show.
-_UNLIKE = 1.25
 
 
 def easier_cells(
@@ -142,13 +139,20 @@ class Curve(BaseModel):
     def _places(self) -> Float64[np.ndarray, " sizes"]:
         return np.log2(np.maximum(self.sizes, _SMALLEST))
 
+    @cached_property
+    def _by_z(self) -> Float64[np.ndarray, "levels sizes"]:
+        """Quantiles of the error of every size, from that of a normal error of 0 on."""
+        return np.vstack([np.zeros(len(self.sizes)), np.array(self.quantiles).T])
+
     def errors(
         self, sizes: Float64[np.ndarray, " answers"], z: float
     ) -> Float64[np.ndarray, " answers"]:
         """The quantile of the error that a normal error exceeds beyond `z` standard deviations, for
         answers of these sizes.
         """
-        by_size = np.array([np.interp(z, [0.0, *_Z], [0.0, *each]) for each in self.quantiles])
+        place = float(np.interp(z, [0.0, *_Z], np.arange(len(_Z) + 1)))
+        below = min(int(place), len(_Z) - 1)
+        by_size = (1 - place + below) * self._by_z[below] + (place - below) * self._by_z[below + 1]
         found = np.interp(np.log2(np.maximum(sizes, _SMALLEST)), self._places, by_size)
         if self.kind is Kind.MEAN:
             # of smaller groups than were seen, means are less sure, as those of small samples are
@@ -269,7 +273,10 @@ SizesErrors: TypeAlias = tuple[Float64[np.ndarray, " answers"], Float64[np.ndarr
 
 
 class Samples(NamedTuple):
-    """Sizes and absolute errors of answers over some sets of columns."""
+    """Sizes and absolute errors of answers over some sets of columns.
+
+    `sets` is the number of sets that are off for reasons of their own.
+    """
 
     sizes: Float64[np.ndarray, " answers"]
     errors: Float64[np.ndarray, " answers"]
@@ -307,8 +314,6 @@ def table_of_samples(
         sizes = np.concatenate([part.sizes for part in parts])
         errors = np.concatenate([part.errors for part in parts])
         if len(sizes) >= _LEAST_OF_CLASS:
-            if name.basis is Basis.OUTSIDE:
-                errors = _UNLIKE * errors
             few = _of_few(sum(part.sets for part in parts))
             curves.append(_curve(name, sizes, errors, few, widening.get(name.basis)))
     return ErrorTable(replicates=replicates, curves=curves)
