@@ -80,7 +80,9 @@ def test_models_are_compared_as_their_table_has_them(areas: Areas) -> None:
         return f"{value:.3f}".removeprefix("0")
 
     def said(values: list[float]) -> str:
-        return f"{len(values)}( targets)?( of 6)?, by {three(min(values))} to {three(max(values))}"
+        least, most = three(min(values)), three(max(values))
+        by = least if least == most else f"{least} to {most}"
+        return f"{len(values)}( targets?)?( of 6)?, by {by}"
 
     text = " ".join(prose("numbers.md").split())
     for bins, words in (("bins", "the same bins"), ("bounds alone", "bounds alone")):
