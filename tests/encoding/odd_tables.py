@@ -190,7 +190,7 @@ def _payments(path: Path) -> None:
 
 ODD = [
     Messy("clinic", _clinic,
-          {"Date of\nBirth": "date", "Admitted": "date", "Discharged": "date", "ICD-10": "categorical", "Sex ": "categorical", "Temp (°C)": "number",
+          {"Date of\nBirth": "date", "Admitted": "date", "Discharged": "date", "ICD-10": "categorical", "Sex": "categorical", "Temp (°C)": "number",
            "Smoker": "categorical", "Ward": "categorical", "weight_kg": "integer"},
           ("MRN", "BP", "Notes", "Deceased"), ("Patient",), ("Discharged", "weight_kg"),
           {"Date of\nBirth": "%d/%m/%y", "Admitted": "%d-%b-%y"}),
