@@ -79,13 +79,14 @@ def test_picks_follow_the_exponential_mechanism(scores, k, eta):
 
 def test_picks_agree_with_gumbel_noise():
     """One-shot top-k of Gumbel-noised scores has the same distribution (two-sample chi-square)."""
-    scores, k, eta, draws = np.array([3, 1, 0, 2]), 2, 0.6, 2_500
+    scores, k, eta, draws = np.array([3, 1, 0, 2]), 2, 0.3, 2_500
     generator = np.random.default_rng(0)
     noisy = eta * scores + generator.gumbel(size=(draws, 4))
     gumbel = Counter(map(tuple, np.argsort(-noisy, axis=1)[:, :k].tolist()))
     ours = Counter(tuple(pick_top(scores, k=k, eta=eta, entropy=OsEntropy())) for _ in range(draws))
     keys = sorted(gumbel | ours)
     table = [[gumbel[key] for key in keys], [ours[key] for key in keys]]
+    # the rarest outcome is expected 90 times: fewer than 20 with a probability below 1e-17
     assert min(map(min, table)) >= 20
     assert stats.chi2_contingency(table).pvalue > ALARM
 
