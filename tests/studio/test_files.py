@@ -243,6 +243,17 @@ def test_every_text_is_used_and_every_text_that_is_used_exists():
             assert used or name.startswith(families), (page, name)
 
 
+def test_every_stage_of_a_run_has_words():
+    texts = tomllib.loads((PACKAGE / "texts" / "en.toml").read_text())["run"]
+    told = {
+        stage
+        for file in PACKAGE.parent.rglob("*.py")
+        for stage in re.findall(r"\bProgress\(\s*\"(\w+)\"", file.read_text())
+    }
+    assert {"measure", "fit", "intervals"} <= told
+    assert {f"stage_{stage}" for stage in told} <= set(texts)
+
+
 def test_vendored_files_are_what_they_say():
     stated = (PACKAGE / "static" / "SOURCES.md").read_text()
     assert hashlib.sha256((PACKAGE / "static" / "htmx.min.js").read_bytes()).hexdigest() in stated
