@@ -16,6 +16,8 @@ from dprap.encoding import encode
 from dprap.errors import DataError, DprapError, LedgerError, SettingsError
 from dprap.privacy import read_ledger
 from dprap.runs import carry_out
+from dprap.runs.options import ABOUT, DEFAULTS, RunOptions
+from dprap.runs.options import VERSION as OPTIONS_VERSION
 from dprap.sources import MemorySource
 
 QUICK = {"epsilon": 1.0, "kway": 1, "method": "independent"}
@@ -111,6 +113,22 @@ def test_a_job_of_version_2_resumes(folder, stopped):
     assert read_ledger("table.csv.dprap/ledger.jsonl").spent_rho == spent
 
 
+def test_a_job_file_that_is_older_than_an_option_means_its_default():
+    kept = RunOptions(epsilon=1.0, kway=2).as_plain(Path("/x"))
+    later = {name for name, about in ABOUT.items() if about.since > 1}
+    assert {"discover", "intervals", "target"} <= later
+    assert {ABOUT[name].since for name in later} <= set(range(2, OPTIONS_VERSION + 1))
+    for version in range(1, OPTIONS_VERSION + 1):
+        older = {
+            name: value
+            for name, value in kept.items()
+            if name == "version" or ABOUT[name].since <= version
+        }
+        options = RunOptions.from_plain(older | {"version": version}, Path("/x"))
+        assert all(getattr(options, name) == DEFAULTS[name] for name in kept.keys() - older.keys())
+        assert (options.epsilon, options.kway) == (1.0, 2)
+
+
 def test_every_other_job_file_is_refused_in_a_line(folder, stopped):
     stopped(lambda: dprap.synthesize("table.csv", "schema.yaml", out="out", **QUICK))
     path = Path("out.private/job.json")
@@ -125,7 +143,8 @@ def test_every_other_job_file_is_refused_in_a_line(folder, stopped):
 
     for version in (None, 1, 4, "3"):
         refused(kept | {"version": version}, "another version")
-    refused(kept | {"options": kept["options"] | {"version": 3}}, "another version")
+    for version in (0, OPTIONS_VERSION + 1, "1"):
+        refused(kept | {"options": kept["options"] | {"version": version}}, "another version")
     for name in kept:
         refused(
             {key: value for key, value in kept.items() if key != name}, "another version|damaged"

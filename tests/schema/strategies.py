@@ -223,6 +223,5 @@ def any_array(column: Column) -> st.SearchStrategy[pa.Array]:
         "date": ANY_DAYS,
         "datetime": any_instants(getattr(column, "timezone", None)),
         "categorical": ANY_NUMBERS if getattr(column, "is_integer", False) else ANYTHING,
-        "boolean": ANYTHING,
-    }[column.type]
+    }.get(column.type, ANYTHING)
     return ANYTHING | typed

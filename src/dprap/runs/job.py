@@ -225,10 +225,8 @@ def load_job(out: Path) -> Job:
     try:
         if kept.get("version") == 2:
             kept = _from_version_2(kept)
-        known = kept.get("version") == _VERSION and kept["options"]["version"] in (
-            1,
-            OPTIONS_VERSION,
-        )
+        versions = range(1, OPTIONS_VERSION + 1)
+        known = kept.get("version") == _VERSION and kept["options"]["version"] in versions
         job = _from_plain(kept, out, folder) if known else None
     except (ValueError, TypeError, KeyError, AttributeError, DprapError) as error:
         raise LedgerError(f"{path} is damaged, so the run cannot be resumed.") from error
@@ -245,9 +243,8 @@ def _from_plain(kept: dict[str, Any], out: Path, folder: Path) -> Job:
         raise KeyError("run", "ledger")
     count, last_hash = kept["ledger_head"]
     digest = kept["public_digest"]
-    queries_digest = (
-        kept["queries_digest"] if kept["options"]["version"] == OPTIONS_VERSION else None
-    )
+    # files of the first version know no code of the user's own
+    queries_digest = kept["queries_digest"] if kept["options"]["version"] > 1 else None
     return Job(
         table=None if kept["table"] is None else absolute(kept["table"], folder),
         schema=Schema.of(kept["schema"]),

@@ -47,6 +47,8 @@ class About:
         kept: Whether a job file keeps it.
         repeatable: Whether the command line may name several, one flag each; commas stand between
             them.
+        since: The version of job files that first has it. Files of earlier versions mean its
+            default.
     """
 
     help: str
@@ -59,6 +61,7 @@ class About:
     also: type | None = None
     kept: bool = True
     repeatable: bool = False
+    since: int = 1
 
 
 def is_of_kind(value: Any, kind: Any) -> bool:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dprap.workload import Workload
 
 # The plain form of options in a job file. A change of their names or meanings is another version.
-# Version 2 has the options in `_ADDED`.
+# A new option says the version it came with (`since`), and older files mean its default.
 VERSION = 2
 
 _REQUIRED: Any = object()
@@ -94,8 +94,9 @@ class RunOptions:
         " times for several.",
         metavar="COLUMN",
         repeatable=True,
+        since=2,
     )
-    discover_share: float = _option(float, "Share of ρ for finding them, in all.", 0.05)
+    discover_share: float = _option(float, "Share of ρ for finding them, in all.", 0.05, since=2)
     kway: int | None = _option(int, "Answer all k-way marginals that fit (default 3).")
     marginals: int | None = _option(int, "Only this many of the k-way marginals, drawn at random.")
     workload_seed: int = _option(int, "Seed of the draw of --marginals.", 0)
@@ -107,12 +108,14 @@ class RunOptions:
         "Query families from your own code: MODULE:NAME, several with commas. MODULE alone lets the"
         " workload file name code of it. The code runs beside the private table.",
         metavar="MODULE:NAME",
+        since=2,
     )
     target: Sequence[str] | str | None = _option(
         Names,
         "Column that models will be trained to predict; may be repeated. Its relations count more"
         " (adaptive).",
         metavar="COLUMN",
+        since=2,
     )
     max_cells: int | None = _option(int, "Largest marginal, in cells (default n).", least=1)
     method: str = _option(
@@ -124,6 +127,7 @@ class RunOptions:
         str,
         "paper: the method rap with the paper's own settings and accounting, and no certificate.",
         choices=("paper",),
+        since=2,
     )
     settings: Mapping[str, Any] | None = _option(
         Mapping, "Settings of the method by name, where they differ from its defaults.", flag=None
@@ -136,6 +140,7 @@ class RunOptions:
         "yes or no: find out how far answers may be off, in about as much time as the run takes.",
         "yes",
         choices=("yes", "no"),
+        since=2,
     )
     public: Any = _option(
         Path,
@@ -348,7 +353,7 @@ class RunOptions:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], folder: Path) -> RunOptions:
-        """The options that `as_plain` wrote; every one must be there, and no other.
+        """The options that `as_plain` wrote; every one of its version must be there, and no other.
 
         Args:
             plain: The plain data.
@@ -367,8 +372,8 @@ class RunOptions:
 
         """
         kept = {name for name, about in ABOUT.items() if about.kept}
-        if plain.get("version") == 1:
-            plain = _ADDED | dict(plain)
+        later = {name: DEFAULTS[name] for name in kept if ABOUT[name].since > plain["version"]}
+        plain = later | dict(plain)
         if isinstance(plain.get("discover"), list):  # a file holds it as one text
             raise KeyError("discover")
         if set(plain) != kept | {"version"}:
@@ -415,16 +420,6 @@ PLANNED = (
     "discover",
     "discover_share",
 )
-
-# Options that the plain form of version 1 does not have, with what a run meant without them.
-_ADDED = {
-    "discover": None,
-    "discover_share": 0.05,
-    "preset": None,
-    "queries": None,
-    "intervals": "yes",
-    "target": None,
-}
 
 # What the preset means beside settings. The paper buys no certificate.
 _PAPER = {"method": "rap", "accounting": "paper", "certificate_share": 0.0}

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from dprap.schema.columns import Column
 from dprap.schema.schema import Schema
 
-_SDV = {
-    "categorical": "categorical",
-    "boolean": "boolean",
-    "integer": "numerical",
-    "number": "numerical",
-    "date": "datetime",
-    "datetime": "datetime",
-}
+# Types of columns that Frictionless has under the same name; the others are texts there.
+_SHARED = ("boolean", "integer", "number", "date", "datetime")
 
 
 def to_frictionless(schema: Schema) -> dict[str, Any]:
@@ -26,20 +21,17 @@ def to_frictionless(schema: Schema) -> dict[str, Any]:
     """
     columns = schema.as_mapping()["columns"]
     return {
-        "fields": [
-            _field(name, columns[name], nullable=column.nullable)
-            for name, column in schema.columns.items()
-        ],
+        "fields": [_field(name, columns[name], column) for name, column in schema.columns.items()],
         "missingValues": sorted(
             {text for name in schema.columns for text in schema.null_texts(name)}
         ),
     }
 
 
-def _field(name: str, column: Mapping[str, Any], *, nullable: bool) -> dict[str, Any]:
+def _field(name: str, column: Mapping[str, Any], declared: Column) -> dict[str, Any]:
     kind = column["type"]
-    limits: dict[str, Any] = {} if nullable else {"required": True}
-    field: dict[str, Any] = {"name": name, "type": "string" if kind == "categorical" else kind}
+    limits: dict[str, Any] = {} if declared.nullable else {"required": True}
+    field: dict[str, Any] = {"name": name, "type": kind if kind in _SHARED else "string"}
     if kind == "categorical":
         members = column.get("values") or [
             member for group in column["groups"].values() for member in group
@@ -48,7 +40,7 @@ def _field(name: str, column: Mapping[str, Any], *, nullable: bool) -> dict[str,
             field["type"] = "integer"
         if "other" in column or column.get("out_of_domain", "error") == "error":
             limits["enum"] = [*members, *([column["other"]] if "other" in column else [])]
-    elif kind != "boolean":
+    elif declared.is_number or declared.is_calendar:
         edges = column.get("edges")
         limits["minimum"], limits["maximum"] = (
             (edges[0], edges[-1]) if edges else (column["min"], column["max"])
@@ -74,11 +66,11 @@ def to_sdv(schema: Schema) -> dict[str, Any]:
     """The schema as metadata of SDV, which has neither domains nor bins."""
     columns = {}
     for name, column in schema.columns.items():
-        entry: dict[str, Any] = {"sdtype": _SDV[column.type]}
+        entry: dict[str, Any] = {"sdtype": _sdtype(column)}
         form = getattr(column, "format", None)
         if column.type == "integer":
             entry["computer_representation"] = "Int64"
-        if column.type in ("date", "datetime"):
+        if column.is_calendar:
             entry["datetime_format"] = form or (
                 "%Y-%m-%d" if column.type == "date" else "%Y-%m-%d %H:%M:%S"
             )
@@ -88,6 +80,14 @@ def to_sdv(schema: Schema) -> dict[str, Any]:
         "tables": {"table": {"columns": columns}},
         "relationships": [],
     }
+
+
+def _sdtype(column: Column) -> str:
+    if column.is_number:
+        return "numerical"
+    if column.is_calendar:
+        return "datetime"
+    return "boolean" if column.type == "boolean" else "categorical"
 
 
 EXPORTS: dict[str, Callable[[Schema], dict[str, Any]]] = {

@@ -9,13 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from dprap.address import is_address
 from dprap.encoding import open_table
 from dprap.encoding.touched import TouchedTable, strict_schema
 from dprap.schema import Schema
 from dprap.sources.duckdb import is_duckdb, open_duckdb_table
 from dprap.sources.locate import find_files
-from dprap.sources.open import is_spark_frame
+from dprap.sources.open import is_elsewhere
 from dprap.sources.read_files import hidden_partitions
 from dprap.sources.table_files import PassProgress, no_progress
 
@@ -40,7 +39,7 @@ def touched_in(
         dprap does not read itself (PostgreSQL, Spark).
     """
     found = TouchedTable(schema)
-    if not found.is_worthwhile or is_address(data) or is_spark_frame(data):
+    if not found.is_worthwhile or (is_elsewhere(data) and not is_duckdb(data)):
         return None
     strict = strict_schema(schema)
     if not isinstance(data, str | Path):

@@ -24,6 +24,8 @@ POLICIES = {
     "date": ("error", "clip", "null"),
     "datetime": ("error", "clip", "null"),
 }
+# Where a type has no form; the schema refuses what does not fit.
+ANY_POLICY = ("error", "clip", "null")
 UNITS = {
     "date": ("day", "week", "month", "quarter", "year"),
     "datetime": ("second", "minute", "hour", "day", "week", "month", "quarter", "year"),
@@ -40,6 +42,19 @@ _ASKED = {
 }
 _COMMON = ("type", "description", "nullable", "null_values", "out_of_domain")
 _SETTING = re.compile(r"^column '.*?': (\w+): (.*)$", re.DOTALL)
+
+
+def offered(kind: str) -> dict[str, Any]:
+    """What the form of a column offers: its type, and what it may be changed to.
+
+    A type that has no form of its own stays, and with it all that a form does not ask for.
+    """
+    return {
+        "kind": kind,
+        "types": TYPES if kind in TYPES else (*TYPES, kind),
+        "units": UNITS.get(kind, ()),
+        "policies": POLICIES.get(kind, ANY_POLICY),
+    }
 
 
 def whole(text: str) -> int:
@@ -76,10 +91,10 @@ def column_of(
         The column's mapping, and what is wrong with which field.
     """
     kind = str(form.get("type", ""))
-    if kind not in TYPES:
+    if kind not in TYPES and kind != before.get("type"):
         return dict(before), {"type": texts["type"]}
     errors: Errors = {}
-    asked = (*_COMMON, *_ASKED[kind])
+    asked = (*_COMMON, *_ASKED.get(kind, ()))
     column = (
         {key: value for key, value in before.items() if key not in asked}
         if before.get("type") == kind
@@ -118,7 +133,9 @@ def column_of(
     if nulls.strip() or "null_values" in before:
         column["null_values"] = sorted({"", *(word.strip() for word in nulls.split(","))})
     policy = str(form.get("out_of_domain", ""))
-    if policy in POLICIES[kind] and policy != ("other" if column.get("other") else "error"):
+    if policy in POLICIES.get(kind, ANY_POLICY) and policy != (
+        "other" if column.get("other") else "error"
+    ):
         column["out_of_domain"] = policy
     return column, errors
 

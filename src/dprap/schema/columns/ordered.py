@@ -155,8 +155,10 @@ class OrderedColumn(BaseColumn):
 
     @property
     def has_bins(self) -> bool:
-        """Whether bins are declared; else the codes are the points of a grid."""
-        raise NotImplementedError
+        """Whether bins are declared; else the codes are the points of a grid, in types that have
+        one.
+        """
+        return True
 
     @property
     def is_fine(self) -> bool:

@@ -51,6 +51,9 @@ def _page(visit: Visit, status: int = 200, **values: Any) -> Response:
         )
     mapping = schema.as_mapping()
     cards = [_card(schema, position, name) for position, name in enumerate(schema.columns)]
+    edited, kind = values.get("edited"), values.get("form", {}).get("type")
+    if edited is not None and kind in forms.TYPES:
+        cards[edited] |= forms.offered(kind)
     suggested = schema_files.suggested_constraints(table.schema) if schema.is_draft else []
     task = tasks.last_task(visit.workspace, table)
     is_check = task is not None and task.kind == "check"
@@ -90,7 +93,7 @@ def _card(schema: Any, position: int, name: str) -> dict[str, Any]:
         "position": position,
         "name": name,
         "column": column,
-        "kind": column["type"],
+        **forms.offered(column["type"]),
         "size": schema.columns[name].size,
         "labels": shown,
         "more": 0 if is_fine else schema.columns[name].size - len(shown),
@@ -125,7 +128,7 @@ def column_form(visit: Visit) -> Response:
     kind = visit.form.get("type", "")
     if kind in forms.TYPES and kind != card["kind"]:
         card |= {
-            "kind": kind,
+            **forms.offered(kind),
             "policy": "error",
             "binning": "bins" if kind == "number" else "each",
             "bin_value": "",
