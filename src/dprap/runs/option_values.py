@@ -47,6 +47,7 @@ class About:
         kept: Whether a job file keeps it.
         repeatable: Whether the command line may name several, one flag each; commas stand between
             them.
+        planned: Whether it decides about a plan.
         since: The version of job files that first has it. Files of earlier versions mean its
             default.
     """
@@ -61,6 +62,7 @@ class About:
     also: type | None = None
     kept: bool = True
     repeatable: bool = False
+    planned: bool = True
     since: int = 1
 
 

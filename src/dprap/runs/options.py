@@ -69,18 +69,25 @@ class RunOptions:
         str,
         "memory, files, duckdb, postgres or spark (default: what fits the table).",
         choices=("memory", "files", "duckdb", "postgres", "spark"),
+        planned=False,
     )
     database_table: str | None = _option(
-        str, "Table of a postgresql:// address or a .duckdb file: schema.table.", flag="--table"
+        str,
+        "Table of a postgresql:// address or a .duckdb file: schema.table.",
+        flag="--table",
+        planned=False,
     )
     person_column: str | None = _option(
-        str, "Column with person ids, outside the schema; never published."
+        str,
+        "Column with person ids, outside the schema; never published.",
+        planned=False,
     )
     excess: str = _option(
         str,
         "Records beyond --max-rows-per-person: error, or drop (add-remove only).",
         "error",
         choices=("error", "drop"),
+        planned=False,
     )
     accounting: str = _option(
         str,
@@ -141,6 +148,7 @@ class RunOptions:
         "yes",
         choices=("yes", "no"),
         since=2,
+        planned=False,
     )
     public: Any = _option(
         Path,
@@ -152,6 +160,7 @@ class RunOptions:
         int,
         "Rows of the synthetic table (default: as many as the private table has records).",
         least=1,
+        planned=False,
     )
     table_format: str = _option(
         str,
@@ -159,15 +168,20 @@ class RunOptions:
         "parquet",
         flag="--format",
         choices=("parquet", "csv"),
+        planned=False,
     )
     seed: int = _option(
-        int, "Seed of public randomness: initialisation and rounding. Never of noise.", 0
+        int,
+        "Seed of public randomness: initialisation and rounding. Never of noise.",
+        0,
+        planned=False,
     )
     ledger: Path | str | Literal[False] | None = _option(
         Path,
         "Ledger to charge (default the table's own, TABLE.dprap/ledger.jsonl).",
         metavar="FILE",
         also=bool,
+        planned=False,
     )
     # A run that began was checked, so that a job file need not keep it.
     check: bool = _option(
@@ -175,6 +189,7 @@ class RunOptions:
         "Stop before spending where a policy would null or clip over 1% of a column's values.",
         default=True,
         kept=False,
+        planned=False,
     )
     # A cap and an anchor are for opening a ledger, which keeps its own. A job file that named an
     # anchor's command would let whoever edits it run one.
@@ -184,20 +199,26 @@ class RunOptions:
         flag="--ledger-cap",
         metavar="RHO",
         kept=False,
+        planned=False,
     )
     anchor: Path | str | None = _option(
         str,
         "Outside memory of the ledger's last line: FILE, or command:PROGRAM.",
         also=Path,
         kept=False,
+        planned=False,
     )
     run: str | None = _option(
         str,
         "Name of the run: the same call goes on where it stopped and spends nothing twice.",
         flag=None,
+        planned=False,
     )
     insecure_noise_seed: int | None = _option(
-        int, "For tests and benchmarks alone: reproducible noise that protects nobody.", kept=False
+        int,
+        "For tests and benchmarks alone: reproducible noise that protects nobody.",
+        kept=False,
+        planned=False,
     )
 
     def __post_init__(self) -> None:
@@ -398,28 +419,8 @@ DEFAULTS: dict[str, Any] = {
 }
 """The default of each option that has one."""
 
-# What decides about a plan; the rest is for the private table, the ledger and the output.
-PLANNED = (
-    "epsilon",
-    "delta",
-    "neighbors",
-    "max_rows_per_person",
-    "accounting",
-    "kway",
-    "marginals",
-    "workload_seed",
-    "workload",
-    "queries",
-    "target",
-    "max_cells",
-    "method",
-    "preset",
-    "settings",
-    "certificate_share",
-    "public",
-    "discover",
-    "discover_share",
-)
+PLANNED = tuple(name for name, about in ABOUT.items() if about.planned)
+"""What decides about a plan; the rest is for the private table, the ledger and the output."""
 
 # What the preset means beside settings. The paper buys no certificate.
 _PAPER = {"method": "rap", "accounting": "paper", "certificate_share": 0.0}
