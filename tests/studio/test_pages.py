@@ -422,6 +422,16 @@ def test_a_column_of_a_form_round_trips():
         assert Schema.of({"columns": {"x": again}}) == Schema.of({"columns": {"x": column}})
 
 
+def test_a_column_of_a_type_without_a_form_keeps_all_that_the_form_does_not_ask_for():
+    column = {"type": "clock", "width": 60, "nullable": True}
+    form = {"type": "clock", "description": "when", "out_of_domain": "clip"}
+    again, errors = forms.column_of(form, column, SAID)
+    assert errors == {}
+    assert again == {"type": "clock", "width": 60, "description": "when", "out_of_domain": "clip"}
+    assert forms.offered("clock")["types"] == (*forms.TYPES, "clock")
+    assert forms.column_of(form, {"type": "integer"}, SAID)[1] == {"type": SAID["type"]}
+
+
 def test_other_folders_are_refused(tmp_path):
     from dprap.errors import SettingsError
 
