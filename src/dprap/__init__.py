@@ -17,7 +17,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from dprap.lazily import imported_when_used
+from dprap.lazy_imports import imported_when_used
 from dprap.version import __version__
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from dprap.runs.job import is_complete, job_to_resume, new_job
 from dprap.runs.options import RunOptions
 from dprap.runs.plan import Plan, check_records
 from dprap.runs.progress_bar import ShownProgress, check_progress, shown
+from dprap.runs.python_messages import worded_for_python
 from dprap.runs.signatures import takes_run_options
-from dprap.runs.wording import worded_for_python
 from dprap.schema import Schema
 from dprap.workload import MAX_CELLS, Workload, all_kway
 

@@ -12,8 +12,8 @@ from dprap.errors import NotFittedError
 from dprap.release.release import TableFormat
 from dprap.runs.options import RunOptions
 from dprap.runs.progress_bar import ShownProgress
+from dprap.runs.python_messages import worded_for_python
 from dprap.runs.signatures import takes_run_options
-from dprap.runs.wording import worded_for_python
 from dprap.schema import Schema
 
 # The same log as that of a run.

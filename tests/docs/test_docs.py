@@ -260,7 +260,7 @@ SHARED_NAMES = {
     # One subject, seen by several packages: the noun itself, its command, its page in the studio.
     "discover", "ledger", "options", "plan", "release", "review", "schema",
     # The same act or form at two places.
-    "files", "models", "outline", "protocol", "touched",
+    "arguments", "files", "models", "outline", "protocol", "touched_values",
 }  # fmt: skip
 
 

@@ -28,7 +28,7 @@ from dprap.runs.discover import discover, open_for_discovery
 from dprap.runs.options import RunOptions
 from dprap.schema import Schema
 from dprap.sources.open import open_source
-from dprap.sources.touched import touched_in
+from dprap.sources.touched_values import touched_in
 
 SECRET = "8675309"  # noqa: S105 - a value that no message may quote
 COLUMNS: dict[str, dict[str, Any]] = {

@@ -10,8 +10,8 @@ from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.errors import BudgetError, DataError, DprapError, SettingsError, WorkloadError
 from dprap.privacy import Curator, Rows, Score
+from dprap.privacy.open_candidates import Apart
 from dprap.privacy.scores import MAX_COUNT
-from dprap.privacy.turns import Apart
 from dprap.queries import Custom, Marginal, Query, Range, Threshold
 from dprap.sources import MemorySource
 

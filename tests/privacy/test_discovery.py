@@ -29,7 +29,7 @@ from dprap.schema.discover import (
     is_candidate,
     listed_column,
 )
-from dprap.sources.touched import touched_in
+from dprap.sources.touched_values import touched_in
 from dprap.sources.unknown_columns import open_discovery
 
 ZIP = Schema.of({"columns": {"zip": {"type": "categorical", "domain": "discover"}}})

@@ -75,7 +75,7 @@ def test_the_contracts_are_kept():
         ),
         ("mechanisms/gaussian.py", "from dprap.privacy.exact_counts import ExactAnswers"),
         pytest.param(
-            "mechanisms/records.py", "import dprap.privacy.selection", marks=pytest.mark.slow
+            "mechanisms/record_count.py", "import dprap.privacy.selection", marks=pytest.mark.slow
         ),
         pytest.param("relaxed/rounding.py", "from .. import runs", marks=pytest.mark.slow),
         ("release/release.py", "import dprap.privacy.ledger"),

@@ -17,7 +17,7 @@ from tests.privacy.tables import DOMAIN, codes_of, random_rows
 from dprap.accounting import Accounting, Budget, Neighbors, Relation
 from dprap.accounting.stddev import stddev_for
 from dprap.privacy import Curator, Score, discovery
-from dprap.privacy.turns import Apart
+from dprap.privacy.open_candidates import Apart
 from dprap.privacy.verbs import certify, measure, select
 from dprap.queries import GRID, Custom, Marginal, Query
 from dprap.schema import Schema

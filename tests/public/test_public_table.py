@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dprap import public as module
+from dprap import public_table as module
 from dprap.domain import Domain
 from dprap.errors import DataError
-from dprap.public import count_public, public_marginals
+from dprap.public_table import count_public, public_marginals
 from dprap.queries import Marginal
 from dprap.workload import all_kway
 

@@ -13,7 +13,7 @@ from tests.relaxed.cases import DOMAIN, relaxed_rows
 
 from dprap.domain import Domain
 from dprap.relaxed import RelaxedDataset, cell_table, round_rows
-from dprap.relaxed.excess import Excess
+from dprap.relaxed.cell_residuals import CellResiduals
 from dprap.relaxed.exchange import DEFAULT, draw_jointly
 from dprap.relaxed.rounding import whole_counts
 
@@ -121,7 +121,7 @@ def test_the_gain_of_an_exchange_is_what_the_sum_of_squares_loses(seed: int) -> 
     relaxed = relaxed_rows(6)
     records = list(round_rows(relaxed, seed, rows=40))
     names = [("a", "b", "d"), ("a", "d"), ("b", "d"), ("a", "c", "d")]
-    excess = Excess(relaxed, names)
+    excess = CellResiduals(relaxed, names)
     excess.add(records, 40)
     position = DOMAIN.position(str(rng.choice(["a", "b", "d"])))
     one, other = (np.array([place]) for place in rng.choice(40, 2, replace=False))

@@ -274,7 +274,7 @@ def test_the_guarantee_does_not_contradict_itself(accounting: Accounting, epsilo
 @pytest.mark.parametrize("most_held", [10**7, 60])
 def test_writing_a_table_tells_how_many_rows_are_done(tmp_path, monkeypatch, most_held):
     """Whether the table is in memory or drawn chunk by chunk."""
-    monkeypatch.setattr("dprap.release.draw.WRITTEN_ROWS", 40)
+    monkeypatch.setattr("dprap.release.draw_records.WRITTEN_ROWS", 40)
     monkeypatch.setattr("dprap.release.files.MOST_ROWS_HELD", most_held)
     told = []
     made_release().save(

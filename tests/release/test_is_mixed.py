@@ -6,7 +6,7 @@ import pytest
 from dprap.accounting import Measurement, QueryMeasurement
 from dprap.domain import Domain
 from dprap.queries import Marginal, Query
-from dprap.release.draw import is_mixed
+from dprap.release.draw_records import is_mixed
 from dprap.workload import Workload
 
 DOMAIN = Domain.of({"a": 2, "b": 2, "c": 2})

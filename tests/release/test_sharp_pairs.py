@@ -9,7 +9,7 @@ from dprap.accounting.measurement import Measurement
 from dprap.queries import Marginal
 from dprap.relaxed import RelaxedDataset
 from dprap.relaxed.marginals import cell_table
-from dprap.release.draw import draw_table
+from dprap.release.draw_records import draw_table
 from dprap.release.sharp_pairs import Placing, sharp_pairs
 from dprap.schema import Schema
 

@@ -21,7 +21,7 @@ from dprap.datasets import example_schema
 from dprap.errors import SettingsError
 from dprap.privacy import Excess
 from dprap.runs.options import ABOUT, DEFAULTS, RunOptions
-from dprap.runs.wording import in_python, worded_for_python
+from dprap.runs.python_messages import in_python, worded_for_python
 from dprap.sources.open import Engine
 
 FOLDER = Path("/data/project/out.private")

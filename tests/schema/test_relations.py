@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from dprap.encoding import decode, encode
 from dprap.errors import SchemaError, SettingsError
 from dprap.relaxed import RelaxedDataset, uniform_weights
-from dprap.release.draw import draw_table
+from dprap.release.draw_records import draw_table
 from dprap.schema import Schema
 
 NAMES = ("a", "b", "c", "d")

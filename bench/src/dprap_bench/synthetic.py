@@ -8,7 +8,7 @@ from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.mechanisms.result import MechanismResult
 from dprap.relaxed.exchange import draw_jointly
-from dprap.release.draw import is_mixed, matched_marginals
+from dprap.release.draw_records import is_mixed, matched_marginals
 from dprap.workload import Workload
 
 

@@ -17,8 +17,8 @@ from dprap.accounting.zcdp import (
     rho_from_epsilon,
 )
 from dprap.arguments import as_number
+from dprap.display import ShownInNotebooks
 from dprap.errors import BudgetError
-from dprap.shown import ShownInNotebooks
 
 
 @dataclass(frozen=True, repr=False)

@@ -22,7 +22,7 @@ import sys
 
 def main() -> None:
     """Run the command line; errors meant for the user become one line and an exit code."""
-    from dprap.lazily import importing
+    from dprap.lazy_imports import importing
 
     with importing():
         from dprap.cli.exits import REFUSED_INPUT, exit_code_of

@@ -40,7 +40,7 @@ def answer(
     are compared by "difference of mean income between sex = F versus sex = M", or ratio; "share of
     A among B" is a part of some records.
     """
-    from dprap.lazily import importing
+    from dprap.lazy_imports import importing
 
     with importing():
         from dprap.cli.output import print_json, print_line

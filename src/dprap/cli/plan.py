@@ -83,7 +83,7 @@ def _backwards(
     from dprap.cli.output import print_json, print_line
     from dprap.errors import SettingsError
     from dprap.runs.options import RunOptions
-    from dprap.runs.target import marginal_of, plan_for_error
+    from dprap.runs.wanted_precision import marginal_of, plan_for_error
     from dprap.schema import Schema
 
     if error is None or of is None:

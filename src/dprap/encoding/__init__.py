@@ -1,23 +1,23 @@
 """Raw tables to small integer codes and back, exactly by the schema.
 
-tables        tables of any kind as a stream of Arrow batches
-csv_files     CSV files, all values as texts
-csv_dialect   the form of a CSV file, recognised for a draft
-untyped_files JSON lines and Excel sheets as rows of values
-csv_quotes    quotes in CSV files that would join records
-frames        columns of pandas and polars frames as Arrow arrays
-objects       columns without a type, placed value by value
-column_codes  codes of a whole column, for every kind of Arrow array
-policy        what a column gives to values that have no place of their own
-encode_table  tables to codes
-codes         the noun: one compact array of codes per column
-decode        codes back to values in the declared types
-write_tables  synthetic tables to files
-check_table   all that stands between a table and a release, in one list
-touched       how many values each policy would change, and why
-recognise     what texts look like
-recognise_names  what columns of texts are about: persons, identifiers, orders
-draft         a first schema from data, refused until a person has reviewed it
+tables             tables of any kind as a stream of Arrow batches
+csv_files          CSV files, all values as texts
+csv_dialect        the form of a CSV file, recognised for a draft
+untyped_files      JSON lines and Excel sheets as rows of values
+csv_quotes         quotes in CSV files that would join records
+frames             columns of pandas and polars frames as Arrow arrays
+objects            columns without a type, placed value by value
+column_codes       codes of a whole column, for every kind of Arrow array
+policy             what a column gives to values that have no place of their own
+encode_table       tables to codes
+codes              the noun: one compact array of codes per column
+decode             codes back to values in the declared types
+write_tables       synthetic tables to files
+check_table        all that stands between a table and a release, in one list
+touched_values     how many values each policy would change, and why
+recognise          what texts look like
+recognise_names    what columns of texts are about: persons, identifiers, orders
+draft              a first schema from data, refused until a person has reviewed it
 draft_profile      one pass over a table for a draft
 draft_columns      what a draft proposes for one column
 draft_proposal     the nouns of a draft
@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 
 from dprap.encoding.codes import Codes, code_dtype
 from dprap.encoding.decode import decode, decode_chunks
-from dprap.lazily import imported_when_used
+from dprap.lazy_imports import imported_when_used
 
 if TYPE_CHECKING:
     from dprap.encoding.check_table import CheckReport, check

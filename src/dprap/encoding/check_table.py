@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from dprap.encoding.encode_table import check_columns, encode_batch
 from dprap.encoding.tables import open_table
-from dprap.encoding.touched import TouchedTable, touched_by
+from dprap.encoding.touched_values import TouchedTable, touched_by
 from dprap.errors import DprapError
 from dprap.schema import Column, Schema
 

@@ -25,7 +25,7 @@ from dprap.encoding.tables import (
     open_table,
     require_file,
 )
-from dprap.encoding.touched import Touched, touched_by
+from dprap.encoding.touched_values import Touched, touched_by
 from dprap.errors import DataError, SchemaError
 from dprap.schema import Schema
 from dprap.schema.file_layout import Csv

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from dprap.display import ShownAsLines
 from dprap.evaluate.error_metrics import Errors, evaluate
 from dprap.evaluate.table_comparison import TableComparison, compare_with_release
 from dprap.evaluate.worst_cells import WorstCell, worst_cells
 from dprap.release.release import Release
-from dprap.shown import ShownAsLines
 from dprap.sources import CountSource
 
 # A larger share of values that a policy clipped or made null is worth a line.

@@ -18,7 +18,7 @@ from dprap.mechanisms.outline import (
     total_of_records,
 )
 from dprap.mechanisms.protocol import Mechanism
-from dprap.mechanisms.records import count_records
+from dprap.mechanisms.record_count import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.privacy import Curator
 from dprap.queries import Marginal

@@ -20,7 +20,7 @@ from dprap.array_types import Answers
 from dprap.errors import SettingsError, WorkloadError
 from dprap.mechanisms.outline import PlannedStep, rho_of_records, total_of_records
 from dprap.mechanisms.protocol import Mechanism
-from dprap.mechanisms.records import count_records
+from dprap.mechanisms.record_count import count_records
 from dprap.mechanisms.result import (
     MechanismResult,
     Paced,

@@ -30,7 +30,7 @@ from dprap.mechanisms.outline import (
     total_of_records,
 )
 from dprap.mechanisms.protocol import Mechanism
-from dprap.mechanisms.records import count_records
+from dprap.mechanisms.record_count import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.mechanisms.rounds import check_rounds, choose_and_measure, planned_rounds
 from dprap.privacy import Curator

@@ -9,7 +9,7 @@ discovery          values above a noisy threshold
 discrete_gaussian  discrete Gaussian noise on integers
 selection          the exponential mechanism in integer arithmetic
 scores             what a choice looks at, and how far one person moves it
-turns              which marginals are open to each of several picks
+open_candidates    which marginals are open to each of several picks
 entropy            where random bits come from
 person_bound       at most so many records of one person
 stopwatch          time on the private side, kept apart from what is published
@@ -26,9 +26,9 @@ from dprap.privacy.ledger import (
     named_ledger,
     read_ledger,
 )
+from dprap.privacy.open_candidates import Apart
 from dprap.privacy.person_bound import Excess, PersonColumn, bound_records, open_bounded
 from dprap.privacy.scores import Rows, Score
-from dprap.privacy.turns import Apart
 
 __all__ = [
     "Apart",

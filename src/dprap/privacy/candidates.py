@@ -14,8 +14,8 @@ import numpy as np
 
 from dprap.array_types import Int32, Int64
 from dprap.privacy.exact_counts import ExactAnswers
+from dprap.privacy.open_candidates import Apart, OpenCandidates
 from dprap.privacy.steps import Described, label
-from dprap.privacy.turns import Apart, Turns
 from dprap.queries import Marginal
 
 
@@ -28,7 +28,7 @@ class Candidates:
         self._rows: dict[
             tuple[int, int], Int64[np.ndarray, "some cells"] | Int32[np.ndarray, "some cells"]
         ] = {}
-        self._turns: tuple[Apart, Turns] | None = None
+        self._turns: tuple[Apart, OpenCandidates] | None = None
         self._are_counted = False
 
     def are(self, marginals: tuple[Marginal, ...], exact: ExactAnswers) -> bool:
@@ -40,10 +40,10 @@ class Candidates:
         """The marginals in plain data, for the ledger."""
         return Described.of(map(label, self.marginals))
 
-    def turns(self, apart: Apart) -> Turns:
+    def turns(self, apart: Apart) -> OpenCandidates:
         """Which candidates are open to each pick."""
         if self._turns is None or self._turns[0] != apart:
-            self._turns = (apart, Turns(self.marginals, apart))
+            self._turns = (apart, OpenCandidates(self.marginals, apart))
         return self._turns[1]
 
     def prepare(self) -> None:

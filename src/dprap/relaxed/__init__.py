@@ -1,20 +1,20 @@
 """Relaxed data sets: rows that are product distributions over the columns, in NumPy.
 
-rows       the noun: probabilities of all codes in all rows, and the rows' weights
-folding    a cell table as one matrix product of two halves, for NumPy and JAX alike
-marginals  answers of any query family on rows
-blocks     column blocks of rows that move: what fits look at again and again
-shares     shares of many marginals on changing rows
-gradient   the gradient of rows' distance from marginals
-adam       one step of a fit, given the gradient
-fit        rows fitted to noisy marginals; what every fit takes and returns
-simplex    the nearest distribution to noisy shares
-rounding   records drawn from rows, column by column
-drawn      answers on drawn records, for functions with too many cells for a table
-excess     records too many in each cell, and what exchanges do to that
-exchange   records whose joint counts too are near what the rows say
-mixing     records that say no more than pairs of columns do
-jax        the compiled fits of the method rap; imported when used
+rows             the noun: probabilities of all codes in all rows, and the rows' weights
+folding          a cell table as one matrix product of two halves, for NumPy and JAX alike
+marginals        answers of any query family on rows
+blocks           column blocks of rows that move: what fits look at again and again
+shares           shares of many marginals on changing rows
+gradient         the gradient of rows' distance from marginals
+adam             one step of a fit, given the gradient
+fit              rows fitted to noisy marginals; what every fit takes and returns
+simplex          the nearest distribution to noisy shares
+rounding         records drawn from rows, column by column
+sampled_answers  answers on drawn records, for functions with too many cells for a table
+cell_residuals   records too many in each cell, and what exchanges do to that
+exchange         records whose joint counts too are near what the rows say
+mixing           records that say no more than pairs of columns do
+jax              the compiled fits of the method rap; imported when used
 
 Nothing but `jax` loads JAX, so that reading, counting and answering do without it.
 """

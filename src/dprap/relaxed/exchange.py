@@ -29,7 +29,7 @@ import numpy as np
 
 from dprap.array_types import Bool, CodeColumn, Float32, Int64
 from dprap.domain import Domain
-from dprap.relaxed.excess import Excess, Looks
+from dprap.relaxed.cell_residuals import CellResiduals, Looks
 from dprap.relaxed.fit import StepCallback, unwatched
 from dprap.relaxed.mixing import DEFAULT as MIXING
 from dprap.relaxed.mixing import PairModel
@@ -127,7 +127,7 @@ def draw_jointly(
     # In double precision, so that a table hardly depends on the order in which a machine adds up.
     precise = replace(relaxed, probabilities=relaxed.probabilities.astype(np.float64))
     matched = _matched(relaxed.domain, marginals, sizes[-1], settings, lambda: watch(0, 1))
-    excess, passes = Excess(precise, matched), _passes(matched, settings)
+    excess, passes = CellResiduals(precise, matched), _passes(matched, settings)
     model = None
     if mix and MIXING.worth(relaxed, rows):
         model = PairModel.of(relaxed, rows, rng, watch=lambda *_: watch(0, len(sizes) + passes))
@@ -244,7 +244,7 @@ class _Exchange:
         relaxed: RelaxedDataset,
         records: Records,
         owners: Owners,
-        excess: Excess,
+        excess: CellResiduals,
         broken: Broken | None,
         model: PairModel | None,
         settings: ExchangeSettings,

@@ -16,9 +16,9 @@ import numpy as np
 
 from dprap.array_types import Answers, Float32
 from dprap.queries import Custom, Family, Halfspace, Marginal, from_cells
-from dprap.relaxed.drawn import drawn_answers, halfspace_answers
 from dprap.relaxed.folding import Fold, folded_table
 from dprap.relaxed.rows import RelaxedDataset
+from dprap.relaxed.sampled_answers import drawn_answers, halfspace_answers
 
 MEMORY_BYTES = 2**30
 """Default memory budget of a streamed evaluation."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dprap.display import ShownAsLines, aligned
 from dprap.errors import WorkloadError
 from dprap.release import breakdown
 from dprap.release.certified import TableBound, published_table, rounded_up
@@ -23,7 +24,6 @@ from dprap.release.intervals import Basis, Interval, Kind
 from dprap.release.intervals.interval import DEFAULT_LEVEL, count_intervals
 from dprap.release.question_language import parse
 from dprap.release.release import Release
-from dprap.shown import ShownAsLines, aligned
 
 if TYPE_CHECKING:
     import pandas as pd

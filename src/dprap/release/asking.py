@@ -12,11 +12,11 @@ from dprap.array_types import Answers
 from dprap.errors import SettingsError, WorkloadError
 from dprap.queries import Family, Marginal, from_cells
 from dprap.relaxed import answers
-from dprap.relaxed.drawn import DRAWN_RECORDS
-from dprap.release.drawing import Drawing
+from dprap.relaxed.sampled_answers import DRAWN_RECORDS
+from dprap.release.arguments import families_in, family_in, names_of, question_text
 from dprap.release.expected import expected_stddev
-from dprap.release.given import families_in, family_in, names_of, question_text
 from dprap.release.intervals.interval import Interval, count_intervals, statistic_interval
+from dprap.release.synthetic_tables import SyntheticTables
 from dprap.workload import Workload
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("dprap")
 
 
-class Asking(Drawing):
+class Asking(SyntheticTables):
     """What answers from the rows of a release, or from the answers that a run gave."""
 
     def shares(

@@ -13,7 +13,7 @@ from dprap.accounting.refined import RefinedColumn
 from dprap.array_types import Answers
 from dprap.encoding import Codes
 from dprap.errors import SettingsError
-from dprap.public import PublicFacts
+from dprap.public_table import PublicFacts
 from dprap.relaxed import RelaxedDataset
 from dprap.release.certified import TableBound, accuracy
 from dprap.release.intervals.basis import Grounds

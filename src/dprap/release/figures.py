@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from dprap.display import ShownAsLines, aligned
 from dprap.release.answer_question import interval_cells, interval_remarks
 from dprap.release.intervals import Interval
-from dprap.shown import ShownAsLines, aligned
 
 if TYPE_CHECKING:
     import pandas as pd

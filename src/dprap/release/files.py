@@ -35,12 +35,12 @@ from dprap.documents import DocumentError, parse, read_text, require_finite
 from dprap.encoding import Codes, decode_chunks
 from dprap.errors import DprapError, ImpossibleTableError
 from dprap.limits import MAX_FAMILY_CELLS, MAX_RECORDS, MAX_SEED
-from dprap.public import PublicFacts
+from dprap.public_table import PublicFacts
 from dprap.relaxed import RelaxedDataset
 from dprap.relaxed.fit import StepCallback, unwatched
 from dprap.release.archive import read_arrays
 from dprap.release.certified import ChunkBound, TableBound, table_bound
-from dprap.release.draw import MOST_ROWS_HELD, sliced
+from dprap.release.draw_records import MOST_ROWS_HELD, sliced
 from dprap.release.intervals.error_table import read_error_table
 from dprap.release.measurements import measurement_table, read_measurements
 from dprap.release.output_checks import check_output

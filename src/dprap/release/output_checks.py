@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from dprap.errors import SettingsError
-from dprap.release.draw import MOST_ROWS_HELD
+from dprap.release.draw_records import MOST_ROWS_HELD
 from dprap.schema import Schema
 
 # What is in memory of a table: for each of its records a relaxed row, a random point and a place in

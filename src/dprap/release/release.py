@@ -1,7 +1,7 @@
 """A release: everything a run publishes, and what can be done with it.
 
 Nothing in it can be traced to more than what its privacy statement says. `contents` holds the data,
-`drawing` makes tables of it, `asking` answers from it; what writes files is here.
+`synthetic_tables` makes tables of it, `asking` answers from it; what writes files is here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dprap.arguments import as_path
 from dprap.relaxed.fit import StepCallback, unwatched
 from dprap.release.asking import Asking
 from dprap.release.contents import RunFacts
-from dprap.release.drawing import TableFormat, as_format
+from dprap.release.synthetic_tables import TableFormat, as_format
 
 if TYPE_CHECKING:
     from dprap.evaluate import Evaluation

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import shlex
 
-from dprap.public import PublicFacts
+from dprap.public_table import PublicFacts
 from dprap.release import Release
 from dprap.release.certified import rounded_up
 from dprap.report.guarantee_texts import GuaranteeTexts, beliefs, plain_guarantee

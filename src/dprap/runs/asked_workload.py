@@ -11,7 +11,7 @@ from dprap.domain import Domain
 from dprap.errors import SettingsError, WorkloadError
 from dprap.mechanisms.refinement.planning import RefinementPlan
 from dprap.queries import Custom, Halfspace, Marginal, Range, as_family
-from dprap.runs.loading import NamedCode
+from dprap.runs.named_code import NamedCode
 from dprap.runs.options import RunOptions
 from dprap.schema import Schema
 from dprap.workload import MAX_CELLS, Workload, all_kway, random_kway

@@ -30,7 +30,7 @@ from dprap.accounting import Measurement
 from dprap.array_types import Float64
 from dprap.encoding import Codes
 from dprap.errors import SettingsError
-from dprap.mechanisms.records import estimate_records
+from dprap.mechanisms.record_count import estimate_records
 from dprap.mechanisms.result import Paced, Prediction, Progress, ProgressCallback, silent
 from dprap.privacy import Curator
 from dprap.relaxed import RelaxedDataset

@@ -29,14 +29,14 @@ from dprap.runs.discover import (
 )
 from dprap.runs.execute import execute
 from dprap.runs.job import Job, forget, refuse_if_begun, save_job, with_ledger
-from dprap.runs.loading import digest_of_functions
+from dprap.runs.named_code import digest_of_functions
 from dprap.runs.options import RunOptions
 from dprap.runs.plan import Plan, expected_marginals, make_plan, neighbors_of
 from dprap.schema import Schema
 from dprap.sources import CountSource
 from dprap.sources.protocol import Expect, expect_nothing
 from dprap.sources.table_files import PassProgress, no_progress
-from dprap.sources.touched import touched_in
+from dprap.sources.touched_values import touched_in
 
 Reading: TypeAlias = AbstractContextManager[PassProgress]
 Running: TypeAlias = AbstractContextManager[ProgressCallback]

@@ -22,22 +22,22 @@ from dprap.array_types import Answers
 from dprap.blas_threads import one_blas_thread
 from dprap.encoding import Codes
 from dprap.errors import BudgetError, SettingsError
-from dprap.mechanisms.records import estimate_records
+from dprap.mechanisms.record_count import estimate_records
 from dprap.mechanisms.refinement.refine import refine
 from dprap.mechanisms.result import MechanismResult, Paced, Progress, ProgressCallback, silent
 from dprap.mechanisms.rounds import rounds_within
 from dprap.privacy import Curator, Ledger
 from dprap.relaxed import answers
 from dprap.release.certified import table_digest
-from dprap.release.draw import MOST_ROWS_HELD, draw_table, is_mixed, matched_marginals
+from dprap.release.draw_records import MOST_ROWS_HELD, draw_table, is_mixed, matched_marginals
 from dprap.release.output_checks import check_rows
 from dprap.release.privacy_statement import PrivacyStatement
 from dprap.release.release import Release, RunFacts
 from dprap.release.sharp_pairs import sharp_pairs
 from dprap.release.table_answers import table_answers
 from dprap.runs.calibrate import calibrate
+from dprap.runs.halfspace_points import with_points
 from dprap.runs.plan import Plan
-from dprap.runs.points import with_points
 from dprap.sources import CountSource
 from dprap.version import __version__
 

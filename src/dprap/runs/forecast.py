@@ -28,7 +28,7 @@ from dprap.counting.passes import MEMORY_LIMIT, UNION_CELLS
 from dprap.encoding import code_dtype
 from dprap.mechanisms.outline import PlannedStep
 from dprap.relaxed.exchange import DEFAULT as EXCHANGE
-from dprap.release.draw import MOST_ROWS_HELD, WRITTEN_ROWS
+from dprap.release.draw_records import MOST_ROWS_HELD, WRITTEN_ROWS
 from dprap.runs.plan import Plan
 
 REPLICATES = 2

@@ -23,7 +23,7 @@ from dprap.address import without_secrets
 from dprap.errors import DprapError, LedgerError, SettingsError
 from dprap.privacy import default_ledger
 from dprap.privacy.ledger.chain import write_durably
-from dprap.public import refuse_same_table
+from dprap.public_table import refuse_same_table
 from dprap.runs.option_values import absolute, real, relative
 from dprap.runs.options import SETTING_FLAGS, RunOptions
 from dprap.runs.options import VERSION as OPTIONS_VERSION

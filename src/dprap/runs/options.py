@@ -5,8 +5,8 @@ explanation. The command line makes its flags of the fields, Python the paramete
 and a job file keeps their values. This module imports nothing heavy, because `dprap --help` reads
 it.
 
-Messages name options as the command line writes them; `dprap.runs.wording` turns them into the
-words of Python.
+Messages name options as the command line writes them; `dprap.runs.python_messages` turns them
+into the words of Python.
 """
 
 from __future__ import annotations

@@ -8,22 +8,22 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dprap.accounting import Accounting, Budget, Neighbors, Relation, default_delta
+from dprap.display import ShownInNotebooks
 from dprap.domain import Domain
 from dprap.errors import BudgetError, DprapError, SettingsError
 from dprap.limits import MAX_ARCHIVE_BYTES, MAX_SEED
 from dprap.mechanisms import DEFAULT_METHOD
 from dprap.mechanisms.refinement.planning import RefinementPlan, plan_refinement
 from dprap.mechanisms.registry import Method, method_named
-from dprap.public import PublicTable, read_public
+from dprap.public_table import PublicTable, read_public
 from dprap.queries import Marginal, from_cells
 from dprap.runs.asked_workload import asked_workload, check_codes
 from dprap.runs.discovery_plan import DiscoveryPlan
+from dprap.runs.halfspace_points import with_points
 from dprap.runs.method_settings import settings_of, with_targets
 from dprap.runs.option_values import is_of_kind
 from dprap.runs.options import RunOptions
-from dprap.runs.points import with_points
 from dprap.schema import Schema
-from dprap.shown import ShownInNotebooks
 from dprap.workload import MAX_CELLS, Workload
 
 if TYPE_CHECKING:

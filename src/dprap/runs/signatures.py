@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from dprap.runs.options import ABOUT, DEFAULTS, RunOptions
-from dprap.runs.wording import in_python
+from dprap.runs.python_messages import in_python
 
 _Made = TypeVar("_Made", bound=Callable[..., Any])
 

@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from dprap.arguments import as_path, as_whole_number
+from dprap.display import ShownInNotebooks
 from dprap.domain import Domain
 from dprap.errors import SchemaError, meant
 from dprap.schema.code_constraints import CodeConstraint, to_codes
@@ -26,7 +27,6 @@ from dprap.schema.declared import CodesSoFar, DeclaredTable
 from dprap.schema.discover import Discovered
 from dprap.schema.files import SUGGESTED, read_mapping, write_mapping
 from dprap.schema.messages import describe
-from dprap.shown import ShownInNotebooks
 
 DRAFT_WARNING = """\
 DRAFT: the bounds and categories below were taken from the data. Publishing anything that depends on them leaks

@@ -21,7 +21,7 @@ from dprap.mechanisms.adaptive.spending import after_columns, rho_of_columns
 from dprap.mechanisms.adaptive.spending_steps import Choose, MeasureWorkload, Pool
 from dprap.mechanisms.independent import IndependentSettings
 from dprap.mechanisms.independent import run as run_independent
-from dprap.mechanisms.records import estimate_records
+from dprap.mechanisms.record_count import estimate_records
 from dprap.mechanisms.result import silent
 from dprap.privacy import Curator
 from dprap.queries import Marginal, Threshold

@@ -16,7 +16,7 @@ from dprap.mechanisms.adaptive.choosing import choose
 from dprap.mechanisms.adaptive.groups import group_starts, is_broad, with_groups
 from dprap.mechanisms.adaptive.spending_steps import Choose, Pool
 from dprap.privacy import Curator
-from dprap.privacy.turns import Turns
+from dprap.privacy.open_candidates import Turns
 from dprap.queries import Marginal
 from dprap.sources import MemorySource
 from dprap.workload import all_kway

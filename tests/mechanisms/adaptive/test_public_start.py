@@ -15,7 +15,7 @@ from dprap.mechanisms.adaptive import AdaptiveSettings, run
 from dprap.mechanisms.adaptive.evidence import Evidence
 from dprap.mechanisms.adaptive.public_start import fit_to_public, records_stood_for
 from dprap.privacy import Curator
-from dprap.public import PublicTable, count_public
+from dprap.public_table import PublicTable, count_public
 from dprap.relaxed import RelaxedDataset
 from dprap.relaxed.blocks import Blocks
 from dprap.sources import MemorySource

@@ -21,7 +21,7 @@ from dprap.accounting import Neighbors
 from dprap.errors import SettingsError
 from dprap.mechanisms.outline import PlannedStep
 from dprap.mechanisms.protocol import Mechanism
-from dprap.mechanisms.records import count_records
+from dprap.mechanisms.record_count import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.privacy import Curator
 from dprap.queries import Marginal, Query

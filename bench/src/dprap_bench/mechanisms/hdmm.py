@@ -25,7 +25,7 @@ from dprap.errors import SettingsError
 from dprap.mechanisms.cell_answers import cell_families, family_answers
 from dprap.mechanisms.outline import PlannedStep, rho_of_records, total_of_records
 from dprap.mechanisms.protocol import Mechanism
-from dprap.mechanisms.records import count_records
+from dprap.mechanisms.record_count import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.privacy import Curator
 from dprap.queries import Marginal

@@ -23,7 +23,7 @@ from dprap.domain import Domain
 from dprap.errors import SettingsError
 from dprap.mechanisms.outline import PlannedStep, rho_of_records, total_of_records
 from dprap.mechanisms.protocol import Mechanism
-from dprap.mechanisms.records import count_records
+from dprap.mechanisms.record_count import count_records
 from dprap.mechanisms.result import MechanismResult, Progress, ProgressCallback, silent
 from dprap.privacy import Curator
 from dprap.queries import Family, Marginal

@@ -42,7 +42,7 @@ from dprap.mechanisms.adaptive.spending_steps import (
     StartRows,
     Step,
 )
-from dprap.mechanisms.records import estimate_records
+from dprap.mechanisms.record_count import estimate_records
 from dprap.mechanisms.result import (
     MechanismResult,
     Paced,
@@ -52,7 +52,7 @@ from dprap.mechanisms.result import (
     silent,
 )
 from dprap.privacy import Curator, Rows
-from dprap.public import PublicTable
+from dprap.public_table import PublicTable
 from dprap.queries import Marginal
 from dprap.relaxed.adam import FitSettings
 from dprap.relaxed.blocks import Blocks

@@ -19,7 +19,7 @@ from dprap.mechanisms.adaptive.spending_steps import (
     Step,
 )
 from dprap.mechanisms.outline import PlannedStep, total_of_records
-from dprap.public import PublicTable
+from dprap.public_table import PublicTable
 from dprap.workload import Workload
 
 # A plan's unit of work is a multiplication of elementwise arithmetic. In a matrix product 40 of

@@ -22,7 +22,7 @@ from dprap.accounting import Measurement
 from dprap.array_types import Answers, Relaxed
 from dprap.mechanisms.adaptive.evidence import Evidence, first_evidence
 from dprap.mechanisms.adaptive.settings import AdaptiveSettings
-from dprap.public import PublicTable
+from dprap.public_table import PublicTable
 from dprap.queries import Marginal
 from dprap.relaxed.adam import FitSettings
 from dprap.relaxed.fit import FitResult, fit

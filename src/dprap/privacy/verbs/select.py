@@ -11,10 +11,10 @@ from dprap.array_types import Answers, Counts
 from dprap.errors import SettingsError
 from dprap.privacy.candidates import Candidates
 from dprap.privacy.ledger import Arrays
+from dprap.privacy.open_candidates import Apart
 from dprap.privacy.scores import Estimates, Score, grid_estimates
 from dprap.privacy.selection import inverse_temperature, pick_in_turn, pick_top
 from dprap.privacy.steps import Described, label
-from dprap.privacy.turns import Apart
 from dprap.privacy.verbs.private_table import PARTITIONS, PrivateTable
 from dprap.queries import Family, Marginal, Query
 

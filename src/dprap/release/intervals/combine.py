@@ -10,8 +10,8 @@ import numpy as np
 
 from dprap.arguments import as_number
 from dprap.array_types import Float64
+from dprap.display import ShownAsLines, aligned
 from dprap.errors import SettingsError
-from dprap.shown import ShownAsLines, aligned
 
 if TYPE_CHECKING:
     import pandas as pd

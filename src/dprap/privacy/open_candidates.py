@@ -39,7 +39,7 @@ class Apart:
         return [sorted(self.early), self.early_picks]
 
 
-class Turns:
+class OpenCandidates:
     """The candidates of a step, and which of them are open after some picks."""
 
     def __init__(self, marginals: Sequence[Marginal], apart: Apart) -> None:

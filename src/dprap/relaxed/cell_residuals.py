@@ -29,7 +29,7 @@ PairCodes = Int64[np.ndarray, "columns 2 pairs"]
 """Codes of pairs of records, in some columns: of the one record and of the other."""
 
 
-class Excess:
+class CellResiduals:
     """Counts of marginals minus their expectation, end to end in `of_cells`."""
 
     def __init__(self, relaxed: RelaxedDataset, marginals: Sequence[tuple[str, ...]]) -> None:

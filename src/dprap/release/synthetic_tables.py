@@ -13,11 +13,11 @@ from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.limits import MAX_SEED
 from dprap.relaxed import RelaxedDataset
+from dprap.release.arguments import names_of, rows_in_memory, seed_or, whole_number
 from dprap.release.certified import table_bound
 from dprap.release.conditions import as_conditions, conditioned, decoded_where
 from dprap.release.contents import Contents
-from dprap.release.draw import draw_records, draw_table, is_mixed, matched_marginals, sliced
-from dprap.release.given import names_of, rows_in_memory, seed_or, whole_number
+from dprap.release.draw_records import draw_records, draw_table, is_mixed, matched_marginals, sliced
 from dprap.release.intervals.posterior import draw_rows
 from dprap.release.sharp_pairs import SharpPair, sharp_pairs
 
@@ -29,7 +29,7 @@ _LISTED = 5
 TableFormat = Literal["pandas", "polars", "arrow"]
 
 
-class Drawing(Contents):
+class SyntheticTables(Contents):
     """What draws tables from the rows of a release."""
 
     def table(

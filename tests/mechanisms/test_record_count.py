@@ -7,7 +7,7 @@ import pytest
 
 from dprap import synthesize
 from dprap.accounting import Measurement
-from dprap.mechanisms.records import estimate_records
+from dprap.mechanisms.record_count import estimate_records
 from dprap.queries import Marginal
 from dprap.schema import Schema
 

@@ -7,7 +7,7 @@ from itertools import combinations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dprap.privacy.turns import Apart, Turns
+from dprap.privacy.open_candidates import Apart, OpenCandidates
 from dprap.queries import Marginal
 
 NAMES = "abcdef"
@@ -39,7 +39,7 @@ def test_open_candidates_follow_the_rule(data):
     places = st.integers(0, len(candidates) - 1)
     apart = Apart(data.draw(st.frozensets(places)), data.draw(st.integers(0, 4)))
     picked = data.draw(st.lists(places, max_size=len(candidates) - 1, unique=True))
-    turns = Turns(candidates, apart)
+    turns = OpenCandidates(candidates, apart)
     assert turns.open_after(picked).tolist() == open_by_the_rule(candidates, apart, picked)
     assert turns.open_after([]).tolist() == open_by_the_rule(candidates, apart, []), (
         "nothing is remembered"

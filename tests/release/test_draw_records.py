@@ -5,7 +5,7 @@ import pytest
 
 from dprap.errors import SettingsError
 from dprap.relaxed import RelaxedDataset, uniform_weights
-from dprap.release.draw import draw_table
+from dprap.release.draw_records import draw_table
 from dprap.schema import Schema
 
 COLUMNS = {

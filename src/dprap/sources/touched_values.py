@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from dprap.encoding import open_table
-from dprap.encoding.touched import TouchedTable, strict_schema
+from dprap.encoding.touched_values import TouchedTable, strict_schema
 from dprap.schema import Schema
 from dprap.sources.duckdb import is_duckdb, open_duckdb_table
 from dprap.sources.locate import find_files
