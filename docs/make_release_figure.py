@@ -19,17 +19,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import dprap
+from dprap.datasets.example import EDUCATION
 
 TRUTH, RELEASED = "#8a8f98", "#3949ab"
-EDUCATION = (
-    "primary",
-    "lower secondary",
-    "upper secondary",
-    "vocational",
-    "bachelor",
-    "master",
-    "doctorate",
-)
 
 
 def draw(release: dprap.Release, target: Path) -> None:

@@ -110,6 +110,15 @@ def cut_off_at(monkeypatch: pytest.MonkeyPatch, admin: Any, call: int) -> None:
     monkeypatch.setattr(PostgresSource, "count", counting)
 
 
+def paid_total_first(folder: Path) -> tuple[str, ...]:
+    """Options of a run under add-remove: the total is paid for first, and the workload lacks
+    columns that are counted after it.
+    """
+    (folder / "workload.yaml").write_text("- [select, constant]\n")
+    relation = ("--neighbors", "add-remove", "--delta", "1e-9")
+    return ("--table", "public.odd_names", *relation, "--workload", "workload.yaml")
+
+
 def test_a_connection_lost_before_the_first_charge_leaves_nothing(
     run: Run, tmp_path: Path, postgres_url: str, admin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,18 +135,7 @@ def test_a_connection_lost_after_a_charge_can_be_resumed_unless_the_table_change
     run: Run, tmp_path: Path, postgres_url: str, admin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     odd_inputs(tmp_path, admin)
-    # add-remove: the total is paid for first; the workload lacks columns that are counted after it
-    (tmp_path / "workload.yaml").write_text("- [select, constant]\n")
-    options = (
-        "--table",
-        "public.odd_names",
-        "--neighbors",
-        "add-remove",
-        "--delta",
-        "1e-9",
-        "--workload",
-        "workload.yaml",
-    )
+    options = paid_total_first(tmp_path)
     with monkeypatch.context() as patch:
         cut_off_at(patch, admin, 2)
         done = synth(run, postgres_url, *options)
@@ -198,17 +196,7 @@ def test_a_password_is_used_and_not_kept(
         f"ALTER ROLE keeper PASSWORD '{password}'; GRANT SELECT ON odd_names TO keeper".encode()
     )
     with_password = postgres_url.replace("dprap@", f"keeper:{written}@")
-    (tmp_path / "workload.yaml").write_text("- [select, constant]\n")
-    options = (
-        "--table",
-        "public.odd_names",
-        "--neighbors",
-        "add-remove",
-        "--delta",
-        "1e-9",
-        "--workload",
-        "workload.yaml",
-    )
+    options = paid_total_first(tmp_path)
     with monkeypatch.context() as patch:
         cut_off_at(patch, admin, 2)
         lost = synth(run, with_password, *options)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.relaxed import RelaxedDataset, uniform_weights
 from dprap.release.draw_records import draw_table
@@ -14,9 +15,22 @@ COLUMNS = {
     "retired": {"type": "boolean"},
 }
 
+YEARS_OF_SCHOOL = {
+    "type": "determines",
+    "from": "school",
+    "to": "years",
+    "map": {"none": 0, "basic": 2, "high": 3},
+}
+
 
 def schema(constraints: list[dict]) -> Schema:
     return Schema.of({"columns": COLUMNS, "constraints": constraints})
+
+
+def assert_years_follow(codes: Codes) -> None:
+    np.testing.assert_array_equal(
+        codes.column("years"), np.array([0, 2, 3])[codes.column("school")]
+    )
 
 
 def uniform_rows(described: Schema, rows: int = 3) -> RelaxedDataset:
@@ -38,20 +52,9 @@ def test_forbidden_combinations_never_occur_and_the_rest_keeps_its_odds():
 
 
 def test_determined_columns_follow():
-    described = schema(
-        [
-            {
-                "type": "determines",
-                "from": "school",
-                "to": "years",
-                "map": {"none": 0, "basic": 2, "high": 3},
-            }
-        ]
-    )
+    described = schema([YEARS_OF_SCHOOL])
     codes = draw_table(uniform_rows(described), described, [], rows=500, seed=1)
-    np.testing.assert_array_equal(
-        codes.column("years"), np.array([0, 2, 3])[codes.column("school")]
-    )
+    assert_years_follow(codes)
 
 
 def rows_where_years_go_with_retired(described: Schema) -> RelaxedDataset:
@@ -67,76 +70,34 @@ def rows_where_years_go_with_retired(described: Schema) -> RelaxedDataset:
 
 
 def test_a_source_without_relations_leaves_those_of_what_it_determines():
-    described = schema(
-        [
-            {
-                "type": "determines",
-                "from": "school",
-                "to": "years",
-                "map": {"none": 0, "basic": 2, "high": 3},
-            }
-        ]
-    )
+    described = schema([YEARS_OF_SCHOOL])
     relaxed = rows_where_years_go_with_retired(described)
     codes = draw_table(relaxed, described, [("years", "retired")], rows=4000, seed=1)
-    np.testing.assert_array_equal(
-        codes.column("years"), np.array([0, 2, 3])[codes.column("school")]
-    )
+    assert_years_follow(codes)
     table = np.zeros((4, 2))
     np.add.at(table, (codes.column("years"), codes.column("retired")), 1)
     np.testing.assert_array_equal(table, [[1000, 0], [0, 0], [1000, 1000], [0, 1000]])
 
 
 def test_a_source_with_relations_of_its_own_still_sets_what_it_determines():
-    described = schema(
-        [
-            {
-                "type": "determines",
-                "from": "school",
-                "to": "years",
-                "map": {"none": 0, "basic": 2, "high": 3},
-            }
-        ]
-    )
+    described = schema([YEARS_OF_SCHOOL])
     relaxed = rows_where_years_go_with_retired(described)
     codes = draw_table(
         relaxed, described, [("years", "retired"), ("school", "retired")], rows=3000, seed=1
     )
-    np.testing.assert_array_equal(
-        codes.column("years"), np.array([0, 2, 3])[codes.column("school")]
-    )
+    assert_years_follow(codes)
     # Each school has a third in all rows, so a source that sets its target keeps that.
     np.testing.assert_allclose(np.bincount(codes.column("school")), 1000, atol=1)
 
 
 def test_target_codes_that_no_source_has_are_set_by_the_source():
-    described = schema(
-        [
-            {
-                "type": "determines",
-                "from": "school",
-                "to": "years",
-                "map": {"none": 0, "basic": 2, "high": 3},
-            }
-        ]
-    )
+    described = schema([YEARS_OF_SCHOOL])
     codes = draw_table(uniform_rows(described), described, [("years", "retired")], rows=600, seed=1)
-    np.testing.assert_array_equal(
-        codes.column("years"), np.array([0, 2, 3])[codes.column("school")]
-    )
+    assert_years_follow(codes)
 
 
 def test_conditions_win_over_setting_a_determined_column():
-    described = schema(
-        [
-            {
-                "type": "determines",
-                "from": "school",
-                "to": "years",
-                "map": {"none": 0, "basic": 2, "high": 3},
-            }
-        ]
-    )
+    described = schema([YEARS_OF_SCHOOL])
     relaxed = uniform_rows(described)
     start = described.domain.offset("years")
     only_two = relaxed.probabilities.copy()

@@ -304,14 +304,10 @@ def interval_cells(interval: Interval | None) -> dict[str, Any]:
 
 
 def _interval_texts(interval: Interval | None) -> tuple[str, str]:
-    if (
-        interval is None
-        or interval.low is None
-        or interval.high is None
-        or interval.standard_error is None
-    ):
+    if interval is None or interval.numbers is None:
         return "", "none"
-    return f"{interval.standard_error:,.1f}", f"{interval.low:,.0f} to {interval.high:,.0f}"
+    error, low, high = interval.numbers
+    return f"{error:,.1f}", f"{low:,.0f} to {high:,.0f}"
 
 
 def _groups(

@@ -121,16 +121,10 @@ class Figures(ShownAsLines):
 
 def _sure(figure: Figure) -> tuple[str, str]:
     """The standard error and the interval of a figure as text."""
-    interval = figure.interval
-    if (
-        interval is None
-        or interval.low is None
-        or interval.high is None
-        or interval.standard_error is None
-    ):
+    if figure.interval is None or figure.interval.numbers is None:
         return "", "none"
-    ends = figure.ends or (f"{interval.low:,.6g}", f"{interval.high:,.6g}")
-    error = interval.standard_error
+    error, low, high = figure.interval.numbers
+    ends = figure.ends or (f"{low:,.6g}", f"{high:,.6g}")
     return f"{error:.3%}" if ends[0].endswith("%") else _three_digits(error), " to ".join(ends)
 
 

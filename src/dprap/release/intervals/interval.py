@@ -54,6 +54,13 @@ class Interval:
         """Whether there is an interval."""
         return self.standard_error is not None
 
+    @property
+    def numbers(self) -> tuple[float, float, float] | None:
+        """Standard error, lower end and upper end, where there is an interval."""
+        if self.standard_error is None or self.low is None or self.high is None:
+            return None
+        return self.standard_error, self.low, self.high
+
     def __str__(self) -> str:
         if self.low is None or self.high is None:
             return f"{self.estimate:,.4g} ({self.basis}, no interval)"
