@@ -25,7 +25,7 @@ from dprap.errors import BudgetError
 class Budget(ShownInNotebooks):
     """(ε, δ) and the ρ they allow.
 
-    A promise may cover two runs on the books, paid discovery and what follows it. Each then has a
+    A promise may cover two runs of a ledger, paid discovery and what follows it. Each then has a
     budget with the (ε, δ) of the whole: `rho` is its own part, `other_rho` that of the other run,
     and `threshold_delta` the part of δ that thresholds of discovery take, so that ρ + `other_rho`
     is accounted for with the rest of δ.

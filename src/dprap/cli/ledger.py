@@ -1,4 +1,4 @@
-"""`dprap ledger`: what was spent, and whether the books are intact."""
+"""`dprap ledger`: what was spent, and whether the files are intact."""
 
 from __future__ import annotations
 

@@ -12,10 +12,10 @@ fixed k cells moves by at most min(Δ1, k · Δ∞), and so does the largest of 
 score changes by at most weight · (cell · Δ∞ + l1 · min(Δ1, k · Δ∞)). Everything is put on integer
 grids *before* the private counts enter, so this bound holds to the last bit.
 
-Weights and penalties are no need of dprap's own mechanisms. They are here because AIM
-(dprap-bench), and any mechanism whose candidates matter unequally, cannot be written without them:
-a weight scales a candidate's sensitivity, so only this module can account for it, and a threshold
-is no substitute for a penalty, which may be larger than the error.
+Weights say how much a candidate matters: `adaptive` and AIM (dprap-bench) need them. A weight
+scales a candidate's sensitivity, so only this module can account for it. Penalties are no need of
+dprap's own mechanisms. They are here because AIM cannot be written without them: a threshold is no
+substitute for a penalty, which may be larger than the error.
 
 No 64-bit integer may wrap around: a wrapped difference would jump by 2^64 where its argument moves
 by 1. Hence the limits, on public numbers alone: with at most 2^40 records (10^12), and estimates

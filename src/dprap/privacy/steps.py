@@ -1,4 +1,4 @@
-"""The steps of one run, in order: each is replayed from the books, or charged, drawn and stored."""
+"""The steps of one run, in order: each is replayed from the ledger, or charged, drawn, stored."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Described:
 
 
 class Steps:
-    """Where a run stands in its books."""
+    """Where a run stands in its ledger."""
 
     def __init__(self, journal: Journal, run: str, state: RunState, stopwatch: Stopwatch) -> None:
         self._journal = journal

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dprap.accounting.budget import Budget
 from dprap.privacy import Ledger, LedgerState, balance_lines, default_ledger, read_ledger
-from dprap.privacy.ledger import read_books
+from dprap.privacy.ledger import read_lines
 
 
 def ledger_of(table: str | Path) -> Path:
@@ -16,12 +16,12 @@ def ledger_of(table: str | Path) -> Path:
     return default_ledger(table)
 
 
-def books(path: Path) -> LedgerState | None:
+def state_at(path: Path) -> LedgerState | None:
     """What a ledger says; None where there is no ledger yet.
 
     The chain is verified, stored results are not read.
     """
-    return read_books(path) if path.exists() else None
+    return read_lines(path) if path.exists() else None
 
 
 def verified(path: Path) -> LedgerState:

@@ -11,13 +11,13 @@
 * `default_location`: where the ledger of a data set is kept when nobody says.
 * `table_digest`: a digest of a table in memory, by which its ledger is found again.
 * `balance`: what was spent before and what the sum will be, in words.
-* `journal`: what the curator needs of a bookkeeper, and one in memory.
+* `journal`: what the curator needs of a ledger, and a journal in memory.
 """
 
 from dprap.privacy.ledger.balance import balance_lines, caution_lines
 from dprap.privacy.ledger.default_location import default_ledger, named_ledger
 from dprap.privacy.ledger.ledger import Ledger
-from dprap.privacy.ledger.reading import read_books, read_ledger
+from dprap.privacy.ledger.reading import read_ledger, read_lines
 from dprap.privacy.ledger.state import LedgerState, RunState
 from dprap.privacy.ledger.stored_results import Arrays
 
@@ -30,6 +30,6 @@ __all__ = [
     "caution_lines",
     "default_ledger",
     "named_ledger",
-    "read_books",
     "read_ledger",
+    "read_lines",
 ]

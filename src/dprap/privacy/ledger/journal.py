@@ -1,6 +1,4 @@
-"""What the curator needs from whoever keeps its books, and the bookkeeper for runs that keep none
-on disk.
-"""
+"""What the curator needs of a ledger, and the journal of runs that keep none on disk."""
 
 from __future__ import annotations
 

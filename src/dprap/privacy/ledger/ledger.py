@@ -106,7 +106,7 @@ class Ledger(OpenedLedger):
         super().__init__(path, neighbors=neighbors, cap_rho=cap_rho, anchor=anchor, create=create)
 
     def may_hold(self, run: str) -> bool:
-        """Whether a run is in the books, or may be.
+        """Whether a run is in the ledger, or may be.
 
         A line that could not be written whole may have reached the disk.
 

@@ -11,7 +11,7 @@ from dprap.privacy.ledger.state import LedgerState
 from dprap.privacy.ledger.stored_results import read_result, unpacked
 
 
-def read_books(path: Path | str) -> LedgerState:
+def read_lines(path: Path | str) -> LedgerState:
     """Verify the lines of a ledger, and say what they hold. Stored results are not read."""
     path = Path(path)
     return state_of(path, read_chain(path))
@@ -20,7 +20,7 @@ def read_books(path: Path | str) -> LedgerState:
 def read_ledger(path: Path | str) -> LedgerState:
     """Verify a ledger, results included, and say what it holds."""
     path = Path(path)
-    state = read_books(path)
+    state = read_lines(path)
     for run in state.runs.values():
         for result in run.results.values():
             unpacked(read_result(path, result))

@@ -15,7 +15,7 @@ from dprap.privacy.ledger.record_checks import check_record
 
 @dataclass
 class RunState:
-    """What the books know of one run."""
+    """What the ledger knows of one run."""
 
     planned_rho: Fraction
     facts: dict[str, Any]
@@ -47,7 +47,7 @@ class RunState:
             )
 
     def add_charge(self, step: int, charge: dict[str, Any]) -> None:
-        """Take a charge into the books, if the filter lets it pass."""
+        """Take a charge into the ledger, if the filter lets it pass."""
         self.check_charge(step, Fraction(charge["rho"]))
         self.charges[step] = charge
         self.spent_rho += Fraction(charge["rho"])

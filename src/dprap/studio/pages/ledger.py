@@ -1,4 +1,4 @@
-"""Step 6: the ledger. All runs of a data set, what is left, and whether the books are intact."""
+"""Step 6: the ledger. All runs of a data set, what is left, and whether the files are intact."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _page(visit: Visit, status: int = 200, **values: Any) -> Response:
     path = visit.table.path
     try:
         path = ledger_path(visit)
-        state = ledgers.books(path)
+        state = ledgers.state_at(path)
     except DprapError as error:
         return visit.show(
             "ledger.html", 422, **(shown | {"errors": {"": _without_path(error, path)}} | values)

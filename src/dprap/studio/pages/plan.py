@@ -147,7 +147,7 @@ def _figures(visit: Visit, form: dict[str, Any]) -> dict[str, Any]:
             options["workload"] = weighted
         questions = [outlook.cell_outlook(plan, columns) for columns in _questions(form, names)]
         data = plan_data(plan)
-        state = ledgers.books(ledger_path(visit))
+        state = ledgers.state_at(ledger_path(visit))
     except (DprapError, ValueError) as error:
         message = error if isinstance(error, DprapError) else None
         return nothing | {

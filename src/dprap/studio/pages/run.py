@@ -69,7 +69,7 @@ def _confirmation(visit: Visit) -> dict[str, Any]:
         plan = plan_run(
             schema_files.load_schema(visit.table.schema), RunOptions(**real), records=records
         )
-        state = ledgers.books(ledger_path(visit))
+        state = ledgers.state_at(ledger_path(visit))
     except DprapError as error:
         return nothing | {"refused": str(error)}
     said = texts()["run"]
@@ -162,8 +162,8 @@ def _progress(visit: Visit, task: tasks.Task | None) -> dict[str, Any]:
             (each for each in visit.workspace.runs(visit.table) if each.out.name == task.out), None
         )
         try:
-            books = ledgers.books(ledger_path(visit)) if run is not None else None
-            spent = ledgers.spent_by(books, None if run is None else run.job.options.run)
+            state = ledgers.state_at(ledger_path(visit)) if run is not None else None
+            spent = ledgers.spent_by(state, None if run is None else run.job.options.run)
         except DprapError:
             spent = None  # it is being written; the next look will see
     share = None if spent is None else min(1.0, spent[0] / spent[1])
