@@ -18,6 +18,7 @@ from dprap.sources import MemorySource
 from dprap.sources.digest import Digest, digest_of
 from dprap.sources.open import open_source
 from dprap.sources.table_files import FileSource
+from dprap.sources.touched_values import touched_in
 
 SCHEMA = Schema.from_domain({"a": 5, "b": 300})
 
@@ -108,3 +109,28 @@ def test_the_same_records_have_one_digest() -> None:
     assert digest_of(changed) != whole
     swapped = [columns[1], columns[0], *columns[2:]]
     assert digest_of(swapped) != whole
+
+
+def test_the_check_leaves_paths_alone_that_only_the_cluster_sees(tmp_path: Path) -> None:
+    """A path of Spark's own was refused before the run: there is no such file here."""
+    schema = Schema.of(
+        {
+            "columns": {
+                "a": {
+                    "type": "integer",
+                    "min": 0,
+                    "max": 3,
+                    "nullable": True,
+                    "out_of_domain": "null",
+                }
+            }
+        }
+    )
+    assert touched_in("hdfs:///clinic/stays", schema, engine="spark") is None
+    with pytest.raises(DataError, match="no such file"):
+        touched_in("hdfs:///clinic/stays", schema)
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": [1, 2, 9]}), path)
+    found = touched_in(str(path), schema, engine="spark")
+    assert found is not None
+    assert len(found.findings(0.01, quoting=False)) == 1

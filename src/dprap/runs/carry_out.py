@@ -239,7 +239,11 @@ def _require_untouched(job: Job, progress: PassProgress) -> None:
     Like every error before spending, this one depends on the data.
     """
     touched = touched_in(
-        job.table, job.schema, database_table=job.options.database_table, progress=progress
+        job.table,
+        job.schema,
+        database_table=job.options.database_table,
+        engine=job.options.engine,
+        progress=progress,
     )
     found = [] if touched is None else touched.findings(MAX_TOUCHED, quoting=False)
     if found:

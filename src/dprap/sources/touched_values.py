@@ -13,7 +13,7 @@ from dprap.encoding import open_table
 from dprap.encoding.touched_values import TouchedTable, strict_schema
 from dprap.schema import Schema
 from dprap.sources.duckdb import is_duckdb, open_duckdb_table
-from dprap.sources.locate import find_files
+from dprap.sources.locate import find_files, table_root
 from dprap.sources.open import is_elsewhere
 from dprap.sources.read_files import hidden_partitions
 from dprap.sources.table_files import PassProgress, no_progress
@@ -24,6 +24,7 @@ def touched_in(
     schema: Schema,
     *,
     database_table: str | None = None,
+    engine: str | None = None,
     progress: PassProgress = no_progress,
 ) -> TouchedTable | None:
     """Count what the policies touch in one pass over the records.
@@ -32,6 +33,7 @@ def touched_in(
         data: A table in memory, or the path of a file, a folder, a glob or a DuckDB database.
         schema: The schema.
         database_table: The table of a database.
+        engine: The engine that reads it, if one was named.
         progress: Told which share of the pass is done.
 
     Returns:
@@ -41,6 +43,8 @@ def touched_in(
     found = TouchedTable(schema)
     if not found.is_worthwhile or (is_elsewhere(data) and not is_duckdb(data)):
         return None
+    if engine == "spark" and isinstance(data, str | Path) and not table_root(data).exists():
+        return None  # the cluster sees it, this machine does not
     strict = strict_schema(schema)
     if not isinstance(data, str | Path):
         source = open_table(data, strict)
