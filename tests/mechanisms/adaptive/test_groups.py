@@ -16,7 +16,7 @@ from dprap.mechanisms.adaptive.choosing import choose
 from dprap.mechanisms.adaptive.groups import group_starts, is_broad, with_groups
 from dprap.mechanisms.adaptive.spending_steps import Choose, Pool
 from dprap.privacy import Curator
-from dprap.privacy.open_candidates import Turns
+from dprap.privacy.open_candidates import OpenCandidates
 from dprap.queries import Marginal
 from dprap.sources import MemorySource
 from dprap.workload import all_kway
@@ -115,7 +115,7 @@ def test_broad_marginals_take_part_in_the_first_half_of_a_round():
         choose(Watched(), of, estimates, step, AdaptiveSettings())
         asked, apart = rules.pop()
         assert asked == picks
-        turns = Turns(of, apart)
+        turns = OpenCandidates(of, apart)
         others = [place for place, marginal in enumerate(of) if marginal != halves]
         return [of.index(halves) in turns.open_after(others[:number]) for number in range(picks)]
 
