@@ -53,6 +53,8 @@ def test_every_verb_is_on_the_clock():
         lambda: curator.select([marginal], estimate, k=1, rho=0.05),
         lambda: curator.select_queries([marginal], estimate, k=1, rho=0.05),
         lambda: curator.certify([marginal], estimate, rho=0.05),
+        lambda: curator.recode(SCHEMA, {}),
+        curator.finish,
     ]
     for step in steps:
         before = curator.private_seconds

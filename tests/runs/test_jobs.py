@@ -219,3 +219,60 @@ def test_a_source_that_holds_a_connection_is_closed_when_the_run_ends_or_fails(
     with pytest.raises(SettingsError):
         dprap.synthesize(table, schema, epsilon=1.0, method="nonsense", ledger=False)
     assert closed == ["closed"] * 2
+
+
+@pytest.mark.parametrize(
+    ("table", "place"),
+    [
+        ("data", {"out": "data/out"}),
+        ("data", {"out": "./data/deep/../out"}),
+        ("data/*", {"out": "data/out"}),
+        ("data/**/*.parquet", {"out": "data/out"}),
+        ("data", {"out": "out", "ledger": "data/ledger.jsonl"}),
+    ],
+)
+def test_nothing_is_written_where_it_would_be_read_as_data(folder, table, place):
+    """The files of a release made the next look at the folder fail, so that no run could be
+    resumed.
+    """
+    Path("data").mkdir()
+    Path("table.parquet").rename("data/part.parquet")
+    with pytest.raises(SettingsError, match="would be read as a part of the table"):
+        dprap.synthesize(table, "schema.yaml", **place, **QUICK)
+    assert [path.name for path in Path("data").iterdir()] == ["part.parquet"]
+    assert not Path("data.dprap").exists()
+
+
+@pytest.mark.parametrize(
+    ("table", "out"),
+    [("data", "data/_out"), ("data/*.parquet", "data/out"), ("data", "data-out")],
+)
+def test_what_is_never_read_as_data_may_stand_beside_it(folder, table, out):
+    Path("data").mkdir()
+    Path("table.parquet").rename("data/part.parquet")
+    for each in (out, f"{out}2"):
+        assert dprap.synthesize(table, "schema.yaml", out=each, **QUICK).rows == 400
+
+
+def test_a_link_to_nowhere_is_refused_before_the_run_is_paid_for(folder):
+    Path("out").symlink_to("nowhere")
+    with pytest.raises(SettingsError, match="exists already"):
+        dprap.synthesize("table.csv", "schema.yaml", out="out", **QUICK)
+    assert not Path("table.csv.dprap").exists()
+
+
+def test_two_runs_that_begin_at_once_do_not_take_one_place_to_be_kept(folder, monkeypatch):
+    """While one of them read its table, the other began."""
+    opened = carry_out.open_table
+
+    def other_begins(*about):
+        Path("out.private").mkdir()
+        Path("out.private/job.json").write_text("of the other")
+        return opened(*about)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(carry_out, "open_table", other_begins)
+        with pytest.raises(SettingsError, match="an earlier run for this output began there"):
+            dprap.synthesize("table.csv", "schema.yaml", out="out", **QUICK)
+    assert Path("out.private/job.json").read_text() == "of the other"
+    assert not Path("table.csv.dprap/ledger.jsonl").exists(), "nothing was charged"

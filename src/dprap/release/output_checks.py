@@ -44,7 +44,7 @@ def check_output(directory: Path, schema: Schema, *, rows: int | None, table_for
     """
     _check_format(schema, table_format)
     try:
-        if directory.exists():
+        if directory.exists() or directory.is_symlink():
             raise SettingsError(
                 f"{directory} exists already. Choose another directory, or remove it first."
             )

@@ -28,6 +28,7 @@ from dprap.runs.option_values import absolute, real, relative
 from dprap.runs.options import SETTING_FLAGS, RunOptions
 from dprap.runs.options import VERSION as OPTIONS_VERSION
 from dprap.schema import Schema
+from dprap.sources.locate import table_root, would_read
 
 # Version 3 keeps the options of a run by their own names; version 2 those of the command line.
 # Version 1 had no head of the ledger, by which a ledger is known again, so its runs cannot be
@@ -75,6 +76,7 @@ def new_job(table: Any, schema: Schema, options: RunOptions, *, out: Path | None
     """
     table = real(table)
     refuse_same_table(table, options.public)
+    _refuse_inside(table, "the release", out)
     ledger: Any = options.ledger
     if options.insecure_noise_seed is not None:
         ledger = False
@@ -82,6 +84,7 @@ def new_job(table: Any, schema: Schema, options: RunOptions, *, out: Path | None
         isinstance(table, str | Path) or type(table).__module__.startswith("pyspark.")
     ):
         ledger = default_ledger(table, engine=options.engine)
+    _refuse_inside(table, "the ledger", ledger)
     options = options.but(
         ledger=real(ledger),
         run=None if ledger is False else options.run or uuid.uuid4().hex,
@@ -89,6 +92,17 @@ def new_job(table: Any, schema: Schema, options: RunOptions, *, out: Path | None
         public=real(options.public),
     )
     return Job(table, schema, options, out)
+
+
+def _refuse_inside(table: Any, what: str, place: Any) -> None:
+    """Raise SettingsError if what is written there would be read as data the next time."""
+    if not all(isinstance(path, str | Path) and "://" not in str(path) for path in (table, place)):
+        return
+    if would_read(table, place):
+        raise SettingsError(
+            f"{what} at {place} would be read as a part of the table. Choose a place outside"
+            f" {table_root(table)}."
+        )
 
 
 def with_ledger(job: Job) -> Job:

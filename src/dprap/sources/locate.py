@@ -8,6 +8,7 @@ import glob
 import os
 import re
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -84,6 +85,31 @@ def table_root(location: str | Path) -> Path:
             f"{str(location)[:60]}…: cannot be read ({error.strerror}). Check the path."
         ) from None
     return _fixed_part(root) if not exists and glob.has_magic(str(location)) else root
+
+
+def would_read(location: str | Path, written: str | Path) -> bool:
+    """Whether a folder or glob would take a file or folder that is about to be written, or what it
+    will hold, for a part of the table.
+
+    >>> would_read("/data/*.csv", "/data/out"), would_read("/data/*", "/data/out")
+    (False, True)
+    """
+    root, base = Path(location), table_root(location)
+    if not root.is_dir() and base == root:
+        return False
+    top, place = (Path(os.path.realpath(path)) for path in (base, written))
+    if not place.is_relative_to(top) or _is_hidden(place.relative_to(top)):
+        return False
+    return _leads_to(root.relative_to(base).parts, place.relative_to(top).parts)
+
+
+def _leads_to(pattern: tuple[str, ...], path: tuple[str, ...]) -> bool:
+    """Whether a glob may match a path, a folder that it lies in, or something in it."""
+    if not pattern or not path:
+        return True
+    if pattern[0] == "**":
+        return _leads_to(pattern[1:], path) or _leads_to(pattern, path[1:])
+    return fnmatch(path[0], pattern[0]) and _leads_to(pattern[1:], path[1:])
 
 
 def _below(folder: Path) -> list[Path]:

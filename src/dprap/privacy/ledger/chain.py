@@ -158,7 +158,8 @@ class ChainedFile:
             write_durably(_head_path(self.path), _head(record))
         except OSError as error:
             raise LedgerError(
-                f"cannot write ledger {self.path}: {error.strerror}. Nothing was drawn."
+                f"cannot write ledger {self.path}: {error.strerror}. Make room, or mend what"
+                " is wrong, and start or resume the run again."
             ) from error
         self.records.append(record)
         self._size = size

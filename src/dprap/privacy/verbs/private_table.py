@@ -194,9 +194,10 @@ class PrivateTable:
         Raises:
             SchemaError: The maps do not lead from the codes of this table to those of the schema.
         """
-        self._source = self._source.recoded(Recoding(self._domain, schema, maps))
-        self._domain = self._source.domain
-        self._exact = ExactAnswers(self._source)
+        with self._stopwatch.running():
+            self._source = self._source.recoded(Recoding(self._domain, schema, maps))
+            self._domain = self._source.domain
+            self._exact = ExactAnswers(self._source)
         self._spent_before = self.spent
         self._steps.under({name: maps[name].tolist() for name in sorted(maps)})
 
@@ -227,7 +228,8 @@ class PrivateTable:
 
         """
         self._steps.finish()
-        self._exact = ExactAnswers(self._source)
+        with self._stopwatch.running():
+            self._exact = ExactAnswers(self._source)
 
     def _check_sizes(
         self, families: Sequence[Family], kinds: tuple[type, ...] = PROVEN_FAMILIES
