@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.cli.driving import in_process
 
@@ -106,6 +106,7 @@ def test_a_job_file_keeps_no_password(tmp_path: Path) -> None:
         assert SECRET not in kept
 
 
+@settings(deadline=None)
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1))
 def test_a_password_comes_out_as_it_was(password: str) -> None:
     from urllib.parse import quote

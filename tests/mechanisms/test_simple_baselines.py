@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tests.mechanisms.small import DOMAIN, curator_on, exact_fractions, small_codes
@@ -20,6 +20,7 @@ from dprap.workload import Workload, all_kway
 RELATIONS = [Relation.REPLACE, Relation.ADD_REMOVE]
 
 
+@settings(deadline=None)
 @given(
     arrays(np.float64, st.integers(1, 8), elements=st.floats(-3, 3)),
     # the last two are lost in the last digit of values

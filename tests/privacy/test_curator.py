@@ -102,12 +102,12 @@ def test_nor_from_two_threads_at_once():
 
     def estimates():
         inside.set()
-        leave.wait(10)
+        leave.wait(200)
         yield np.zeros(2)
 
     thread = threading.Thread(target=lambda: curator.select_queries([A], estimates(), k=1, rho=0.1))
     thread.start()
-    inside.wait(10)
+    inside.wait(200)
     with pytest.raises(SettingsError, match="other threads"):
         curator.measure([A], 0.1)
     leave.set()

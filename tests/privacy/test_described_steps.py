@@ -6,6 +6,8 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dprap.privacy.steps import MOST_NAMED, Described, _digest_of_step, digest_of, label
 from dprap.queries import Marginal
@@ -29,6 +31,34 @@ def test_the_digest_of_a_step_is_that_of_its_plain_data(count: int, terms: dict[
     whole = ["select", [*terms.values(), *LABELS[:count]], str(rho)]
     assert _digest_of_step("select", terms.values(), described, rho) == digest_of(whole)
     assert (described.count, described.first) == (count, LABELS[:count][:MOST_NAMED])
+
+
+PLAIN = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()  # Python writes NaN and infinities too
+    | st.text(st.characters())  # surrogates, NUL, quotes
+    | st.sampled_from([", ", "], [", '"', "\\"]),
+    lambda inner: (
+        st.lists(inner, max_size=9)
+        | st.lists(inner, max_size=9).map(tuple)
+        | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
+    max_leaves=40,
+)
+
+
+@settings(deadline=None)
+@given(terms=st.lists(PLAIN, max_size=4), entries=st.lists(PLAIN, max_size=9), text=st.text())
+def test_so_it_is_of_odd_data_cut_anywhere(terms: list[Any], entries: list[Any], text: str) -> None:
+    rho = Fraction(2**70 + 1, 3**50)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dprap.privacy.steps.MOST_NAMED", 3)  # every list is cut somewhere
+        described = Described.of(entries)
+        digest = _digest_of_step(text, terms, described, rho)
+    assert digest == digest_of([text, [*terms, *entries], str(rho)])
+    assert described.count == len(entries)
 
 
 def test_a_plain_marginal_has_the_label_of_its_plain_form() -> None:

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dprap.domain import Domain
@@ -43,6 +43,7 @@ def recode(codes, groups):
     return np.searchsorted(groups, codes, side="right") - 1
 
 
+@settings(deadline=None)
 @given(groupings(), st.integers(0, 2**32 - 1))
 def test_answers_are_counts_of_recoded_records(coarse, seed):
     generator = np.random.default_rng(seed)
@@ -132,6 +133,7 @@ def test_its_name_says_how_many_groups_there_are():
     assert str(Marginal(("a", "c"), ((0, 2, 3), None))) == "a (3 groups)×c"
 
 
+@settings(deadline=None)
 @given(groupings(), st.integers(0, 2**32 - 1))
 def test_cells_and_subsets_are_those_of_the_groups(coarse, seed):
     generator = np.random.default_rng(seed)

@@ -4,7 +4,7 @@ import json
 from typing import get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dprap.domain import Domain
@@ -222,6 +222,7 @@ KEYS = st.sampled_from(
 )
 
 
+@settings(deadline=None)
 @given(st.dictionaries(KEYS, JSON | st.lists(st.sampled_from("abc"), max_size=3), max_size=4))
 def test_anything_else_is_a_family_that_fits_or_one_error(plain):
     try:

@@ -11,7 +11,7 @@ from typing import get_args
 import numpy as np
 import pytest
 import typer
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dprap
@@ -66,6 +66,7 @@ def test_help_stays_light():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@settings(deadline=None)
 @given(
     epsilon=st.floats(1e-6, 100),
     delta=st.none() | st.floats(1e-12, 0.5),
