@@ -4,8 +4,9 @@ below the promise.
 For an event S, P(S | D) ≤ e^ε P(S | D') + δ. Both probabilities are bounded by Clopper–Pearson
 limits at ALARM, so a correct curator fails an assertion with probability below 2·ALARM times the
 number of events tried, in all below 1e-6. The same audit must convict a curator whose noise is
-divided by two: a test of the test. It misses only if a count is off by more than six standard
-deviations.
+divided by two: a test of the test. By binomial probabilities it misses a selection once in 10^8
+runs. For measurements an event at either end convicts, and each misses once in 300,000 runs: they
+are rare counts of different samples, so both miss once in 10^10 or so.
 """
 
 import math
@@ -137,7 +138,7 @@ PURE_EPSILON = 2 * math.sqrt(2 * RHO)
 # sharper promise to audit.
 
 COINS = Marginal(("coin",))
-SELECTIONS = 2_500
+SELECTIONS = 3_000
 
 
 def selections(ones, zeros):
