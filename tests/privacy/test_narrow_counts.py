@@ -11,6 +11,7 @@ from dprap.counting.sums import summed_out
 from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.privacy import Curator
+from dprap.privacy.candidates import Candidates
 from dprap.privacy.exact_counts import ExactAnswers
 from dprap.queries import Marginal
 from dprap.sources import MemorySource
@@ -43,6 +44,18 @@ def test_sums_of_narrow_counts_do_not_wrap_around(count: int, *, sparse: bool) -
         assert found.tolist() == expected
     assert exact.marginal(Marginal(())).tolist() == [4 * count]
     assert exact.rows([pair, pair]).astype(np.int64).tolist() == [[count] * 4] * 2
+
+
+def test_candidates_are_scored_in_64_bits() -> None:
+    """A count in units of 1/64 does not fit into 32 bits from 2^25 records on."""
+    grouped = Marginal(("a", "b"), ((0,), (0, 1)))
+    pairs = (Marginal(("a", "b")), Marginal(("a", "b")), grouped, grouped)
+    exact = ExactAnswers(Large(2**30 - 1, sparse=False))  # type: ignore[arg-type]
+    candidates = Candidates(pairs, exact)
+    candidates.prepare()
+    for counts in (candidates.counts(0, 2), candidates.counts(2, 4), candidates.counts(2, 3)):
+        assert counts.dtype == np.int64
+        assert counts.sum() == len(counts) * 4 * (2**30 - 1)
 
 
 @pytest.mark.parametrize("sparse", [False, True])
