@@ -261,6 +261,31 @@ def test_a_link_to_nowhere_is_refused_before_the_run_is_paid_for(folder):
     assert not Path("table.csv.dprap").exists()
 
 
+@pytest.mark.parametrize(
+    "place",
+    [
+        {"out": "out", "ledger": "out/ledger.jsonl"},
+        {"out": "out", "ledger": "./out/books/ledger.jsonl"},
+        {"out": "same", "ledger": "same"},
+        {"out": "table.csv.dprap"},
+    ],
+)
+def test_a_ledger_in_the_folder_of_the_release_is_refused(folder, place):
+    """The run was paid for, and then its folder was there already. The key of a ledger is not to be
+    published either.
+    """
+    before = sorted(folder.iterdir())
+    with pytest.raises(SettingsError, match="lies in the folder of the release"):
+        dprap.synthesize("table.csv", "schema.yaml", **place, **QUICK)
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_ledger_may_stand_beside_what_is_kept_of_a_run(folder, stopped):
+    place = {"out": "out", "ledger": "out.private/ledger.jsonl"}
+    stopped(lambda: dprap.synthesize("table.csv", "schema.yaml", **place, **QUICK))
+    assert dprap.resume("out").rows == 400
+
+
 def test_two_runs_that_begin_at_once_do_not_take_one_place_to_be_kept(folder, monkeypatch):
     """While one of them read its table, the other began."""
     opened = carry_out.open_table

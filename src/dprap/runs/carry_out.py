@@ -278,7 +278,7 @@ def _kept(job: Job, ledger: Ledger | None, observer: Observer) -> Iterator[None]
     if job.out is None or ledger is None:
         yield
         return
-    refuse_if_begun(job.out)  # another run may have begun while this one read its table
+    refuse_if_begun(job.out, ["job.json"])  # by another, while this one read its table
     save_job(replace(job, ledger_head=ledger.head), job.out)
     observer.kept(job)
     try:

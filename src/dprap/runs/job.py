@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import uuid
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -70,13 +71,12 @@ def new_job(table: Any, schema: Schema, options: RunOptions, *, out: Path | None
     """A run that has not begun.
 
     Raises:
-        SettingsError: If the public table is the private one, or no file can have the name of a
-            path.
+        SettingsError: If the public table is the private one, no file can have the name of a path,
+            or what is written would get in the way of the table or of itself.
         LedgerError: If nobody knows where the ledger of this table is.
     """
     table = real(table)
     refuse_same_table(table, options.public)
-    _refuse_inside(table, "the release", out)
     ledger: Any = options.ledger
     if options.insecure_noise_seed is not None:
         ledger = False
@@ -84,9 +84,10 @@ def new_job(table: Any, schema: Schema, options: RunOptions, *, out: Path | None
         isinstance(table, str | Path) or type(table).__module__.startswith("pyspark.")
     ):
         ledger = default_ledger(table, engine=options.engine)
-    _refuse_inside(table, "the ledger", ledger)
+    ledger = real(ledger)
+    _refuse_places(table, out, ledger)
     options = options.but(
-        ledger=real(ledger),
+        ledger=ledger,
         run=None if ledger is False else options.run or uuid.uuid4().hex,
         workload=real(options.workload),
         public=real(options.public),
@@ -94,14 +95,19 @@ def new_job(table: Any, schema: Schema, options: RunOptions, *, out: Path | None
     return Job(table, schema, options, out)
 
 
-def _refuse_inside(table: Any, what: str, place: Any) -> None:
-    """Raise SettingsError if what is written there would be read as data the next time."""
-    if not all(isinstance(path, str | Path) and "://" not in str(path) for path in (table, place)):
-        return
-    if would_read(table, place):
+def _refuse_places(table: Any, out: Path | None, ledger: Any) -> None:
+    """Raise SettingsError if what a run writes gets in the way of the table, or of itself."""
+    is_path = isinstance(table, str | Path) and "://" not in str(table)
+    for what, place in (("the release", out), ("the ledger", ledger)):
+        if is_path and isinstance(place, str | Path) and would_read(table, place):
+            raise SettingsError(
+                f"{what} at {place} would be read as a part of the table. Choose a place outside"
+                f" {table_root(table)}."
+            )
+    if out and isinstance(ledger, str) and Path(ledger).is_relative_to(real(out)):
         raise SettingsError(
-            f"{what} at {place} would be read as a part of the table. Choose a place outside"
-            f" {table_root(table)}."
+            f"the ledger {ledger} lies in the folder of the release, which does not exist before"
+            " the run ends. Choose another place for one of them."
         )
 
 
@@ -124,11 +130,13 @@ def private_folder(out: Path) -> Path:
     return out.with_name(out.name + ".private")
 
 
-def refuse_if_begun(out: Path) -> None:
-    """Raise SettingsError if an earlier run for the same output was kept for resuming."""
+def refuse_if_begun(out: Path, names: Sequence[str] = ("job.json", "ledger.jsonl")) -> None:
+    """Raise SettingsError if an earlier run for the same output was kept for resuming, by one of
+    these files.
+    """
     folder = private_folder(out)
     # a folder without a job is what a process left that died before it could spend anything
-    if any(os.path.exists(folder / name) for name in ("job.json", "ledger.jsonl")):  # noqa: PTH110 - takes paths of any length
+    if any(os.path.exists(folder / name) for name in names):  # noqa: PTH110 - takes paths of any length
         raise SettingsError(
             f"{folder} exists: an earlier run for this output began there. Go on with it by `dprap"
             f" resume {out}`, or choose another --out."
