@@ -57,6 +57,32 @@ def test_replay_gives_the_same_bytes_and_spends_nothing(path):
     assert read_ledger(path).spent_rho == Fraction(3, 8)
 
 
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, RuntimeError, SystemExit])
+def test_who_stops_a_run_while_noise_is_drawn_pays_once_and_sees_nothing(path, kind):
+    """Progress is told between the charge and the result: the draw is lost, and made again under
+    its charge.
+    """
+
+    def stop(done, of):
+        told.append((done, of))
+        if done == 1:
+            raise kind
+
+    told = []
+    with Ledger(path, neighbors=REPLACE) as ledger:
+        with pytest.raises(kind):
+            curator_of(ROWS, ledger=ledger, run="one").measure([FIRST, SECOND], 0.125, watch=stop)
+        assert told == [(0, 2), (1, 2)]
+        assert [json.loads(line)["kind"] for line in lines_of(path)] == ["open", "run", "charge"]
+        assert not list(path.parent.glob("*.results/*"))
+    for _ in range(2):
+        with Ledger(path, neighbors=REPLACE) as ledger:
+            curator = curator_of(ROWS, ledger=ledger, run="one")
+            told.append([each.counts.tolist() for each in curator.measure([FIRST, SECOND], 0.125)])
+            assert curator.spent == ledger.state.spent_rho == Fraction(1, 8)
+    assert told[-1] == told[-2]
+
+
 def test_an_unfinished_run_holds_its_plan_and_a_finished_one_its_charges(path):
     two_steps(path, "one", cap_rho=1.0)
     assert read_ledger(path).held_rho == Fraction(1, 2)
