@@ -65,6 +65,23 @@ def test_noise_that_hides_what_the_fit_says_decides_nothing():
     assert not sharp_pairs(SCHEMA, rows_with_haze(0.05), [loud], RECORDS)
 
 
+def test_a_value_that_dominates_a_column_is_no_sharp_relation(monkeypatch):
+    """Nine tenths of `b` are its first code, whatever `a` is. The other codes are seen in one row
+    alone, and noise says by chance that the rest is empty. It holds what the column itself says.
+    """
+    spike = np.append(0.9, np.full(CODES - 1, 0.1 / (CODES - 1)))
+    blocks = np.concatenate([np.eye(CODES), np.tile(spike[:, None], CODES)])
+    rows = RelaxedDataset(SCHEMA.domain, blocks.astype(np.float32), np.full(CODES, 1 / CODES))
+    noise = np.random.default_rng(0).normal(0, 2 * STDDEV, (CODES, CODES))
+    noise[:, 1:] -= noise[:, 1:].mean() + 6.0
+    noise[0, 1:] = 10 * STDDEV
+    counts = np.round(RECORDS / CODES * spike + noise).astype(np.int64).ravel()
+    loud = Measurement(Marginal(("a", "b")), counts, 2 * STDDEV, rho=0.01)
+    assert not sharp_pairs(SCHEMA, rows, [loud], RECORDS)
+    monkeypatch.setattr("dprap.release.sharp_pairs._MOST_SHIFTED", 1.0)
+    assert sharp_pairs(SCHEMA, rows, [loud], RECORDS)
+
+
 def test_misplaced_records_are_moved_and_column_sums_stay():
     rows = rows_with_haze(0.2)
     pairs = sharp_pairs(SCHEMA, rows, [measured(diagonal(0.0), 100)], RECORDS)
