@@ -126,3 +126,16 @@ def test_a_tuple_of_names_is_no_workload():
     for given, queries in ((["a", "b"], 5), ([("a", "b")], 6), (("a",), 2)):
         plan = dprap.plan(sizes, epsilon=1.0, records=500, workload=given)
         assert plan.workload.queries == queries
+
+
+def test_a_default_workload_asks_for_pairs_that_no_three_columns_leave_room_for():
+    """2 · 30 · 40 cells are too many, and so are 5 · 30 · 40; 30 · 40 of them are not."""
+    sizes = {"sex": 2, "ward": 5, "age": 30, "score": 40}
+    schema = {name: {"type": "integer", "min": 0, "max": n - 1} for name, n in sizes.items()}
+    planned = dprap.plan({"columns": schema}, epsilon=1.0, records=2_000)
+    asked = [set(family.columns) for family in planned.workload]
+    assert asked == [{"sex", "ward", "age"}, {"sex", "ward", "score"}, {"age", "score"}]
+    assert "with at most 2,000 cells, and 1 of 2 columns that none has" in " ".join(planned.notes)
+    # what is asked for is what is answered
+    asked_for = dprap.plan({"columns": schema}, epsilon=1.0, records=2_000, kway=3)
+    assert [len(family.columns) for family in asked_for.workload] == [3, 3]

@@ -54,7 +54,9 @@ class MixingSettings:
         step: The part of a cell's missing share that a step makes up. A record lies in a cell of
             every pair of columns, so whole steps would overshoot. Steps fall to none in the last
             half of the sweeps, whose mean θ is taken.
-        slow_share: A cell with this share of the records moves at half the speed.
+        slow_share: A cell with this share of the records moves at half the speed, in a pair of few
+            cells. In a pair of more cells than its inverse, a cell with the mean share does: of
+            strong relations between columns of many codes, all cells are small.
         start: The part of the logarithm of (expected / independent) at which θ starts. All of it
             would be right for two columns; with more columns a relation is counted several times.
         ruled_out: Cells in which rows expect so few records of the whole table, where independent
@@ -121,7 +123,7 @@ class PairModel:
             relaxed.domain, systematic_columns(relaxed, share_out(relaxed, count, rng), rng)
         )
         wanted, independent = _expected(relaxed, count)
-        slow = np.float32(settings.slow_share * count)
+        slow = count * np.minimum(settings.slow_share, _mean_shares(relaxed.domain))
         theta = settings.start * np.log((wanted + slow) / (independent + slow))
         scale = np.float32(records / count)
         never = (wanted * scale < settings.ruled_out) & (independent * scale >= 1)
@@ -194,6 +196,12 @@ def _of_two_columns(domain: Domain) -> Bool[np.ndarray, "places places"]:
     """Which cells are of two columns, and not of one with itself."""
     column = np.repeat(np.arange(len(domain)), domain.sizes)
     return np.asarray(column[:, None] != column)
+
+
+def _mean_shares(domain: Domain) -> OfPairs:
+    """For each cell the share of the records that cells of its two columns have in the mean."""
+    size = np.repeat(domain.sizes, domain.sizes).astype(np.float32)
+    return np.asarray(1 / np.outer(size, size))
 
 
 def _counted(places: Places, size: int) -> OfPairs:

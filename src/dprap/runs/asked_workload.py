@@ -16,7 +16,7 @@ from dprap.runs.options import RunOptions
 from dprap.schema import Schema
 from dprap.workload import MAX_CELLS, Workload, all_kway, random_kway
 from dprap.workload.files import read_workload
-from dprap.workload.kway import fewest_cells, widest_that_fits
+from dprap.workload.kway import fewest_cells, parts_of_none, widest_that_fits
 
 # Above either, the default workload falls back from 3-way to 2-way marginals.
 MANY_MARGINALS = 1_000
@@ -127,7 +127,12 @@ def _given_workload(
         )
         workload = all_kway(domain, 2, max_cells=limit)
     elif options.kway is None:
-        notes.append(f"workload: all {k}-way marginals with at most {limit:,} cells")
+        left_out = parts_of_none(workload, k - 1, max_cells=limit)
+        and_these = f", and {len(left_out)} of {k - 1} columns that none has" if left_out else ""
+        notes.append(f"workload: all {k}-way marginals with at most {limit:,} cells{and_these}")
+        if left_out:
+            families = (*workload.families, *left_out)
+            workload = Workload(domain, families, max_cells=limit)
     return workload
 
 

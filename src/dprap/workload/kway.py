@@ -72,6 +72,23 @@ def all_kway(domain: Domain, k: int, *, max_cells: int = MAX_CELLS) -> Workload:
     return Workload(domain, tuple(eligible(domain, k, max_cells=max_cells)), max_cells=max_cells)
 
 
+def parts_of_none(workload: Workload, k: int, *, max_cells: int) -> list[Marginal]:
+    """The k-way marginals with at most `max_cells` cells whose columns no family has together.
+
+    In a small table of columns with many codes a pair may fit that no three columns with it do.
+    Without it nothing would be asked about how the two go together.
+
+    >>> domain = Domain.of({"a": 2, "b": 30, "c": 40})
+    >>> parts_of_none(Workload(domain, (Marginal(("a", "b")),)), 2, max_cells=100)
+    [Marginal(columns=('a', 'c'), groups=None)]
+    """
+    if k < 1:
+        return []
+    known = {part for family in workload for part in combinations(sorted(family.columns), k)}
+    fitting = eligible(workload.domain, k, max_cells=max_cells)
+    return [each for each in fitting if tuple(sorted(each.columns)) not in known]
+
+
 def random_kway(domain: Domain, k: int, marginals: int, *, rows: int, seed: int = 0) -> Workload:
     """The paper's workload: `marginals` of the k-way marginals with at most `rows` cells, drawn
     without replacement.
