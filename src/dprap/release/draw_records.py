@@ -28,6 +28,9 @@ from dprap.workload import Workload
 # possible records are repeated instead.
 _REDRAWS = 40
 
+# Records that break an order or a sum look for another to exchange codes with this often.
+_EXCHANGES = 200
+
 # What exchanges leave of the error of a random sample, in units of the square root of its size. On
 # tables of 4 to 16 columns at ε = 10, where noise is smaller, mixed tables were behind.
 _LEFT_BY_EXCHANGES = 0.1
@@ -235,11 +238,12 @@ class _Possible:
     def amend(
         self, records: Records, owner_of: OwnerOf, rng: np.random.Generator
     ) -> tuple[Records, OwnerOf]:
-        """Move misplaced records, set determined columns, and draw records that break a constraint
-        again.
+        """Move misplaced records, set determined columns, exchange codes between records that break
+        an order or a sum, and draw those again that still break a constraint.
         """
         self._placing.place(records, rng)
         records = self._determined(records)
+        self._exchange_totals(records, rng)
         broken = np.flatnonzero(self.broken(records))
         for _ in range(_REDRAWS):
             if not broken.size:
@@ -255,6 +259,51 @@ class _Possible:
                 column[mended] = drawn[possible]
             owner_of[mended] = fresh_owner[possible]
         return self._repeat_possible(records, owner_of, broken, rng)
+
+    def _exchange_totals(self, records: Records, rng: np.random.Generator) -> None:
+        """Exchange totals of sums, and larger ends of orders, between records that break one and
+        others.
+
+        To draw such records again gives every column the counts of what happens to be possible: of
+        fare + tip = total mostly records without a tip. Exchanges keep the counts of all columns.
+        """
+        for rule in self._relations.rules:
+            if rule.columns[-1] not in self._conditioned_on:
+                if rule.is_equal:
+                    self._totals_in_order(records, rule)
+                self._exchange(records, self._domain.position(rule.columns[-1]), rng)
+
+    def _totals_in_order(self, records: Records, rule: RelatedCodes) -> None:
+        """Give the totals of records that break sums to these records in the order of the sums of
+        their parts.
+        """
+        places = {name: self._domain.position(name) for name in self._relations.names}
+        wrong = np.flatnonzero(
+            self._relations.impossible({name: records[at] for name, at in places.items()})
+        )
+        *parts, total = rule.columns
+        sums = self._relations.middle_sums({name: records[places[name]][wrong] for name in parts})
+        column = records[places[total]]
+        column[wrong[np.argsort(sums, kind="stable")]] = np.sort(column[wrong])
+
+    def _exchange(self, records: Records, position: int, rng: np.random.Generator) -> None:
+        """Let records that break a constraint exchange their codes of one column with random others
+        where both are possible then.
+        """
+        column = records[position]
+        wrong = np.flatnonzero(self.broken(records))
+        for _ in range(_EXCHANGES):
+            if not wrong.size:
+                break
+            other, first = np.unique(rng.integers(0, len(column), wrong.size), return_index=True)
+            possible = ~np.isin(other, wrong)
+            one, other = wrong[first][possible], other[possible]
+            after = [each[np.concatenate([one, other])] for each in records]
+            after[position] = column[np.concatenate([other, one])]
+            mended = ~self.broken(after).reshape(2, -1).any(axis=0)
+            one, other = one[mended], other[mended]
+            column[one], column[other] = column[other], column[one]
+            wrong = np.setdiff1d(wrong, one)
 
     def _determined(self, records: Records) -> Records:
         """The records, those columns that follow from another set by it."""
