@@ -93,6 +93,19 @@ def test_costs_are_those_of_the_plan(relation):
     assert len(columns) == 3
 
 
+def test_what_the_page_on_numbers_says_of_other_costs():
+    """Ten rounds that measure all earlier queries again, and a sum of errors over the cells of a
+    marginal of which one record leaves a cell and enters another.
+    """
+    per_query = Fraction(1, 2)  # 1/(2σ²) at σ = 1
+    repeated = sum(number * per_query for number in range(1, 11))
+    assert repeated / (10 * per_query) == Fraction(55, 10)
+    estimate, counts, neighbour = np.array([[5, 5, 5], [9, 2, 4], [8, 3, 4]])
+    scores = [np.abs(table - estimate).sum() for table in (counts, neighbour)]
+    assert abs(scores[0] - scores[1]) == 2
+    assert Fraction(2, 1) ** 2 / 2 == 2  # ρ = Δ²/(2·scale²): made for √2, it costs twice as much
+
+
 def test_a_fit_keeps_the_best_by_the_exact_loss():
     space = MixedSpace(DOMAIN, rap_plus.places_of(WORKLOAD))
     codes = diagonal(200)

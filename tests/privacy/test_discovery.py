@@ -318,6 +318,11 @@ def test_thresholds_take_no_more_of_delta_than_was_set_apart():
     curator.discover_values(["zip"], curator.remaining / 2, delta=1e-10)
     with pytest.raises(BudgetError, match="more of delta"):
         curator.discover_values(["zip"], curator.remaining, delta=1e-10)
+    # less than nothing would give back what the first call took
+    with pytest.raises(BudgetError, match="more of delta"):
+        curator.discover_values(["zip"], curator.remaining, delta=-5e-11)
+    with pytest.raises(BudgetError, match="more of delta"):
+        curator.discover_values(["zip"], curator.remaining, delta=5e-11)
 
 
 def test_what_cannot_be_discovered_is_refused_before_anything_is_spent(tmp_path):

@@ -51,9 +51,14 @@ class Discovering(PrivateTable):
             raise SettingsError("values are discovered in tables in memory and in files alone.")
         rho = self._affordable(rho)
         each_delta = float(delta) / len(names) * (1 - 1e-12)
-        if not 0 < self._threshold_delta + Fraction(delta) <= Fraction(self.budget.threshold_delta):
+        # a negative one would buy back what thresholds took before
+        is_covered = self._threshold_delta + Fraction(delta) <= Fraction(
+            self.budget.threshold_delta
+        )
+        if not (delta > 0 and is_covered):
             raise BudgetError(
-                "thresholds ask for more of delta than the budget has set apart for them."
+                "thresholds ask for more of delta than the budget has set apart for them, or for"
+                " none."
             )
         self._threshold_delta += Fraction(delta)
         part = rho / len(names)
