@@ -135,7 +135,9 @@ def test_a_default_workload_asks_for_pairs_that_no_three_columns_leave_room_for(
     planned = dprap.plan({"columns": schema}, epsilon=1.0, records=2_000)
     asked = [set(family.columns) for family in planned.workload]
     assert asked == [{"sex", "ward", "age"}, {"sex", "ward", "score"}, {"age", "score"}]
-    assert "with at most 2,000 cells, and 1 of 2 columns that none has" in " ".join(planned.notes)
+    assert "with at most 2,000 cells, and 1 2-way ones that are part of none" in " ".join(
+        planned.notes
+    )
     # what is asked for is what is answered
     asked_for = dprap.plan({"columns": schema}, epsilon=1.0, records=2_000, kway=3)
     assert [len(family.columns) for family in asked_for.workload] == [3, 3]

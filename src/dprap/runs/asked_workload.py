@@ -128,11 +128,12 @@ def _given_workload(
         workload = all_kway(domain, 2, max_cells=limit)
     elif options.kway is None:
         left_out = parts_of_none(workload, k - 1, max_cells=limit)
-        and_these = f", and {len(left_out)} of {k - 1} columns that none has" if left_out else ""
-        notes.append(f"workload: all {k}-way marginals with at most {limit:,} cells{and_these}")
+        note = f"workload: all {k}-way marginals with at most {limit:,} cells"
         if left_out:
+            note += f", and {len(left_out)} {k - 1}-way ones that are part of none of them"
             families = (*workload.families, *left_out)
             workload = Workload(domain, families, max_cells=limit)
+        notes.append(note)
     return workload
 
 
