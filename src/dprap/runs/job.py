@@ -104,7 +104,9 @@ def _refuse_places(table: Any, out: Path | None, ledger: Any) -> None:
                 f"{what} at {place} would be read as a part of the table. Choose a place outside"
                 f" {table_root(table)}."
             )
-    if out and isinstance(ledger, str) and Path(ledger).is_relative_to(real(out)):
+    # a folder that exists is refused as such
+    is_new = out is not None and not os.path.exists(out)  # noqa: PTH110 (names too long for Path)
+    if is_new and isinstance(ledger, str) and Path(ledger).is_relative_to(real(out)):
         raise SettingsError(
             f"the ledger {ledger} lies in the folder of the release, which does not exist before"
             " the run ends. Choose another place for one of them."
