@@ -4,11 +4,16 @@ BLAS libraries may compute with parts of their buffers that nobody has filled, a
 away. The product is right, but what happened to lie in the buffers has set flags of the processor,
 and NumPy warns of an invalid value. So a flag is looked into here: only a product that really holds
 a number that is not finite is warned of.
+
+Looking takes a few microseconds, as long as a small product. Where many products make one array, it
+is that array that is looked into, once.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -27,8 +32,25 @@ def product(left: Any, right: Any, out: np.ndarray | None = None) -> Any:
     flags: list[str] = []
     with np.errstate(all="call", call=lambda kind, _: flags.append(kind), under="ignore"):
         found = np.matmul(left, right, out=out)
+    _look_into(found, flags)
+    return found
+
+
+unchecked_product = np.matmul
+"""`product(left, right, out)` without a look at the result: for use in `checked_once` alone."""
+
+
+@contextmanager
+def checked_once(found: np.ndarray) -> Iterator[None]:
+    """Look into `found` after many products, and elementwise steps between them, have made it."""
+    flags: list[str] = []
+    with np.errstate(all="call", call=lambda kind, _: flags.append(kind), under="ignore"):
+        yield
+    _look_into(found, flags)
+
+
+def _look_into(found: np.ndarray, flags: list[str]) -> None:
     if flags and not np.isfinite(found).all():
         warnings.warn(
-            "a matrix product holds numbers that are not finite", RuntimeWarning, stacklevel=2
+            "a matrix product holds numbers that are not finite", RuntimeWarning, stacklevel=3
         )
-    return found

@@ -11,7 +11,7 @@ from dprap.domain import Domain
 from dprap.errors import SettingsError
 from dprap.queries import Marginal
 from dprap.relaxed import FitSettings, RelaxedDataset, Target, answers, fit
-from dprap.relaxed.blocks import Blocks
+from dprap.relaxed.blocks import Blocks, axes_of
 from dprap.relaxed.fit import Fit, unwatched
 from dprap.relaxed.gradient import Gradient
 from dprap.relaxed.shares import SharePlan
@@ -92,7 +92,12 @@ def test_gradient_agrees_with_finite_differences(marginals, small_cells, monkeyp
     ]
     gradient = np.zeros_like(rows.probabilities)
     of_codes = np.zeros(len(gradient), np.float32)
-    loss = Gradient(Blocks(DOMAIN, rows.probabilities), targets).add(gradient, of_codes)
+    of_targets = Gradient(Blocks(DOMAIN, rows.probabilities), targets, gradient)
+    loss = of_targets.add_and_measure(of_codes)
+    of_twice = of_codes.copy()
+    of_targets.add(of_twice)  # what a step leaves in memory does not show in the next one
+    np.testing.assert_array_equal(of_twice, 2 * of_codes)
+    gradient /= 2
     gradient += of_codes[:, None]
 
     def loss_at(probabilities: np.ndarray) -> float:
@@ -110,6 +115,30 @@ def test_gradient_agrees_with_finite_differences(marginals, small_cells, monkeyp
         down[coordinate, row] -= step
         slope = (loss_at(up) - loss_at(down)) / (2 * step)
         assert gradient[coordinate, row] / rows.rows == pytest.approx(slope / 2, abs=2e-4)
+
+
+def test_the_gradient_of_halves_of_three_columns_agrees_with_the_chain_rule():
+    domain = Domain.of(dict.fromkeys("abcdef", 2))
+    rows = RelaxedDataset.from_logits(domain, np.random.default_rng(0).normal(size=(12, 5)))
+    wide = Marginal(tuple("abcdef"))
+    generator = np.random.default_rng(1)
+    target = Target(wide, *(generator.random(64).astype(np.float32) for _ in range(2)))
+    blocks = Blocks(domain, rows.probabilities)
+    assert [len(half) for half in blocks.halves(axes_of(wide))] == [3, 3]
+    gradient, of_codes = np.zeros_like(rows.probabilities), np.zeros(12, np.float32)
+    Gradient(blocks, [target], gradient).add(of_codes)
+    slopes = (target.weights * (blocks.shares(wide) - target.shares)).reshape([2] * 6)
+    for row in range(5):
+        columns = rows.probabilities[:, row].reshape(6, 2)
+        for column in range(6):
+            # every other column's probabilities taken into the slopes
+            of_column = slopes
+            for other in reversed(range(6)):
+                if other != column:
+                    of_column = np.tensordot(of_column, columns[other], axes=(other, 0))
+            np.testing.assert_allclose(
+                gradient[2 * column : 2 * column + 2, row], of_column, rtol=1e-4
+            )
 
 
 def test_pairs_answered_together_are_those_answered_alone():

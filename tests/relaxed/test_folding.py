@@ -62,7 +62,7 @@ def test_the_gradient_vanishes_exactly_where_tables_say_that_targets_are_met() -
                 np.zeros_like(relaxed.probabilities),
                 np.zeros(DOMAIN.onehot_size, np.float32),
             )
-            chi_square = Gradient(blocks, [target]).add(gradient, of_codes)
+            chi_square = Gradient(blocks, [target], gradient).add_and_measure(of_codes)
             assert chi_square == pytest.approx(len(shares) * off**2, rel=1e-4, abs=1e-9)
             slope = np.abs(gradient + of_codes[:, None]).max()
             assert (slope < 1e-5) if off == 0 else (slope > 0.1)

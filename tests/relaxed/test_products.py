@@ -12,7 +12,7 @@ import pytest
 
 import dprap
 from dprap import products
-from dprap.products import product
+from dprap.products import checked_once, product
 
 # Integers, which set no flags, and the one place itself.
 ELSEWHERE = {"privacy/exact_counts.py", "products.py"}
@@ -43,6 +43,14 @@ def test_a_wrong_number_is_a_warning() -> None:
         product(np.array([[np.inf, 1.0]]), np.array([0.0, 1.0]))
     with pytest.warns(RuntimeWarning, match="not finite"):
         product(np.full((2, 2), 1e300), np.full(2, 1e300))
+
+
+def test_after_many_products_it_is_the_end_that_counts() -> None:
+    found = np.ones(2)
+    with checked_once(found):
+        np.zeros(2) / np.zeros(2)
+    with pytest.warns(RuntimeWarning, match="not finite"), checked_once(found):
+        found[:] = np.zeros(2) / np.zeros(2)
 
 
 def test_results_go_where_they_are_asked_for() -> None:

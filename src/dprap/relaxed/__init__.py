@@ -5,6 +5,7 @@ folding          a cell table as one matrix product of two halves, for NumPy and
 marginals        answers of any query family on rows
 blocks           column blocks of rows that move: what fits look at again and again
 shares           shares of many marginals on changing rows
+halves           products of halves of marginals and their slopes, prepared for all steps
 gradient         the gradient of rows' distance from marginals
 adam             one step of a fit, given the gradient
 fit              rows fitted to noisy marginals; what every fit takes and returns

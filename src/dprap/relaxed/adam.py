@@ -76,50 +76,57 @@ class FitSettings:
 
 
 class Adam:
-    """Moves logits, which are logarithms of probabilities, and these with them, in place."""
+    """Moves logits, which are logarithms of probabilities, and these with them, in place.
+
+    Args:
+        domain: The columns.
+        logits: Logarithms of the probabilities.
+        probabilities: Of every code in every row.
+        gradient: Where the gradient by probabilities is put together for each step.
+        settings: How the fit goes.
+
+    """
 
     def __init__(
-        self, domain: Domain, logits: Relaxed, probabilities: Relaxed, settings: FitSettings
+        self,
+        domain: Domain,
+        logits: Relaxed,
+        probabilities: Relaxed,
+        gradient: Relaxed,
+        settings: FitSettings,
     ) -> None:
-        self._logits, self._probabilities, self._settings = logits, probabilities, settings
-        # Sums that fade from step to step: the moving averages over the share that is new in a
-        # step.
-        self._first, self._second = np.zeros_like(logits), np.zeros_like(logits)
-        self._chunks = list(_chunks(domain, logits.shape[1]))
-        most = max(chunk.place.stop - chunk.place.start for chunk in self._chunks)
-        self._scratch = np.empty((most, logits.shape[1]), np.float32)
+        self._logits, self._gradient, self._settings = logits, gradient, settings
+        self._kl_weight = np.float32(settings.kl_weight)
+        self._ties = [
+            _Tied.of(tie, logits, gradient, settings.prior, self._kl_weight)
+            for tie in settings.ties
+        ]
+        self._chunks = list(_chunks(domain, logits, probabilities, gradient))
 
-    def begin(self, gradient: Relaxed) -> Float32[np.ndarray, " onehot"]:
-        """Put the prior's pull into `gradient`; what it has for a code in all rows alike is
+    def begin(self) -> Float32[np.ndarray, " onehot"]:
+        """Put the prior's pull into the gradient; what it has for a code in all rows alike is
         returned.
 
         The pull of KL(row ‖ prior), by probabilities, is the departure h: the logit minus the
         prior's. A tie of weight w adds the pull of w · KL(row ‖ what its neighbour suggests), the
         prior with the departure that the neighbour has now: w times the difference of the two.
         """
-        kl_weight, prior = np.float32(self._settings.kl_weight), self._settings.prior
+        gradient, prior = self._gradient, self._settings.prior
         if prior.shape[1] == 1:
-            np.multiply(self._logits, kl_weight, out=gradient)
-            of_codes = np.asarray(prior[:, 0] * -kl_weight, np.float32)
+            np.multiply(self._logits, self._kl_weight, out=gradient)
+            of_codes = np.asarray(prior[:, 0] * -self._kl_weight, np.float32)
         else:
             np.subtract(self._logits, prior, out=gradient)
-            gradient *= kl_weight
+            gradient *= self._kl_weight
             of_codes = np.zeros(len(gradient), np.float32)
-        for tie in self._settings.ties:
-            place = slice(tie.start, tie.start + len(tie.weights) + 1)
-            apart = np.diff(self._logits[place] - prior[place], axis=0)
-            apart *= (kl_weight * tie.weights)[:, None]
-            gradient[place][1:] += apart
-            gradient[place][:-1] -= apart
+        for tied in self._ties:
+            tied.pull()
         return of_codes
 
-    def step(
-        self, gradient: Relaxed, of_codes: Float32[np.ndarray, " onehot"], number: int
-    ) -> None:
-        """Make the step of this number, from 1 on; `gradient` is lost.
+    def step(self, of_codes: Float32[np.ndarray, " onehot"], number: int) -> None:
+        """Make the step of this number, from 1 on; the gradient is lost.
 
         Args:
-            gradient: Of pull and distance from the targets, by probabilities.
             of_codes: What is to be added to the gradient of each code, in every row.
             number: Of the step.
 
@@ -136,66 +143,151 @@ class Adam:
             np.float32(_SMALLEST_STEP_SIZE / of_second),
         )
         for chunk in self._chunks:
-            part = gradient[chunk.place]
-            part += of_codes[chunk.place, None]
-            self._to_logits(chunk, part)
-            self._move(chunk, part, factor, smallest)
-            self._normalise(chunk)
+            np.add(chunk.gradient, of_codes[chunk.place, None], out=chunk.gradient)
+            _to_logits(chunk)
+            _move(chunk, factor, smallest)
+            _normalise(chunk)
 
-    def _to_logits(self, chunk: _Chunk, gradient: Relaxed) -> None:
-        """Turn the gradient into one by logits: p · (g − Σ p·g)."""
-        probabilities = self._probabilities[chunk.place]
-        for run, size in chunk.runs:
-            of_run = gradient[run].reshape(-1, size, gradient.shape[1])
-            of_run -= np.einsum("csr,csr->cr", of_run, probabilities[run].reshape(of_run.shape))[
-                :, None
-            ]
-        gradient *= probabilities
 
-    def _move(
-        self, chunk: _Chunk, gradient: Relaxed, factor: np.float32, smallest: np.float32
-    ) -> None:
-        first, second = self._first[chunk.place], self._second[chunk.place]
-        first *= np.float32(1 - _NEW_GRADIENT)
-        first += gradient
-        gradient *= gradient
-        second *= np.float32(1 - _NEW_SQUARE)
-        second += gradient
-        scratch = np.sqrt(second, out=self._scratch[: len(gradient)])
-        scratch += smallest
-        np.divide(first, scratch, out=scratch)
-        scratch *= factor
-        self._logits[chunk.place] -= scratch
+@dataclass(frozen=True)
+class _Tied:
+    """A tie with the arrays that it reads and writes."""
 
-    def _normalise(self, chunk: _Chunk) -> None:
-        """Make the logits logarithms of probabilities again."""
-        logits, probabilities = self._logits[chunk.place], self._probabilities[chunk.place]
-        np.exp(logits, out=probabilities)
-        for run, size in chunk.runs:
-            of_run = probabilities[run].reshape(-1, size, logits.shape[1])
-            totals = of_run.sum(axis=1, keepdims=True)
-            of_run /= totals
-            logits[run].reshape(of_run.shape)[...] -= np.log(totals)
-        np.maximum(logits, np.float32(LOWEST_LOGIT), out=logits)
+    logits: Relaxed
+    prior: Relaxed
+    gradient: Relaxed
+    departures: Relaxed
+    apart: Relaxed
+    weights: Float32[np.ndarray, "links 1"]
+
+    @classmethod
+    def of(
+        cls, tie: Tie, logits: Relaxed, gradient: Relaxed, prior: Relaxed, kl_weight: np.float32
+    ) -> _Tied:
+        place = slice(tie.start, tie.start + len(tie.weights) + 1)
+        departures = np.empty_like(logits[place])
+        return cls(
+            logits[place],
+            prior[place],
+            gradient[place],
+            departures,
+            np.empty_like(departures[1:]),
+            (kl_weight * tie.weights)[:, None],
+        )
+
+    def pull(self) -> None:
+        """Add the pull of neighbours to the gradient."""
+        departures, apart = self.departures, self.apart
+        np.subtract(self.logits, self.prior, out=departures)
+        np.subtract(departures[1:], departures[:-1], out=apart)
+        apart *= self.weights
+        self.gradient[1:] += apart
+        self.gradient[:-1] -= apart
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Consecutive columns with as many codes: arrays of columns × codes × rows."""
+
+    logits: Float32[np.ndarray, "columns codes rows"]
+    probabilities: Float32[np.ndarray, "columns codes rows"]
+    gradient: Float32[np.ndarray, "columns codes rows"]
+    of_column: Float32[np.ndarray, "columns 1 rows"]
+    """Memory for a number of each column in every row."""
 
 
 @dataclass(frozen=True)
 class _Chunk:
-    """Coordinates of consecutive columns; `runs` are stretches of columns with as many codes."""
+    """Coordinates of consecutive columns: arrays of codes × rows, and what a step remembers."""
 
     place: slice
-    runs: tuple[tuple[slice, int], ...]
+    logits: Relaxed
+    probabilities: Relaxed
+    gradient: Relaxed
+    # Sums that fade from step to step: the moving averages over the share that is new in a step.
+    first: Relaxed
+    second: Relaxed
+    scratch: Relaxed
+    # An array, because NumPy takes five times as long for the larger of an array and a number.
+    lowest: Relaxed
+    runs: tuple[_Run, ...]
 
 
-def _chunks(domain: Domain, rows: int) -> Iterator[_Chunk]:
+def _to_logits(chunk: _Chunk) -> None:
+    """Turn the gradient into one by logits: p · (g − Σ p·g)."""
+    for run in chunk.runs:
+        np.einsum("csr,csr->cr", run.gradient, run.probabilities, out=run.of_column[:, 0])
+        np.subtract(run.gradient, run.of_column, out=run.gradient)
+    np.multiply(chunk.gradient, chunk.probabilities, out=chunk.gradient)
+
+
+def _move(chunk: _Chunk, factor: np.float32, smallest: np.float32) -> None:
+    first, second, gradient, scratch = chunk.first, chunk.second, chunk.gradient, chunk.scratch
+    first *= np.float32(1 - _NEW_GRADIENT)
+    first += gradient
+    gradient *= gradient
+    second *= np.float32(1 - _NEW_SQUARE)
+    second += gradient
+    np.sqrt(second, out=scratch)
+    scratch += smallest
+    np.divide(first, scratch, out=scratch)
+    scratch *= factor
+    np.subtract(chunk.logits, scratch, out=chunk.logits)
+
+
+def _normalise(chunk: _Chunk) -> None:
+    """Make the logits logarithms of probabilities again."""
+    np.exp(chunk.logits, out=chunk.probabilities)
+    for run in chunk.runs:
+        totals = np.add.reduce(run.probabilities, axis=1, keepdims=True, out=run.of_column)
+        np.divide(run.probabilities, totals, out=run.probabilities)
+        np.log(totals, out=totals)
+        np.subtract(run.logits, totals, out=run.logits)
+    np.maximum(chunk.logits, chunk.lowest, out=chunk.logits)
+
+
+def _chunks(
+    domain: Domain, logits: Relaxed, probabilities: Relaxed, gradient: Relaxed
+) -> Iterator[_Chunk]:
     """All coordinates, column by column, in chunks of about the same size."""
+    rows = logits.shape[1]
+    places = list(_places(domain, rows))
+    most = max(sum(sizes) for _, sizes in places)
+    scratch, of_columns = np.empty((most, rows), np.float32), np.empty((most, 1, rows), np.float32)
+    lowest = np.full((most, rows), LOWEST_LOGIT, np.float32)
+    for start, sizes in places:
+        place = slice(start, start + sum(sizes))
+        codes = sum(sizes)
+        runs = tuple(
+            _Run(
+                logits[place][run].reshape(-1, size, rows),
+                probabilities[place][run].reshape(-1, size, rows),
+                gradient[place][run].reshape(-1, size, rows),
+                of_columns[: (run.stop - run.start) // size],
+            )
+            for run, size in _runs(sizes)
+        )
+        yield _Chunk(
+            place,
+            logits[place],
+            probabilities[place],
+            gradient[place],
+            np.zeros((codes, rows), np.float32),
+            np.zeros((codes, rows), np.float32),
+            scratch[:codes],
+            lowest[:codes],
+            runs,
+        )
+
+
+def _places(domain: Domain, rows: int) -> Iterator[tuple[int, list[int]]]:
+    """The first coordinate of each chunk, and the numbers of codes of its columns."""
     start, sizes = 0, list[int]()
     for position, size in enumerate(domain.sizes):
         sizes.append(size)
         if sum(sizes) * rows >= _CHUNK or position == len(domain) - 1:
-            stop = start + sum(sizes)
-            yield _Chunk(slice(start, stop), tuple(_runs(sizes)))
-            start, sizes = stop, []
+            yield start, sizes
+            start, sizes = start + sum(sizes), []
 
 
 def _runs(sizes: list[int]) -> Iterator[tuple[slice, int]]:

@@ -35,10 +35,6 @@ class Blocks:
         self.probabilities = probabilities
         self._grouped: dict[Axis, Relaxed] = {}
 
-    def forget(self) -> None:
-        """Say that the probabilities have changed."""
-        self._grouped.clear()
-
     def of(self, axis: Axis) -> Relaxed:
         """Probabilities of a column's codes, or of its groups, in every row."""
         name, starts = axis
@@ -49,23 +45,11 @@ class Blocks:
             self._grouped[axis] = np.add.reduceat(codes, starts, axis=0)
         return self._grouped[axis]
 
-    def product(
-        self, axes: Sequence[Axis], out: Float32[np.ndarray, "cells rows"] | None = None
-    ) -> Float32[np.ndarray, "cells rows"]:
-        """The Khatri-Rao product of blocks, in `out` if there is one; of no blocks, one cell that
-        always is.
-        """
+    def product(self, axes: Sequence[Axis]) -> Float32[np.ndarray, "cells rows"]:
+        """The Khatri-Rao product of blocks; of no blocks, one cell that always is."""
         rows = self.probabilities.shape[1]
         blocks = [self.of(axis) for axis in axes] or [np.ones((1, rows), self.probabilities.dtype)]
-        if out is None:
-            return np.asarray(khatri_rao(blocks))
-        *before, last = blocks
-        if before:
-            shaped = out.reshape(-1, len(last), rows)
-            np.multiply(khatri_rao(before)[:, None], last[None], out=shaped)
-        else:
-            out[:] = last
-        return out
+        return np.asarray(khatri_rao(blocks))
 
     def cells(self, axes: Sequence[Axis]) -> int:
         """The number of cells over some columns, by code or by group."""

@@ -87,16 +87,17 @@ def fit(
     if start.logits is None or np.ptp(start.weights) != 0:
         raise SettingsError("this fit takes rows of equal weight that come with their logits.")
     logits, probabilities = start.logits.copy(), start.probabilities.copy()
-    blocks = Blocks(start.domain, probabilities)
-    of_targets = Gradient(blocks, targets)
-    moving = Adam(start.domain, logits, probabilities, settings)
     gradient = np.empty_like(logits)
+    of_targets = Gradient(Blocks(start.domain, probabilities), targets, gradient)
+    moving = Adam(start.domain, logits, probabilities, gradient, settings)
     chi_square = 0.0
     for step in range(1, settings.steps + 1):
-        of_codes = moving.begin(gradient)
-        chi_square = of_targets.add(gradient, of_codes)
-        moving.step(gradient, of_codes, step)
-        blocks.forget()
+        of_codes = moving.begin()
+        if step < settings.steps:
+            of_targets.add(of_codes)
+        else:
+            chi_square = of_targets.add_and_measure(of_codes)
+        moving.step(of_codes, step)
         watch(step, settings.steps)
     rows = RelaxedDataset(start.domain, probabilities, start.weights, logits)
     return FitResult(rows, chi_square, settings.steps)

@@ -8,23 +8,24 @@ so are both parts of its gradient. What takes time beside these products is kept
 * All arrays of the size of a marginal or a half stand in memory that is used again for the next
   one. Fresh memory is handed out page by page, which costs more than the products themselves.
 * One-way marginals are sums of rows, taken for all columns at once.
+* Which arrays an operation reads and writes is settled before the first step (`halves`).
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from dprap.array_types import Float32, Int64, Relaxed
-from dprap.products import product
+from dprap.products import checked_once, product, unchecked_product
 from dprap.queries import Marginal
-from dprap.relaxed.blocks import Axis, Blocks, axes_of
-
-Half = tuple[Axis, ...]
+from dprap.relaxed.blocks import Blocks, axes_of
+from dprap.relaxed.halves import Half, Halves, Operation
 
 # Marginals of at most this many cells are taken together where they share a half: for them the
 # calls cost more than the multiplications.
@@ -50,16 +51,35 @@ class Target:
 class _Together:
     """Marginals that share a half, side by side.
 
-    `wanted` are the shares times the number of rows, `weights` those of the cells over it. `places`
-    has, where the other halves are single columns by code, the coordinates of all of them.
+    `wanted` are the shares times the number of rows, `weights` those of the cells over it.
     """
 
     shared: Half
     others: tuple[Half, ...]
     cells: tuple[int, ...]
-    places: Int64[np.ndarray, " others"] | None
     wanted: Float32[np.ndarray, "shared others"]
     weights: Float32[np.ndarray, "shared others"]
+
+    def shapes(self, rows: int) -> Mapping[str, tuple[int, int]]:
+        """What a step needs memory for, by name."""
+        shared, others = self.wanted.shape
+        return {
+            "shared": (shared, rows),
+            "others": (others, rows),
+            "residual": (shared, others),
+            "weighted": (shared, others),
+            "by shared": (shared, rows),
+            "by others": (others, rows),
+        }
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """What adds the gradient of some marginals; then their chi-square is that of the two arrays."""
+
+    operations: tuple[Operation, ...]
+    weighted: Float32[np.ndarray, "shared others"]
+    residual: Float32[np.ndarray, "shared others"]
 
 
 @dataclass(frozen=True)
@@ -74,42 +94,58 @@ class _Columns:
 
 
 class Gradient:
-    """The gradient of ½ Σ weight · (marginal − share)² over all targets."""
+    """The gradient of ½ Σ weight · (marginal − share)² over all targets.
 
-    def __init__(self, blocks: Blocks, targets: Sequence[Target]) -> None:
+    Args:
+        blocks: The rows, whose probabilities move in place.
+        targets: The marginals to be met.
+        gradient: To which is added what differs from row to row.
+
+    """
+
+    def __init__(self, blocks: Blocks, targets: Sequence[Target], gradient: Relaxed) -> None:
         self._blocks = blocks
-        self._rows: int = blocks.probabilities.shape[1]
+        self._gradient = gradient
+        self._rows: int = gradient.shape[1]
         plain = [_is_column(target.marginal) for target in targets]
         self._columns = self._side_by_side(
             [target for target, is_column in zip(targets, plain, strict=True) if is_column]
         )
-        self._together = list(
+        together = list(
             self._batches(
                 [target for target, is_column in zip(targets, plain, strict=True) if not is_column]
             )
         )
+        self._halves = Halves(blocks, gradient)
+        memory = _memory([batch.shapes(self._rows) for batch in together])
+        self._prepared = [self._prepare(batch, memory) for batch in together]
         self._ones = np.ones(self._rows, np.float32)
-        self._scratch: dict[str, dict[tuple[int, int], Relaxed]] = {}
-        self._of_groups: dict[Axis, Relaxed] = {}
 
-    def add(self, gradient: Relaxed, of_codes: Float32[np.ndarray, " onehot"]) -> float:
+    def add(self, of_codes: Float32[np.ndarray, " onehot"]) -> None:
         """Add the gradient with respect to the probabilities, times the number of rows.
 
         Args:
-            gradient: To which is added what differs from row to row.
             of_codes: To which is added what a code has in all rows alike.
 
-        Returns:
-            The chi-square Σ weight · (marginal − share)².
-
         """
+        self._go(of_codes, measured=False)
+
+    def add_and_measure(self, of_codes: Float32[np.ndarray, " onehot"]) -> float:
+        """Add the gradient, and return the chi-square Σ weight · (marginal − share)²."""
+        return self._go(of_codes, measured=True)
+
+    def _go(self, of_codes: Float32[np.ndarray, " onehot"], *, measured: bool) -> float:
         chi_square = self._add_columns(of_codes)
-        chi_square += sum(self._add_together(batch, gradient) for batch in self._together)
-        for (name, starts), of_groups in self._of_groups.items():
-            widths = np.diff((*(starts or ()), self._blocks.domain.size(name)))
-            gradient[self._blocks.slices[name]] += np.repeat(of_groups, widths, axis=0)
-        self._of_groups.clear()
-        return chi_square
+        of_others = 0.0
+        with checked_once(self._gradient):
+            self._halves.begin()
+            for batch in self._prepared:
+                for operation in batch.operations:
+                    operation()
+                if measured:
+                    of_others += float(np.vdot(batch.weighted, batch.residual)) / self._rows
+            self._halves.finish()
+        return chi_square + of_others
 
     def _side_by_side(self, targets: Sequence[Target]) -> _Columns:
         blocks = [self._blocks.slices[target.marginal.columns[0]] for target in targets]
@@ -175,20 +211,9 @@ class Gradient:
             shared,
             others,
             tuple(map(self._blocks.cells, others)),
-            self._places(others),
             side_by_side([target.shares for _, target, _ in members]) * np.float32(self._rows),
             side_by_side([target.weights for _, target, _ in members]) / np.float32(self._rows),
         )
-
-    def _places(self, halves: Sequence[Half]) -> Int64[np.ndarray, " others"] | None:
-        """The coordinates of several halves, if they are different columns by code; None for a half
-        alone.
-        """
-        plain = {half[0][0] for half in halves if len(half) == 1 and half[0][1] is None}
-        if len(halves) == 1 or len(plain) < len(halves):
-            return None
-        slices = [self._blocks.slices[half[0][0]] for half in halves]
-        return np.concatenate([np.arange(each.start, each.stop) for each in slices])
 
     def _add_columns(self, of_codes: Float32[np.ndarray, " onehot"]) -> float:
         columns = self._columns
@@ -200,81 +225,56 @@ class Gradient:
         chi_square = float(product(weighted, residual))
         return chi_square / self._rows
 
-    def _add_together(self, batch: _Together, gradient: Relaxed) -> float:
-        shared = self._product(batch.shared, "shared")
-        others = self._products(batch)
-        residual = self._array("residual", batch.wanted.shape)
-        product(shared, others.T, out=residual)
-        residual -= batch.wanted
-        weighted = np.multiply(residual, batch.weights, out=self._array("weighted", residual.shape))
-        by_shared = product(weighted, others, out=self._array("by shared", shared.shape))
-        self._backward(batch.shared, by_shared, gradient)
-        by_others = product(weighted.T, shared, out=self._array("by others", others.shape))
-        if batch.places is not None:
-            gradient[batch.places] += by_others
-        else:
-            start = 0
-            for half, cells in zip(batch.others, batch.cells, strict=True):
-                self._backward(half, by_others[start : start + cells], gradient)
-                start += cells
-        chi_square = float(np.vdot(weighted, residual))
-        return chi_square / self._rows
+    def _prepare(self, batch: _Together, memory: Mapping[str, Relaxed]) -> _Prepared:
+        """The operations that add the gradient of a batch, in their order."""
+        arrays = {
+            name: memory[name][: math.prod(shape)].reshape(shape)
+            for name, shape in batch.shapes(self._rows).items()
+        }
+        residual, weighted = arrays["residual"], arrays["weighted"]
+        by_shared, by_others = arrays["by shared"], arrays["by others"]
+        operations: list[Operation] = []
 
-    def _products(self, batch: _Together) -> Float32[np.ndarray, "cells rows"]:
-        """The products of the other halves, one below the other."""
-        if len(batch.others) == 1:
-            return self._product(batch.others[0], "others")
-        products = self._array("others", (sum(batch.cells), self._rows))
-        if batch.places is not None:
-            return np.take(
-                self._blocks.probabilities, batch.places, axis=0, out=products, mode="clip"
-            )
-        start = 0
-        for half, size in zip(batch.others, batch.cells, strict=True):
-            self._blocks.product(half, out=products[start : start + size])
-            start += size
-        return products
+        def factor(
+            halves: Sequence[Half], cells: Sequence[int], place: Relaxed
+        ) -> Float32[np.ndarray, "cells rows"]:
+            """The products of halves one below the other; a column alone stands where it is."""
+            if len(halves) == 1 and len(halves[0]) == 1:
+                return self._halves.of(halves[0][0])
+            for half, start, count in _stretches(halves, cells):
+                operations.extend(self._halves.product(half, place[start : start + count]))
+            return place
 
-    def _product(self, half: Half, name: str) -> Float32[np.ndarray, "cells rows"]:
-        if len(half) == 1:
-            return self._blocks.of(half[0])
-        return self._blocks.product(
-            half, out=self._array(name, (self._blocks.cells(half), self._rows))
-        )
+        shared = factor([batch.shared], [len(residual)], arrays["shared"])
+        others = factor(batch.others, batch.cells, arrays["others"])
+        operations += [
+            partial(unchecked_product, shared, others.T, residual),
+            partial(np.subtract, residual, batch.wanted, residual),
+            partial(np.multiply, residual, batch.weights, weighted),
+            partial(unchecked_product, weighted, others, by_shared),
+            *self._halves.spread(batch.shared, by_shared),
+            partial(unchecked_product, weighted.T, shared, by_others),
+        ]
+        for half, start, count in _stretches(batch.others, batch.cells):
+            operations += self._halves.spread(half, by_others[start : start + count])
+        return _Prepared(tuple(operations), weighted, residual)
 
-    def _array(self, name: str, shape: tuple[int, int]) -> Float32[np.ndarray, "first second"]:
-        """Memory of this name; what stood in it is lost."""
-        shapes = self._scratch.setdefault(name, {})
-        if shape not in shapes:  # all of this name share the memory of the largest so far
-            size = math.prod(shape)
-            largest = max(shapes.values(), key=np.size, default=np.empty((0, 0), np.float32))
-            if largest.size < size:
-                shapes.clear()
-                largest = np.empty(shape, np.float32)
-            shapes[shape] = largest.reshape(-1)[:size].reshape(shape)
-        return shapes[shape]
 
-    def _backward(self, half: Half, cotangent: Relaxed, gradient: Relaxed) -> None:
-        """Distribute the cotangent of a Khatri-Rao product over its columns."""
-        if not half:
-            return
-        first, rest = half[0], half[1:]
-        of_first = self._gradient_of(first, gradient)
-        if not rest:
-            of_first += cotangent
-            return
-        shaped = cotangent.reshape(len(of_first), -1, self._rows)
-        of_first += np.einsum("xyr,yr->xr", shaped, self._blocks.product(rest))
-        self._backward(rest, np.einsum("xyr,xr->yr", shaped, self._blocks.of(first)), gradient)
+def _stretches(halves: Sequence[Half], cells: Sequence[int]) -> Iterator[tuple[Half, int, int]]:
+    """Where each half stands among several: its first cell, and how many it has."""
+    start = 0
+    for half, count in zip(halves, cells, strict=True):
+        yield half, start, count
+        start += count
 
-    def _gradient_of(self, axis: Axis, gradient: Relaxed) -> Relaxed:
-        """Where the gradient of a column's codes, or of its groups, is added up."""
-        name, starts = axis
-        if starts is None:
-            return gradient[self._blocks.slices[name]]
-        if axis not in self._of_groups:
-            self._of_groups[axis] = np.zeros((len(starts), self._rows), np.float32)
-        return self._of_groups[axis]
+
+def _memory(shapes: Sequence[Mapping[str, tuple[int, int]]]) -> dict[str, Relaxed]:
+    """One array for each name, as large as the largest that is needed."""
+    largest: dict[str, int] = {}
+    for each in shapes:
+        for name, shape in each.items():
+            largest[name] = max(largest.get(name, 0), math.prod(shape))
+    return {name: np.empty(size, np.float32) for name, size in largest.items()}
 
 
 def _is_column(marginal: Marginal) -> bool:
