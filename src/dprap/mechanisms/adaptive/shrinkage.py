@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from dprap.array_types import Float64
-from dprap.products import product
+from dprap.products import checked_once, unchecked_product
 
 Likelihoods = Float64[np.ndarray, "numbers variances"]
 """How likely each number is under each variance, up to a factor for each number."""
@@ -74,9 +74,13 @@ def fit_mixtures(
     `occurrences`.
     """
     shares = np.repeat(start[None], len(occurrences), axis=0)
-    for _ in range(rounds):
-        expected = product(shares, likelihoods.T)
-        np.divide(occurrences, expected, out=expected)
-        shares = shares * product(expected, likelihoods) + imagined
-        shares /= shares.sum(axis=1, keepdims=True)
+    expected, factors = np.empty_like(occurrences), np.empty_like(shares)
+    with checked_once(shares):
+        for _ in range(rounds):
+            unchecked_product(shares, likelihoods.T, expected)
+            np.divide(occurrences, expected, out=expected)
+            unchecked_product(expected, likelihoods, factors)
+            shares *= factors
+            shares += imagined
+            shares /= np.add.reduce(shares, axis=1, keepdims=True)
     return shares
