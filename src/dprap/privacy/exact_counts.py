@@ -29,6 +29,8 @@ class ExactAnswers:
         # For each column, which of the counted marginals have it, by their places.
         self._with_column: dict[str, array[int]] = {name: array("q") for name in self._domain}
         self._counted: list[Marginal] = []
+        # How many counts each of them has; a list of marginals would have to be hashed for that.
+        self._lengths = array("q")
         self._sums_of_counted: set[Marginal] = set()
         self._grouped: dict[Marginal, Counts | NarrowCounts] = {}
         self._sums: dict[Custom | Halfspace, Counts] = {}
@@ -49,12 +51,13 @@ class ExactAnswers:
         missing = {
             marginal: None
             for marginal in wanted
-            if not self._is_known(marginal) and not self._wider(marginal)
+            if not self._is_known(marginal) and not len(self._wider(marginal))
         }
         if missing:
             counted = self._source.count(list(missing))
             for place, marginal in enumerate(missing):
                 self._tables[marginal] = counted[place].narrow()
+                self._lengths.append(len(counted[place].counts))
             for place, marginal in enumerate(missing, start=len(self._counted)):
                 for name in marginal.columns:
                     self._with_column[name].append(place)
@@ -68,24 +71,22 @@ class ExactAnswers:
         """Whether a marginal was counted, or is a sum of one that was."""
         return marginal in self._tables or marginal in self._sums_of_counted
 
-    def _wider(self, marginal: Marginal) -> list[Marginal]:
-        """What was counted over these columns and others."""
+    def _wider(self, marginal: Marginal) -> Int64[np.ndarray, " places"]:
+        """What was counted over these columns and others, by places."""
         if not marginal.columns:
-            return self._counted
+            return np.arange(len(self._counted))
         having = [self._with_column[name] for name in marginal.columns]
         if not all(having):
-            return []
-        places = reduce(_in_both, map(np.asarray, having))
-        return [self._counted[place] for place in places.tolist()]
+            return np.empty(0, np.int64)
+        return np.asarray(reduce(_in_both, map(np.array, having)))
 
     def _table(self, marginal: Marginal, *, keep: bool = True) -> CellCounts:
         """Counts over single codes, known or summed from what is; `keep` remembers the sum."""
         if marginal in self._tables:
             return self._tables[marginal]
-        smallest = min(
-            self._wider(marginal),
-            key=lambda known: (len(self._tables[known].counts), known.columns),
-        )
+        wider = self._wider(marginal)
+        # Sums are the same whichever is taken.
+        smallest = self._counted[wider[np.argmin(np.asarray(self._lengths)[wider])]]
         table = summed_out(self._domain, self._tables[smallest], smallest, marginal)
         if keep:
             self._tables[marginal] = table.narrow()

@@ -115,6 +115,38 @@ def many_triples(columns: int, codes: int, marginals: int) -> Callable[[Path], F
     return run
 
 
+def all_triples(columns: int, codes: int) -> Callable[[Path], Found]:
+    """A whole run on such columns, with all three-way marginals: far more cells than records."""
+
+    def run(data_dir: Path) -> Found:  # noqa: ARG001 - the table is made here
+        table = _walks(columns, codes)
+        return _run(table, all_kway(table.domain, 3), "adaptive")
+
+    return run
+
+
+def some_pairs(columns: int, pairs: int) -> Callable[[Path], Found]:
+    """A whole run on such columns of ten codes, with random pairs as the workload."""
+
+    def run(data_dir: Path) -> Found:  # noqa: ARG001 - the table is made here
+        table = _walks(columns, _CODES)
+        return _run(table, random_kway(table.domain, 2, pairs, rows=_RECORDS), "adaptive")
+
+    return run
+
+
+def one_choice(columns: int) -> Callable[[Path], Found]:
+    """All pairs of such columns counted and scored once: one round, one step, no table, no
+    intervals.
+    """
+
+    def run(data_dir: Path) -> Found:  # noqa: ARG001 - the table is made here
+        once = {"rounds": 1, "steps": 1, "final_steps": 1}
+        return _run(_walks(columns, _CODES), None, "adaptive", kway=2, settings=once, certificate_share=0.0, intervals="no")
+
+    return run
+
+
 def _walks(columns: int, codes: int) -> Codes:
     """Columns each of which is near the one before it."""
     generator = np.random.default_rng(0)
@@ -218,6 +250,9 @@ CASES: Sequence[Case] = (
     Case("LOANS, all 5,721 3-way", whole_run("loans", "3way:all"), target_mb=4000),
     Case("LOANS, all 5,721 3-way, rap", whole_run("loans", "3way:all", "rap"), target_mb=4000),
     Case("100 columns of 4 codes, 10^5 3-way", many_triples(100, 4, 10**5), target_mb=4000),
+    Case("21 columns of 91 codes, all 3-way", all_triples(21, 91), target_mb=8000),
+    Case("10,000 columns, 20,000 pairs", some_pairs(10_000, 20_000), target_mb=8000),
+    Case("1,415 columns, all pairs, scored once", one_choice(1415), target_mb=8000),
     Case("20 million records × 60 columns, counted, files", counted("files", 20 * 10**6, 60)),
     Case(
         "20 million records × 60 columns, counted, Spark",
@@ -307,9 +342,9 @@ def _entries(
     ]
 
 
-def _run(codes: Codes, workload: Workload | None, method: str, kway: int | None = None) -> Found:
+def _run(codes: Codes, workload: Workload | None, method: str, **options_by_name: Any) -> Found:
     sizes = dict(zip(codes.domain.names, codes.domain.sizes, strict=True))
-    options = RunOptions(epsilon=1.0, method=method, workload=workload, kway=kway)
+    options = RunOptions(epsilon=1.0, method=method, workload=workload, **options_by_name)
     silence = _Silence()
     with timed() as found:
         plan = make_plan(Schema.from_domain(sizes), options, records=codes.rows)
