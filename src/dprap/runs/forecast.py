@@ -38,7 +38,10 @@ Each has a third of its relaxed rows and of its steps, but for the last fit's, s
 take about as long as the run.
 """
 
-# Measured on one core of a Xeon of 2023 at 2.3 GHz; see docs/scale.md.
+# The constants below were measured on one core of a Xeon of 2023 at 2.3 GHz; see docs/scale.md. An
+# EPYC of 2024 takes half of that at rest, and about as long with a load of 20. What lies
+# between is within a factor of two of both.
+_USUAL_SPEED = 1.5
 _BASE_MB = 200.0
 _START_SECONDS = 1.5
 # A table is drawn in chunks, with an owner and a place for each record and two copies of each code,
@@ -163,7 +166,7 @@ def _core_seconds(plan: Plan, rows: int, steps: list[PlannedStep]) -> float:
             + count
             + queries * relaxed_rows / _PRODUCTS_PER_SECOND
         )
-    return seconds
+    return seconds / _USUAL_SPEED
 
 
 def _count_seconds(plan: Plan, rows: int) -> float:
