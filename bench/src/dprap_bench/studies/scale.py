@@ -142,7 +142,15 @@ def one_choice(columns: int) -> Callable[[Path], Found]:
 
     def run(data_dir: Path) -> Found:  # noqa: ARG001 - the table is made here
         once = {"rounds": 1, "steps": 1, "final_steps": 1}
-        return _run(_walks(columns, _CODES), None, "adaptive", kway=2, settings=once, certificate_share=0.0, intervals="no")
+        return _run(
+            _walks(columns, _CODES),
+            None,
+            "adaptive",
+            kway=2,
+            settings=once,
+            certificate_share=0.0,
+            intervals="no",
+        )
 
     return run
 
