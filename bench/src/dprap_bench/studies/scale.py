@@ -259,8 +259,8 @@ CASES: Sequence[Case] = (
     Case("LOANS, all 5,721 3-way, rap", whole_run("loans", "3way:all", "rap"), target_mb=4000),
     Case("100 columns of 4 codes, 10^5 3-way", many_triples(100, 4, 10**5), target_mb=4000),
     Case("21 columns of 91 codes, all 3-way", all_triples(21, 91), target_mb=8000),
-    Case("10,000 columns, 20,000 pairs", some_pairs(10_000, 20_000), target_mb=8000),
-    Case("1,415 columns, all pairs, scored once", one_choice(1415), target_mb=8000),
+    Case("10,000 columns, 20,000 pairs", some_pairs(10_000, 20_000)),
+    Case("1,415 columns, all pairs, scored once", one_choice(1415)),
     Case("20 million records × 60 columns, counted, files", counted("files", 20 * 10**6, 60)),
     Case(
         "20 million records × 60 columns, counted, Spark",

@@ -179,6 +179,8 @@ class _Run:
         """Measure the columns one by one; rows will start at them and be fitted to them."""
         rules = self._settings.rules
         plan = ColumnMarginals.of(self._workload, step.shares, self._settings.rules)
+        # The counts of columns are sums of others, which takes seconds in a large workload.
+        self._progress(Progress("measure", 0, len(plan.marginals)))
         measured = self._curator.measure(
             plan.marginals,
             step.rho,
