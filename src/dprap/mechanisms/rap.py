@@ -49,11 +49,11 @@ from dprap.workload import Workload
 _TOTAL_SHARE = Fraction(1, 100)
 
 # What a plan counts, in multiplications of elementwise arithmetic of 2 ns each. A matrix product
-# makes 40 in that time. Scoring a query takes 90 ns. A step of a fit goes over the rows: 1.45 ms
-# for 588 codes and 1,000 rows, 3.4 ms for 4,427 codes.
+# makes 40 in that time. Scoring a query takes 90 ns. A step of a fit goes over the rows: .86 ms on
+# one thread for 588 codes and 1,000 rows.
 _IN_PRODUCT = 1 / 40
 _SCORING = 45.0
-_PASSES = 0.5
+_PASSES = 0.3
 
 # Custom families with at most this many cells in all are part of every fit, selected or not, so
 # that a new one does not compile another program. More of them would make every step slow.
