@@ -48,6 +48,8 @@ class MemorySource:
     def count(self, marginals: Sequence[Marginal]) -> list[CellCounts]:
         """Exact counts of the marginals."""
         counted = count_columns(self.domain, self.codes.columns, marginals, watch=self.watch)
+        if self.watch is not None:  # what follows takes seconds in a large workload
+            self.watch(max(1, self.rows), max(1, self.rows))
         return [counted[marginal] for marginal in marginals]
 
     def recoded(self, recoding: Recoding) -> MemorySource:
