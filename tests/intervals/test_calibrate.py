@@ -86,7 +86,7 @@ def test_errors_of_measured_columns_are_those_of_their_noise():
     # projection
     release = execute(planned("independent"), source(), insecure_noise_seed=1)
     stddev = release.measurements[0].stddev_counts
-    half = release.errors.half_widths(Kind.CELL, 1, Basis.MEASURED, np.array([600.0]), 0.95)
+    half = release.errors.half_widths(Kind.CELL, (4,), Basis.MEASURED, np.array([600.0]), 0.95)
     # some 36 errors: their 95% quantile lies between these but for less than one in a million
     assert half is None or 0.5 * stddev < half[0] < 5 * stddev
 
@@ -178,13 +178,13 @@ def test_relations_that_the_workload_lacks_are_less_sure_than_those_it_has():
     release = execute(make_plan(schema, given, records=4_000), source, insecure_noise_seed=1)
     size = np.array([300.0])
     known, unknown = (
-        release.errors.half_widths(Kind.CELL, 2, basis, size, 0.95)
+        release.errors.half_widths(Kind.CELL, (4, 4), basis, size, 0.95)
         for basis in (Basis.MEASURED, Basis.OUTSIDE)
     )
     assert unknown > known
     assert release.grounds.basis_of(("a", "e")) is Basis.OUTSIDE
     # of means in groups that nobody looked at nothing is said
-    assert release.errors.half_widths(Kind.MEAN, 2, Basis.OUTSIDE, size, 0.95) is None
+    assert release.errors.half_widths(Kind.MEAN, (4, 4), Basis.OUTSIDE, size, 0.95) is None
 
 
 def test_columns_that_were_not_measured_together_are_named(caplog):

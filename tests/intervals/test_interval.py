@@ -216,7 +216,7 @@ def test_a_column_that_no_measurement_has_leaves_an_answer_without_interval():
     ]
     assert (
         ErrorTable(replicates=1, curves=curves).half_widths(
-            Kind.CELL, 1, Basis.UNSEEN, np.ones(1), 0.95
+            Kind.CELL, (2,), Basis.UNSEEN, np.ones(1), 0.95
         )
         is None
     )

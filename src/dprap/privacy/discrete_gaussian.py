@@ -41,6 +41,11 @@ OPENDP_CELLS = 4_096
 _TABLE_STDDEV = 60_000
 # Above this σ the table would have more than a million 256-bit entries.
 
+_SMALL_STDDEV = 1_000
+_SMALL_TABLES = 32
+# Tables up to this σ have 1.3 MB at most. A run has one for each of its steps, and its repetitions
+# need the same ones again.
+
 _BITS = 256
 
 _CHUNK = 1 << 18
@@ -89,7 +94,8 @@ def sample_by_table(count: int, stddev_counts: float, entropy: Entropy) -> Count
 
     The first 64 bits of U settle nearly every draw; the other 192 are drawn only where they decide.
     """
-    table = _cumulative_table(stddev_counts)
+    made = _cumulative_table if stddev_counts <= _SMALL_STDDEV else _large_table
+    table = made(stddev_counts)
     noise = np.empty(count, dtype=np.int64)
     for start in range(0, count, _CHUNK):
         stop = min(start + _CHUNK, count)
@@ -110,7 +116,7 @@ def _invert(table: _Table, count: int, entropy: Entropy) -> Counts:
     return np.where(signs == 1, magnitude, -magnitude)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=_SMALL_TABLES)
 def _cumulative_table(stddev_counts: float) -> _Table:
     """P(|X| ≤ x) for x = 0 … 16σ as 256-bit integers, and their leading 64 bits.
 
@@ -136,3 +142,6 @@ def _cumulative_table(stddev_counts: float) -> _Table:
     cumulative = [min((partial << _BITS) // running, (1 << _BITS) - 1) for partial in sums[:-1]]
     leading = np.array([value >> (_BITS - 64) for value in cumulative], dtype=np.uint64)
     return cumulative, leading
+
+
+_large_table = lru_cache(maxsize=4)(_cumulative_table.__wrapped__)

@@ -9,7 +9,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TypeAlias
+from itertools import product as product_of
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from dprap.relaxed.marginals import cell_table
 from dprap.release.intervals.basis import Basis, Grounds
 from dprap.release.intervals.error_table import (
     MOST_COLUMNS,
+    MOST_MODELLED,
     ErrorClass,
     Kind,
     Samples,
@@ -28,6 +30,7 @@ from dprap.release.intervals.error_table import (
     easier_cells,
     easier_means,
     easier_sums,
+    is_short,
     mean_scale,
 )
 
@@ -93,7 +96,7 @@ def sample_errors(
             Kind.MEAN: (groups, errors_of_means * easier_means(max(estimated.shape))),
         }
         for kind, samples in parts.items():
-            name = ErrorClass(kind, len(columns), basis)
+            name = ErrorClass(kind, len(columns), basis, is_short(true.shape))
             found.setdefault(name, []).append(samples)
             looked_at.setdefault(name, []).append(columns)
     return {
@@ -123,7 +126,10 @@ def _column_sets(
 ) -> Iterator[tuple[Basis, tuple[str, ...]]]:
     """Some sets of columns of every number and basis."""
     domain, grounds = replicate.relaxed.domain, replicate.grounds
+    largest = max((len(each) for each in grounds.measured), default=0)
     for size in range(1, min(MOST_COLUMNS, len(domain)) + 1):
+        if size > max(largest, MOST_MODELLED):  # nothing says more of so many columns than of fewer
+            continue
         known = [tuple(each) for each in (*grounds.asked, *grounds.measured) if len(each) == size]
         every = (
             list(combinations(domain.names, size))
@@ -200,8 +206,8 @@ def ranges(
     signs = np.where(united[:, None], [1, 1, -1], [1, 0, 0])
     of_cells = (signs * cells).sum(axis=1)
     kept = (of_cells > 1) & (of_cells < estimated.size)
-    sums = signs[kept] * _box_sums(np.stack([estimated, estimated - true]), low[kept], high[kept])
-    sizes, errors = sums.sum(axis=2)
+    sums = _box_sums(np.stack([estimated, estimated - true]), low[kept], high[kept])
+    sizes, errors = (signs[kept] * sums).sum(axis=2)
     return np.maximum(sizes, 0.0), np.abs(errors), of_cells[kept].astype(np.float64)
 
 
@@ -209,13 +215,17 @@ def _box_sums(
     tables: _Table, low: np.ndarray, high: np.ndarray
 ) -> Float64[np.ndarray, "tables answers boxes"]:
     """Sums of several tables over boxes [low, high), by differences of their running sums."""
-    running = np.pad(tables, [(0, 0)] + [(1, 0)] * (tables.ndim - 1))
+    running = np.zeros((len(tables), *(length + 1 for length in tables.shape[1:])))
+    behind: Any = (slice(None), *[slice(1, None)] * (tables.ndim - 1))
+    inner = running[behind]
+    inner[...] = tables
     for axis in range(1, tables.ndim):
-        running = np.cumsum(running, axis=axis)
+        np.cumsum(inner, axis=axis, out=inner)
     found = np.zeros((len(tables), *low.shape[:-1]))
-    for at_start in np.ndindex(*(2,) * (tables.ndim - 1)):
-        corner = np.where(np.array(at_start, dtype=bool), low, high)
-        found += (-1.0) ** sum(at_start) * running[:, *np.moveaxis(corner, -1, 0)]
+    ends = [(high[..., axis], low[..., axis]) for axis in range(tables.ndim - 1)]
+    for at_start in product_of((0, 1), repeat=tables.ndim - 1):
+        corner: list[Any] = [pair[which] for pair, which in zip(ends, at_start, strict=True)]
+        found += (-1.0) ** sum(at_start) * running[(slice(None), *corner)]
     return found
 
 

@@ -225,10 +225,14 @@ def _derived(
 ) -> Iterator[Answers]:
     """Derived answers by class.
 
-    A quantile's interval is not symmetric, so that its error is in halves of its width.
+    A quantile's interval is not symmetric, so that its error is in halves of its width. Errors and
+    widths are compared in a unit of their own: of quantiles the number of codes, of ratios the
+    ratio that is estimated.
     """
     found: dict[str, list[tuple[float, float, float]]] = {}
+    codes = float(max(tables[0].shape))
     for name, size, exact, interval in derived_answers(release, columns, *tables, rng):
+        unit = {"quantile": codes, "ratio": interval.estimate}.get(name, 1.0)
         low, high = (
             (np.nan, np.nan)
             if interval.low is None or interval.high is None
@@ -238,7 +242,8 @@ def _derived(
         error = (
             abs(exact - (low + high) / 2) if np.isfinite(half) else abs(exact - interval.estimate)
         )
-        found.setdefault(name, []).append((size, error, half + _ROUNDING * abs(exact)))
+        half += _ROUNDING * abs(exact)
+        found.setdefault(name, []).append((size, error / unit, half / unit))
     for name, each in found.items():
         yield f"{name} {where}", *np.array(each).T
 
@@ -253,13 +258,12 @@ def _with_widths(
     """Half widths as `dprap.release.intervals.interval` makes them, before they are cut."""
     sizes, errors = found
     rests_on, table = release.grounds.basis_of(columns), release.errors
-    widths = (
-        None if table is None else table.half_widths(kind, len(columns), rests_on, sizes, LEVEL)
-    )
+    shape = release.schema.domain.shape_of(columns)
+    widths = None if table is None else table.half_widths(kind, shape, rests_on, sizes, LEVEL)
     if widths is None or table is None:
         return name, sizes, errors, np.full(len(sizes), np.nan)
     if kind is not Kind.MEAN:
-        rest = table.half_widths(kind, len(columns), rests_on, release.rows - sizes, LEVEL)
+        rest = table.half_widths(kind, shape, rests_on, release.rows - sizes, LEVEL)
         widths = np.where(sizes > release.rows / 2, np.minimum(widths, rest), widths)  # type: ignore[arg-type]
     return name, sizes, errors, widths
 

@@ -5,6 +5,7 @@ Classes are made of public facts alone, so the error of an answer can be looked 
 
 * the kind: a single cell, a range (any sum of cells), or the mean of a column within a group;
 * the number of columns the answer depends on;
+* whether all of them are short, of fewer than `LONG_FROM` codes;
 * the basis: measured, implied, or modelled.
 
 Sizes and errors of counts are numbers of records. Of a mean, the size is that of its group and the
@@ -15,8 +16,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -32,13 +33,19 @@ from dprap.errors import SettingsError
 from dprap.release.intervals.basis import Basis
 from dprap.release.intervals.combine import student_quantile
 
-FORMAT_VERSION: Literal[2] = 2
+FORMAT_VERSION: Literal[3] = 3
 # Tables of this version have errors of means in another unit and know no answers outside of the
 # workload.
 _FORMER = 1
 LEVELS = (0.5, 0.68, 0.8, 0.9, 0.95, 0.99)
 """The quantiles that are kept; between them errors are interpolated on the scale of a normal
 error.
+"""
+
+LONG_FROM = 16
+"""A column of so many codes is long. Neighbouring codes of long columns tell of each other, so that
+smoothing takes off noise. A short column keeps the noise that it was measured with. Pooled with
+long ones, its intervals would be too narrow.
 """
 
 # More columns than these behave as these do: nearly all of such answers are modelled.
@@ -55,6 +62,8 @@ _LEAST_SAMPLED = 40
 _MOST_BELOW = 64.0
 # Fewer of a whole class say nothing.
 _LEAST_OF_CLASS = 20
+# Fewer sets of short columns, or of others, do not make a class.
+_LEAST_SETS = 5
 _BINS_PER_OCTAVE = 2
 _USUAL_LEVEL = 0.95
 # Records of the whole column that are added to a group where its spread is asked for.
@@ -84,8 +93,9 @@ _EASIER_CELL = 0.12
 _EASIER_SUM = 0.65  # of sums of very many cells over two columns or more
 _EASIER_MEAN = 0.5  # of means of columns of very many codes, without what hidden codes add
 _OCTAVES_TO_FULL = 5.0
-# A column of the synthetic table was smoothed once already, so that smoothing it again does less
-# harm than the first time: errors of the run were 1.02 to 1.25 times as large.
+# A column of the synthetic table is what the model makes of it, and was smoothed once already, so
+# that fitting and smoothing it again do less harm than the first time: errors of the run were 1.02
+# to 1.25 times as large, of short columns too, which are not smoothed.
 _EASIER_COLUMN = 1.15
 
 
@@ -123,6 +133,7 @@ class Curve(BaseModel):
 
     kind: Kind
     columns: int = Field(ge=1, le=MOST_COLUMNS)
+    short: bool = False
     basis: Basis
     sizes: list[_Amount] = Field(min_length=1, max_length=200)
     quantiles: list[Annotated[list[_Amount], Field(min_length=len(LEVELS), max_length=len(LEVELS))]]
@@ -169,39 +180,52 @@ class ErrorTable(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    format_version: Literal[2] = FORMAT_VERSION
+    format_version: Literal[2, 3] = FORMAT_VERSION
     replicates: int = Field(ge=1, le=10_000)
-    curves: list[Curve] = Field(max_length=64)
+    curves: list[Curve] = Field(max_length=144)
 
     @cached_property
-    def _by_class(self) -> dict[tuple[Kind, int, Basis], Curve]:
-        return {(curve.kind, curve.columns, curve.basis): curve for curve in self.curves}
+    def _by_class(self) -> dict[tuple[Kind, int, bool, Basis], Curve]:
+        return {
+            (curve.kind, curve.columns, curve.short, curve.basis): curve for curve in self.curves
+        }
 
-    def curve(self, kind: Kind, columns: int, basis: Basis) -> Curve | None:
+    def curve(self, kind: Kind, columns: int, basis: Basis, *, short: bool = False) -> Curve | None:
         """The curve of a class, or of the nearest class whose errors are no smaller; None where
         there is none.
 
-        An answer over more columns, or with a weaker basis, has the larger error.
+        An answer over more columns, or with a weaker basis, has the larger error. Where short
+        columns have no curve of their own, they are in that of the others.
         """
         order = list(Basis)
         for weaker in order[order.index(basis) :]:
             for more in range(min(max(columns, 1), MOST_COLUMNS), MOST_COLUMNS + 1):
-                found = self._by_class.get((kind, more, weaker))
-                if found is not None:
+                found = short and self._by_class.get((kind, more, True, weaker))
+                found = found or self._by_class.get((kind, more, False, weaker))
+                if found:
                     return found
         return None
 
     def half_widths(
         self,
         kind: Kind,
-        columns: int,
+        shape: Sequence[int],
         basis: Basis,
         sizes: Float64[np.ndarray, " answers"],
         level: float,
     ) -> Float64[np.ndarray, " answers"] | None:
-        """Half the widths of intervals at a level; None where the class is not calibrated."""
+        """Half the widths of intervals at a level; None where the class is not calibrated.
+
+        Args:
+            kind: The kind of the answers.
+            shape: The number of codes of each column that they depend on.
+            basis: What they rest on.
+            sizes: What the release says of each; of means, the sizes of their groups.
+            level: The probability that an interval holds the truth.
+        """
+        columns = len(shape)
         calibrated = min(columns, MOST_MODELLED) if basis.modelled else columns
-        curve = self.curve(kind, calibrated, basis)
+        curve = self.curve(kind, calibrated, basis, short=is_short(shape))
         if curve is None:
             return None
         return _beyond(columns, basis) * curve.errors(
@@ -211,6 +235,11 @@ class ErrorTable(BaseModel):
     def save(self, path: Path) -> None:
         """Write the table."""
         path.write_text(json.dumps(self.model_dump(mode="json")) + "\n", encoding="utf-8")
+
+
+def is_short(shape: Sequence[int]) -> bool:
+    """Whether columns of so many codes are all short."""
+    return bool(shape) and max(shape) < LONG_FROM
 
 
 def _beyond(columns: int, basis: Basis) -> float:
@@ -290,6 +319,7 @@ class ErrorClass:
     kind: Kind
     columns: int
     basis: Basis
+    short: bool = False
 
 
 def table_of_samples(
@@ -310,13 +340,38 @@ def table_of_samples(
         for name, found in each.items():
             together.setdefault(name, []).append(found)
     curves = []
-    for name, parts in sorted(together.items()):
+    for name, parts in sorted(_classes(together).items()):
         sizes = np.concatenate([part.sizes for part in parts])
         errors = np.concatenate([part.errors for part in parts])
         if len(sizes) >= _LEAST_OF_CLASS:
-            few = _of_few(sum(part.sets for part in parts))
+            few = _of_few(_sets(parts))
             curves.append(_curve(name, sizes, errors, few, widening.get(name.basis)))
     return ErrorTable(replicates=replicates, curves=curves)
+
+
+def _classes(found: Mapping[ErrorClass, list[Samples]]) -> dict[ErrorClass, list[Samples]]:
+    """Errors by class: short columns have one of their own where enough sets tell of them and of
+    the others.
+
+    What is implied is a sum of measured cells. Where too few implied sets are short, measured short
+    ones are taken with them, since the noise of both is alike.
+    """
+    classes: dict[ErrorClass, list[Samples]] = {}
+    for name in {replace(each, short=False) for each in found}:
+        short = replace(name, short=True)
+        own, others = found.get(short, []), found.get(name, [])
+        alike = own
+        if name.basis is Basis.IMPLIED and _sets(own) < _LEAST_SETS:
+            alike = own + found.get(replace(short, basis=Basis.MEASURED), [])
+        if min(_sets(alike), _sets(others)) >= _LEAST_SETS:
+            classes |= {short: alike, name: others}
+        else:
+            classes[name] = others + own
+    return classes
+
+
+def _sets(parts: Iterable[Samples]) -> int:
+    return sum(part.sets for part in parts)
 
 
 def _of_few(sets: int) -> float:
@@ -373,5 +428,10 @@ def _curve(
                 centres.append(size)
                 quantiles.append(_quantiles(errors[top], few))
     return Curve(
-        kind=name.kind, columns=name.columns, basis=name.basis, sizes=centres, quantiles=quantiles
+        kind=name.kind,
+        columns=name.columns,
+        short=name.short,
+        basis=name.basis,
+        sizes=centres,
+        quantiles=quantiles,
     )

@@ -109,9 +109,8 @@ def standard_errors(
     """Standard errors of cells, in counts; None where the release does not tell."""
     if release.errors is None:
         return None
-    return release.errors.half_widths(
-        Kind.CELL, len(columns), release.grounds.basis_of(columns), counts, _ONE_ERROR
-    )
+    shape, basis = release.schema.domain.shape_of(columns), release.grounds.basis_of(columns)
+    return release.errors.half_widths(Kind.CELL, shape, basis, counts, _ONE_ERROR)
 
 
 def too_noisy(

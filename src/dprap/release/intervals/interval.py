@@ -128,11 +128,12 @@ def count_intervals(
     elif release.errors is None:
         halves = None
     else:
-        halves = release.errors.half_widths(kind, len(columns), basis, counts, level)
+        shape = release.schema.domain.shape_of(columns)
+        halves = release.errors.half_widths(kind, shape, basis, counts, level)
         if halves is not None and release.rows_are_public:
             # What is not counted is a count too: of nearly all records, the rest is what is
             # uncertain.
-            rest = release.errors.half_widths(kind, len(columns), basis, most - counts, level)
+            rest = release.errors.half_widths(kind, shape, basis, most - counts, level)
             halves = (
                 halves
                 if rest is None
@@ -208,9 +209,8 @@ def mean_interval(
     """
     basis = release.grounds.basis_of(columns)
     table, size = release.errors, np.array([group_count])
-    halves = (
-        None if table is None else table.half_widths(Kind.MEAN, len(columns), basis, size, level)
-    )
+    shape = release.schema.domain.shape_of(columns)
+    halves = None if table is None else table.half_widths(Kind.MEAN, shape, basis, size, level)
     if halves is None:
         return Interval(mean, None, None, None, level, basis, population)
     half = float(halves[0] * mean_scale(size, np.array([spread**2]), column_spread**2)[0])

@@ -144,7 +144,8 @@ def _factor(release: Release, measured: list[Spread], drawn: list[RelaxedDataset
             continue
         counts = shares * release.rows
         basis = release.grounds.basis_of(marginal.columns)
-        errors = table.half_widths(Kind.CELL, len(marginal.columns), basis, counts, _ONE_ERROR)
+        shape = release.schema.domain.shape_of(marginal.columns)
+        errors = table.half_widths(Kind.CELL, shape, basis, counts, _ONE_ERROR)
         if errors is None:
             continue
         departures = [(each.shares(marginal) - shares) * release.rows for each in moved]
@@ -207,10 +208,11 @@ def _pair_spreads(release: Release, rows: RelaxedDataset) -> list[Spread]:
         if not basis.modelled or domain.size_of(pair) > _MOST_CELLS:
             continue
         shares = blocks.shares(Marginal(pair)).astype(np.float64)
-        errors = table.half_widths(Kind.CELL, 2, basis, shares * release.rows, _ONE_ERROR)
+        shape = domain.shape_of(pair)
+        errors = table.half_widths(Kind.CELL, shape, basis, shares * release.rows, _ONE_ERROR)
         if errors is not None:
             spread = np.maximum(errors, _LEAST_COUNT) / release.rows
-            found.append((Marginal(pair), shares, spread.reshape(domain.shape_of(pair))))
+            found.append((Marginal(pair), shares, spread.reshape(shape)))
     return found
 
 
