@@ -156,6 +156,7 @@ def test_questions_about_numbers_and_comparisons_have_intervals():
     )
     ratios = release.ask("ratio of count between smoker = true vs smoker = false").figures
     assert ratios[2].value == pytest.approx(ratios[0].value / ratios[1].value)
+    assert release.ask("ratio between smoker = true vs smoker = false").figures == ratios
     among = release.ask("share of smoker = true among sex = F").all
     counts = [release.ask(text).count for text in ("smoker = true and sex = F", "sex = F")]
     assert among.value == pytest.approx(counts[0] / counts[1])
@@ -170,6 +171,7 @@ def test_questions_about_numbers_and_comparisons_have_intervals():
     ("question", "says"),
     [
         ("difference of mean age", "between two groups"),
+        ("difference between sex = F", "between two groups"),
         ("difference of mean age between sex = F", "between two groups"),
         ("ratio of correlation between sex = F vs sex = M", "one of count, share"),
         ("difference of mean hired between sex = F vs sex = M", "dates are not compared"),

@@ -62,6 +62,8 @@ class Proportion:
 def parse_comparison(question: str, schema: Schema) -> Comparison | Proportion | None:
     """The comparison that a question asks for; None where it asks for something else.
 
+    `ratio between A versus B` compares counts.
+
     Raises:
         WorkloadError: It begins as a comparison and goes on otherwise than one.
 
@@ -78,7 +80,7 @@ def parse_comparison(question: str, schema: Schema) -> Comparison | Proportion |
     if (
         len(words) < 2
         or not words[0].is_one_of(*COMPARISONS, "share")
-        or not words[1].is_one_of("of", "in")
+        or not words[1].is_one_of("of", "in", "between")
     ):
         return None
     if words[0].text in schema.columns and not words[1].is_one_of("of"):
@@ -88,18 +90,19 @@ def parse_comparison(question: str, schema: Schema) -> Comparison | Proportion |
         return _proportion(question, words)
     between, versus = _place(words, "between"), _place(words, *_VERSUS)
     where = _place(words, "where")
-    if not 2 < between < versus < len(words):
+    of_counts = between == 1
+    if not (of_counts or between > 2) or not between < versus < len(words):
         raise WorkloadError(
             f"a {name} is of something between two groups, as in: {name} of mean income between sex"
             " = female versus sex = male."
         )
-    if not words[2].is_one_of(*_COMPARABLE):
+    if not (of_counts or words[2].is_one_of(*_COMPARABLE)):
         raise WorkloadError(
             f"a {name} is of one of {', '.join(_COMPARABLE)}, not of {words[2].text}."
         )
     return Comparison(
         name,
-        question[words[2].start : words[between].start].strip(),
+        "count" if of_counts else question[words[2].start : words[between].start].strip(),
         (
             _text(question, words, between, versus),
             _text(question, words, versus, where),
