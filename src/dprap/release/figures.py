@@ -80,8 +80,11 @@ class Figures(ShownAsLines):
             whole = [self.all.text, *(_sure(self.all) if between else []), f"{self.all.count:,.1f}"]
             rows.append(["all", *[""] * (len(self.by) - 1), *whole])
         remarks = interval_remarks([each.interval for each in told if each.interval is not None])
-        if not told and self.statistic == "correlation":
-            remarks.append("no interval: how far a correlation may be off is not known")
+        if not told:
+            remarks.append(
+                f"no interval: none is looked up for a {self.statistic};"
+                " Release.statistic_interval finds one in Python"
+            )
         # Of the whole if there is one to tell of: a line for each group would say the same again.
         # A comparison has none; there its own line comes first, and then that of one group.
         warned = [each.warned for each in reversed(told) if each.warned]

@@ -74,7 +74,7 @@ _ROUNDING = 1e-9
 _MOST_CELLS = 100_000
 _CELLS_OF_CLASS = 200_000
 _LEAST_ANSWERS = 100
-_CLASSES = tuple(
+CLASSES = tuple(
     f"{kind}{size} {where}"
     for kind, sizes in (
         ("cell", (1, 2, 3)),
@@ -85,7 +85,7 @@ _CLASSES = tuple(
     for size in sizes
     for where in ("inside", "outside")
 )
-_SIZES = (
+SIZES = (
     ("0-10", 0.0, 10.0),
     ("10-100", 10.0, 100.0),
     ("100-1000", 100.0, 1000.0),
@@ -282,7 +282,7 @@ def summary(found: Sequence[Answers]) -> dict[str, float | None]:
     for name in sorted(set(names.tolist())):
         own = names == name
         figures |= _figures(name, errors[own], widths[own], best[own])
-        for label, low, high in _SIZES:
+        for label, low, high in SIZES:
             within = own & (sizes >= low) & (sizes < high)
             figures |= _figures(f"{name}:{label}", errors[within], widths[within], best[within])
     return figures
@@ -323,61 +323,3 @@ def _figures(
         float(np.median(widths[usable] / best[usable])) if usable.any() else None
     )
     return figures
-
-
-def as_table(records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Kept records as lines of a table: coverage and relative width of every class, for each table,
-    ε and version of the program.
-
-    Classes of which fewer than half of the answers have an interval are shown as a dash.
-    """
-    alike: dict[tuple[int, float, str], list[Mapping[str, Any]]] = {}
-    for each in records:
-        cell = each["cell"]
-        place = (TABLES.index(cell["data"]), cell["epsilon"], cell["code"])
-        alike.setdefault(place, []).append(each)
-    shown = {place: merged([each["figures"] for each in alike[place]]) for place in sorted(alike)}
-    names = [
-        name
-        for name in ("all", "of a record", *_CLASSES)
-        if any(f"{name} covered" in figures for figures in shown.values())
-    ]
-    lines = [
-        "| table, ε, runs | " + " | ".join(names) + " | calibration |",
-        "|---" * (len(names) + 2) + "|",
-    ]
-    for place, figures in shown.items():
-        texts = [_text(figures, name) for name in names]
-        runs = sum(each["cell"]["runs"] for each in alike[place])
-        lines.append(
-            f"| {TABLES[place[0]]}, {place[1]:g}, {runs} | {' | '.join(texts)} | "
-            f"{figures['calibration_over_run']:.2f} |"
-        )
-    return lines
-
-
-def merged(parts: Sequence[Mapping[str, float | None]]) -> dict[str, float]:
-    """The figures of several cells as those of one: numbers of answers are added, shares and widths
-    are means, weighted by the answers that they are of.
-    """
-    together: dict[str, float] = {}
-    for name in {name for part in parts for name in part}:
-        group, _, figure = name.rpartition(" ")
-        known = [(part, value) for part in parts if (value := part.get(name)) is not None]
-        if figure in ("n", "none"):
-            together[name] = sum(value for _, value in known)
-        elif known:
-            of = figure in ("covered", "width")
-            weights = [
-                (part[f"{group} n"] or 0) - (part[f"{group} none"] or 0) if of else 1.0
-                for part, _ in known
-            ]
-            together[name] = float(np.average([value for _, value in known], weights=weights))
-    return together
-
-
-def _text(figures: Mapping[str, float], name: str) -> str:
-    covered, width = figures.get(f"{name} covered"), figures.get(f"{name} width")
-    if covered is None or (name in _CLASSES and 2 * figures[f"{name} none"] > figures[f"{name} n"]):
-        return "–"
-    return f"{covered:.3f}" if width is None else f"{covered:.3f}, {width:.2f}"
