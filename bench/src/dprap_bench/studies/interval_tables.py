@@ -9,12 +9,15 @@ import numpy as np
 
 from dprap_bench.studies.interval_coverage import CLASSES, SIZES, TABLES
 
+_EARLIER = " †"
+
 
 def as_table(records: Sequence[Mapping[str, Any]]) -> list[str]:
     """Kept records as three tables: a summary, the coverage of every class, and its width.
 
-    Each table of data at each ε is a line of the first and a column of the others, with a dagger
-    where its runs are of another version of the program than the last record is. Classes of which
+    Each table of data at each ε is a line of the first and a column of the others. A dagger marks
+    runs of another version of the program than that of the last record; these have a column where
+    there is nothing else. Classes of which
     fewer than half of the answers have an interval are shown as a dash.
     """
     alike: dict[tuple[int, float, str], list[Mapping[str, Any]]] = {}
@@ -24,18 +27,20 @@ def as_table(records: Sequence[Mapping[str, Any]]) -> list[str]:
         alike.setdefault(place, []).append(each)
     last = records[-1]["cell"]["code"]
     shown = {
-        f"{TABLES[place[0]]} {place[1]:g}{'' if place[2] == last else ' †'}": (
+        f"{TABLES[place[0]]} {place[1]:g}{'' if place[2] == last else _EARLIER}": (
             sum(each["cell"]["runs"] for each in alike[place]),
             merged([each["figures"] for each in alike[place]]),
         )
         for place in sorted(alike)
     }
     lines = _summary_table(shown)
+    columns = {
+        name: found
+        for name, (_, found) in shown.items()
+        if not name.endswith(_EARLIER) or name.removesuffix(_EARLIER) not in shown
+    }
     for figure, digits in (("covered", 3), ("width", 2)):
-        lines += [
-            "",
-            *_class_table({name: found for name, (_, found) in shown.items()}, figure, digits),
-        ]
+        lines += ["", *_class_table(columns, figure, digits)]
     return lines
 
 
