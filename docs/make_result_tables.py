@@ -236,9 +236,9 @@ def published(records: Records) -> list[str]:
             f"{value:.5f}".removeprefix("0") if value < 0.001 else short(value) for value in values
         )
 
-    columns = "table, workload|neighbours|ε|draws|fit|published|÷ fit|CPU s|Gaussian|AIM"
+    columns = "table, workload|neighbours|ε|draws|fit|published|÷ fit|CPU s|Gaussian|MST|AIM"
     lines = ["| " + columns.replace("|", " | ") + " |"]
-    lines.append("|" + "---|" * 10)
+    lines.append("|" + "---|" * 11)
     for (data, workload, adds, epsilon), found in sorted(groups.items()):
         own = found.get("adaptive")
         if own is None:
@@ -250,7 +250,7 @@ def published(records: Records) -> list[str]:
         seconds = median(f["cpu_seconds"] + f["rounding_cpu_seconds"] for f in own)
         peers = [
             f"{both(found.get(name))} ({len(found[name])})" if name in found else "–"
-            for name in ("gaussian", "aim")
+            for name in ("gaussian", "mst", "aim")
         ]
         entries = [
             f"{data}, {workload}",
