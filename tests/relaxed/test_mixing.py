@@ -11,7 +11,7 @@ import pytest
 from dprap.domain import Domain
 from dprap.relaxed import RelaxedDataset, cell_table
 from dprap.relaxed.exchange import draw_jointly
-from dprap.relaxed.mixing import DEFAULT, MixingSettings, PairModel
+from dprap.relaxed.mixing import BESIDE_TRIPLES, DEFAULT, MixingSettings, PairModel
 
 DOMAIN = Domain.of({"x": 2, "y": 2, "z": 2})
 PAIRS = list(combinations(DOMAIN.names, 2))
@@ -42,7 +42,7 @@ CHAIN = rows_of({codes: chain(*codes) for codes in product((0, 1), repeat=3)})
 
 
 def drawn(relaxed: RelaxedDataset, *, mix: bool, rows: int = RECORDS) -> list[np.ndarray]:
-    chunks = list(draw_jointly(relaxed, PAIRS, rows, 3, mix=mix))
+    chunks = list(draw_jointly(relaxed, PAIRS, rows, 3, mix=DEFAULT if mix else None))
     return [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
 
 
@@ -115,7 +115,7 @@ def test_constraints_hold_in_mixed_records() -> None:
         records[2] = np.where(broken(records), 0, records[2]).astype(records[2].dtype)
         return records, owner_of
 
-    (columns,) = draw_jointly(CHAIN, PAIRS, 4000, 8, amend=amend, broken=broken, mix=True)
+    (columns,) = draw_jointly(CHAIN, PAIRS, 4000, 8, amend=amend, broken=broken, mix=DEFAULT)
     assert not broken(columns).any()
 
 
@@ -142,3 +142,26 @@ def test_theta_of_a_relation_has_its_sign() -> None:
     x, y = (DOMAIN.offset(name) for name in ("x", "y"))
     assert theta[x, y] > theta[x, y + 1]
     np.testing.assert_allclose(theta, theta.T, atol=1e-5)
+
+
+def test_more_sweeps_keep_sharper_relations() -> None:
+    """A column of twelve codes, most of them rare, and another with their names."""
+    domain = Domain.of({"code": 12, "name": 12, "other": 2})
+    share = 0.6 ** np.arange(12)
+    joint = np.diag(0.98 * share / share.sum()) + 0.02 / 144
+    named = rows_of(
+        {
+            (code, name, other): joint[code, name] / 2
+            for code, name, other in product(range(12), range(12), (0, 1))
+        },
+        domain,
+    )
+
+    def misnamed(settings: MixingSettings) -> float:
+        model = PairModel.of(named, RECORDS, np.random.default_rng(0), settings=settings)
+        (records,) = draw_jointly(named, [], RECORDS, 3)
+        columns = model.mix(records, np.random.default_rng(1))
+        return float((columns[0] != columns[1]).mean())
+
+    # .018 in the rows; a share of 20,000 records has a standard deviation of .001
+    assert misnamed(BESIDE_TRIPLES) < 0.6 * misnamed(DEFAULT)

@@ -8,7 +8,7 @@ from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.mechanisms.result import MechanismResult
 from dprap.relaxed.exchange import draw_jointly
-from dprap.release.draw_records import is_mixed, matched_marginals
+from dprap.release.draw_records import matched_marginals, mixing_of
 from dprap.workload import Workload
 
 
@@ -21,7 +21,7 @@ def published_table(result: MechanismResult, workload: Workload, *, rows: int, s
         matched_marginals(workload, result.measurements),
         rows,
         seed,
-        mix=is_mixed(workload, result.measurements, records=result.records or rows, rows=rows),
+        mix=mixing_of(workload, result.measurements, records=result.records or rows, rows=rows),
     )
     return Codes(
         workload.domain, tuple(np.concatenate(parts) for parts in zip(*chunks, strict=True))

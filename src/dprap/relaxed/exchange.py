@@ -31,8 +31,7 @@ from dprap.array_types import Bool, CodeColumn, Float32, Int64
 from dprap.domain import Domain
 from dprap.relaxed.cell_residuals import CellResiduals, Looks
 from dprap.relaxed.fit import StepCallback, unwatched
-from dprap.relaxed.mixing import DEFAULT as MIXING
-from dprap.relaxed.mixing import PairModel
+from dprap.relaxed.mixing import MixingSettings, PairModel
 from dprap.relaxed.rounding import Owners, share_out, systematic_columns
 from dprap.relaxed.rows import RelaxedDataset
 
@@ -101,7 +100,7 @@ def draw_jointly(
     *,
     amend: Amend | None = None,
     broken: Broken | None = None,
-    mix: bool = False,
+    mix: MixingSettings | None = None,
     settings: ExchangeSettings = DEFAULT,
     watch: StepCallback = unwatched,
 ) -> Iterator[Records]:
@@ -114,7 +113,8 @@ def draw_jointly(
         seed: Seed of public randomness.
         amend: Replaces records that break a constraint; applied before exchanges.
         broken: Tells which records break a constraint; exchanges that would are not made.
-        mix: Whether records say no more than pairs of columns do, where that takes little time.
+        mix: How records are mixed that shall say no more than pairs of columns do; they are where
+            that takes little time.
         settings: How much work to do.
         watch: Is told how many chunks and passes are done, of how many.
 
@@ -129,8 +129,10 @@ def draw_jointly(
     matched = _matched(relaxed.domain, marginals, sizes[-1], settings, lambda: watch(0, 1))
     excess, passes = CellResiduals(precise, matched), _passes(matched, settings)
     model = None
-    if mix and MIXING.worth(relaxed, rows):
-        model = PairModel.of(relaxed, rows, rng, watch=lambda *_: watch(0, len(sizes) + passes))
+    if mix is not None and mix.worth(relaxed, rows):
+        model = PairModel.of(
+            relaxed, rows, rng, settings=mix, watch=lambda *_: watch(0, len(sizes) + passes)
+        )
     for number, count in enumerate(sizes, start=1):
         owners = share_out(relaxed, count, rng)
         records = list(systematic_columns(relaxed, owners, rng))

@@ -17,6 +17,8 @@ from dprap.queries import Halfspace
 from dprap.relaxed import RelaxedDataset
 from dprap.relaxed.exchange import OwnerOf, Records, draw_jointly
 from dprap.relaxed.fit import StepCallback, unwatched
+from dprap.relaxed.mixing import BESIDE_TRIPLES, MixingSettings
+from dprap.relaxed.mixing import DEFAULT as MIXING
 from dprap.relaxed.rounding import independent_columns, share_out
 from dprap.release.sharp_pairs import Placing, SharpPair
 from dprap.schema import CodeConstraint, Schema
@@ -59,19 +61,22 @@ def matched_marginals(
     return [family.columns for family in (*asked, *measured)]
 
 
-def is_mixed(
+def mixing_of(
     workload: Workload,
     measurements: Iterable[Measurement | QueryMeasurement],
     *,
     records: float,
     rows: int,
-) -> bool:
-    """Whether records of a table say no more than pairs of columns do (`relaxed/mixing.py`).
+) -> MixingSettings | None:
+    """How records of a table are mixed that say no more than pairs of columns do
+    (`relaxed/mixing.py`).
 
-    They shall where whole marginals of two columns are the most that was asked about or measured:
-    what rows say of more columns is then nobody's knowledge. Mixed records are a random sample.
-    Exchanges take most of its error away and leave about a tenth of √rows, so a table is mixed only
-    where noise is larger than that.
+    They shall where whole marginals of two columns are the most that was asked about: what rows say
+    of more columns is then nobody's knowledge, but for the few larger sets that are measured for a
+    target. Mixing forgets these, and exchanges bring part of them back. What rows make up of all
+    other sets is worse for a model than that. Mixed records are a random sample. Exchanges take
+    most of its error away and leave about a tenth of √rows, so a table is mixed only where noise is
+    larger than that.
 
     Args:
         workload: What was asked about.
@@ -80,20 +85,22 @@ def is_mixed(
         rows: The number of synthetic records.
 
     Returns:
-        Whether they are to be mixed.
+        How they are mixed, or None where they are not.
 
     """
-    known = [family.columns for family in workload.families]
+    largest = 0
     noise: list[float] = []
     for item in measurements:
         if isinstance(item, QueryMeasurement):
-            return False
-        known.append(item.marginal.columns)
+            return None
+        largest = max(largest, len(item.marginal.columns))
         if len(item.marginal.columns) == 2:
             noise.append(item.stddev_counts / records)
-    if not noise or max(map(len, known)) > 2:
-        return False
-    return min(noise) * rows >= _LEFT_BY_EXCHANGES * math.sqrt(rows)
+    if not noise or max(len(family.columns) for family in workload.families) > 2:
+        return None
+    if min(noise) * rows < _LEFT_BY_EXCHANGES * math.sqrt(rows):
+        return None
+    return MIXING if largest <= 2 else BESIDE_TRIPLES
 
 
 def draw_table(
@@ -104,7 +111,7 @@ def draw_table(
     rows: int,
     seed: int,
     sharp: Sequence[SharpPair] = (),
-    mix: bool = False,
+    mix: MixingSettings | None = None,
     conditioned_on: Collection[str] = (),
     watch: StepCallback = unwatched,
 ) -> Codes:
@@ -144,7 +151,7 @@ def draw_records(
     rows: int,
     seed: int,
     sharp: Sequence[SharpPair] = (),
-    mix: bool = False,
+    mix: MixingSettings | None = None,
     conditioned_on: Collection[str] = (),
     watch: StepCallback = unwatched,
 ) -> Iterator[Codes]:
@@ -163,7 +170,8 @@ def draw_records(
         seed: Seed of public randomness.
         sharp: Pairs of columns of which many cells are most likely empty; records are kept out of
             these.
-        mix: Whether records say no more than pairs of columns do, where that takes little time.
+        mix: How records are mixed that shall say no more than pairs of columns do; they are where
+            that takes little time.
         conditioned_on: Columns that a condition has fixed; they are never set by another.
         watch: Is told how much of the work is done.
 

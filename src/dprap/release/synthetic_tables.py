@@ -13,11 +13,18 @@ from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.limits import MAX_SEED
 from dprap.relaxed import RelaxedDataset
+from dprap.relaxed.mixing import MixingSettings
 from dprap.release.arguments import names_of, rows_in_memory, seed_or, whole_number
 from dprap.release.certified import table_bound
 from dprap.release.conditions import as_conditions, conditioned, decoded_where
 from dprap.release.contents import Contents
-from dprap.release.draw_records import draw_records, draw_table, is_mixed, matched_marginals, sliced
+from dprap.release.draw_records import (
+    draw_records,
+    draw_table,
+    matched_marginals,
+    mixing_of,
+    sliced,
+)
 from dprap.release.intervals.posterior import draw_rows
 from dprap.release.sharp_pairs import SharpPair, sharp_pairs
 
@@ -134,7 +141,7 @@ class SyntheticTables(Contents):
             )
         seed = seed_or(seed, self.facts.seed)
         marginals = matched_marginals(self.workload, self.measurements)
-        mix = self._is_mixed(rows)
+        mix = self._mixing(rows)
         for number, drawn in enumerate(draw_rows(self._release, relaxed, draws=m, seed=seed)):
             own = (seed + number + 1) % MAX_SEED
             codes = draw_table(
@@ -185,7 +192,7 @@ class SyntheticTables(Contents):
             rows=rows,
             seed=seed,
             sharp=self._sharp_pairs,
-            mix=self._is_mixed(rows),
+            mix=self._mixing(rows),
             conditioned_on=tuple(where),
         )
 
@@ -217,12 +224,12 @@ class SyntheticTables(Contents):
             rows=rows,
             seed=self.facts.seed if seed is None else seed,
             sharp=self._sharp_pairs,
-            mix=self._is_mixed(rows),
+            mix=self._mixing(rows),
         )
 
-    def _is_mixed(self, rows: int) -> bool:
-        """Whether tables of so many rows say no more than pairs of columns do."""
-        return is_mixed(self.workload, self.measurements, records=self.rows, rows=rows)
+    def _mixing(self, rows: int) -> MixingSettings | None:
+        """How tables of so many rows are mixed that say no more than pairs of columns do."""
+        return mixing_of(self.workload, self.measurements, records=self.rows, rows=rows)
 
     @cached_property
     def _sharp_pairs(self) -> tuple[SharpPair, ...]:

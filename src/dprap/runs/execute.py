@@ -29,7 +29,7 @@ from dprap.mechanisms.rounds import rounds_within
 from dprap.privacy import Curator, Ledger
 from dprap.relaxed import answers
 from dprap.release.certified import table_digest
-from dprap.release.draw_records import MOST_ROWS_HELD, draw_table, is_mixed, matched_marginals
+from dprap.release.draw_records import MOST_ROWS_HELD, draw_table, matched_marginals, mixing_of
 from dprap.release.output_checks import check_rows
 from dprap.release.privacy_statement import PrivacyStatement
 from dprap.release.release import Release, RunFacts
@@ -203,7 +203,7 @@ def _drawn(
             rows=rows,
             seed=plan.seed,
             sharp=sharp,
-            mix=is_mixed(plan.workload, result.measurements, records=records, rows=rows),
+            mix=mixing_of(plan.workload, result.measurements, records=records, rows=rows),
             watch=watch,
         )
 

@@ -35,6 +35,7 @@ STUDIES = {
     "rap_step": "what one optimiser step of RAP costs, by part",
     "regimes": "the published table against independent columns and Gaussian noise, in 80 regimes",
     "scale": "processor time and memory on large tables and workloads, against their targets",
+    "targets": "what a target does for models of it, and what it costs, on three tables",
     "studio_pages": "what a page of the studio costs, and what an upload holds in memory",
 }
 """The studies and what each shows; a study's module has its name."""

@@ -88,16 +88,17 @@ def cells(seeds: int | None) -> list[StudyCell]:
 
 def measure(facts: Mapping[str, Any], data_dir: Path) -> Figures:
     """The area under the ROC curve of both models for each target."""
-    task = _adult(data_dir) if facts["data"] == "adult" else _loans(data_dir)
+    task = adult_task(data_dir) if facts["data"] == "adult" else loans_task(data_dir)
     train = _records(task, facts)
     return {
-        f"{target}_{model}_auc": _auc(model, train, task, column, positive)
+        f"{target}_{model}_auc": area_under_curve(model, train, task, column, positive)
         for target, (column, positive) in task.targets.items()
         for model in ("boosting", "logistic")
     }
 
 
-def _adult(data_dir: Path) -> Task:
+def adult_task(data_dir: Path) -> Task:
+    """The raw table of Adult in its published parts."""
     train, test = (
         pd.read_csv(data_dir / "raw" / f"adult-{part}.csv") for part in ("train", "test")
     )
@@ -125,7 +126,8 @@ def _adult(data_dir: Path) -> Task:
     return _task(train, test, words, bounds, bins, targets)
 
 
-def _loans(data_dir: Path) -> Task:
+def loans_task(data_dir: Path) -> Task:
+    """Some columns of LOANS, every fourth record kept for the test."""
     codes = load_benchmark("loans", data_dir)
     names = (*_LOANS_NUMBERS, *_LOANS_WORDS)
     table = pd.DataFrame({name: codes.column(name).astype(np.int64) for name in names})
@@ -200,7 +202,7 @@ def _by_codes(task: Task, name: str, epsilon: float, seed: int) -> pd.DataFrame:
     return pd.DataFrame(table.to_pandas())
 
 
-def _auc(
+def area_under_curve(
     model: str, train: pd.DataFrame, task: Task, column: str, positive: Positive
 ) -> float | None:
     """Of a model that sees numbers as numbers, and words as numbers (boosting) or one-hot."""
