@@ -18,6 +18,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from dprap_bench.regime_losses import losses
+
 DOCS = Path(__file__).parent
 RESULTS = DOCS.parent / "bench" / "results"
 PAGES = (
@@ -309,11 +311,44 @@ def models(records: Records) -> list[str]:
     return lines
 
 
+def targets(records: Records) -> list[str]:
+    """Models of a target and errors of the table, by table and by what the models are trained on:
+    the median, and the range of the area under the curve of boosting.
+    """
+    found: dict[tuple[str, str], Runs] = {}
+    for record in records:
+        cell = record["cell"]
+        found.setdefault((cell["data"], cell["trained_on"]), []).append(record["figures"])
+    columns = ("table", "trained on", "draws", "boosting (range)", "logistic", "max / TV")
+    lines = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
+    for (data, trained_on), runs in sorted(found.items()):
+        boosting = [run["boosting_auc"] for run in runs]
+        entries = [data, trained_on, str(len(runs)), _area(median(boosting))]
+        if len(runs) > 1:
+            entries[-1] += f" ({_area(min(boosting))}–{_area(max(boosting))})"
+        entries.append(_area(median(run["logistic_auc"] for run in runs)))
+        errors = [median(run[name] for run in runs) for name in ("max", "tv") if name in runs[0]]
+        entries.append(" / ".join(f"{error:.4f}".removeprefix("0") for error in errors) or "–")
+        lines.append(f"| {' | '.join(entries)} |")
+    return lines
+
+
+def _area(value: float) -> str:
+    return f"{value:.4f}".removeprefix("0")
+
+
+def regimes(records: Records) -> list[str]:
+    """Where `adaptive` is behind a plain baseline, and how often it is not."""
+    return losses((record["cell"], record["figures"]) for record in records)
+
+
 STUDIES = {
     "adaptive": published,
     "models": models,
     "rap_accuracy": accuracy,
     "rap_departures": departures,
+    "regimes": regimes,
+    "targets": targets,
 }
 """Study to the table made of its records."""
 

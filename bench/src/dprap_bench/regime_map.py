@@ -11,36 +11,21 @@ import matplotlib as mpl
 import numpy as np
 
 from dprap_bench.record import Record
-from dprap_bench.studies.regimes import DRAWS, GRID, Regime, regime_of, usual_draws
+from dprap_bench.regime_losses import ERRORS, TOLERANCE, by_regime, ratio
+from dprap_bench.studies.regimes import DRAWS, Regime, usual_draws
 
 mpl.use("Agg")
 
 import matplotlib.pyplot as plt
 
-TOLERANCE = 1.02
-"""A median that is this many times the better baseline's still counts as level."""
 
-
-def ratios(records: Iterable[Record]) -> dict[Regime, tuple[float, float]]:
-    """Max and TV of the default over the better baseline's, where all three were measured; the last
-    record counts.
-    """
-    found: dict[Regime, dict[str, Record]] = {}
-    for record in records:
-        if not record.failed:
-            found.setdefault(regime_of(record.cell), {})[str(record.cell["method"])] = record
+def ratios(records: Iterable[Record]) -> dict[Regime, tuple[float, ...]]:
+    """Max and TV of the default over the better baseline's, where all three were measured."""
+    measured = by_regime((record.cell, record.figures) for record in records)
     return {
-        regime: (_ratio(by_method, "max"), _ratio(by_method, "tv"))
-        for regime, by_method in found.items()
-        if len(by_method) == 3
+        regime: tuple(ratio(methods, error) for error in ERRORS)
+        for regime, methods in measured.items()
     }
-
-
-def _ratio(by_method: dict[str, Record], figure: str) -> float:
-    own, *others = (
-        by_method[name].figures[figure] or 0.0 for name in ("adaptive", "independent", "gaussian")
-    )
-    return own / max(min(others), 1e-12)
 
 
 def _label(regime: Regime) -> str:
@@ -54,17 +39,17 @@ def draw_regimes(records: Iterable[Record], out: Path) -> Path | None:
     default is ahead.
     """
     measured = ratios(records)
-    cells = [regime for regime in GRID if regime in measured]
+    cells = list(measured)
     if not cells:
         return None
     values = np.log2([measured[cell] for cell in cells])
     figure, axis = plt.subplots(figsize=(6.4, 0.19 * len(cells) + 1.0), layout="constrained")
     axis.imshow(values, cmap="RdBu_r", vmin=-2, vmax=2, aspect="auto")
     for row, cell in enumerate(cells):
-        for column, ratio in enumerate(measured[cell]):
-            behind = "bold" if ratio > TOLERANCE else "normal"
+        for column, error in enumerate(measured[cell]):
+            behind = "bold" if error > TOLERANCE else "normal"
             axis.text(
-                column, row, f"{ratio:.2f}", ha="center", va="center", fontsize=6, weight=behind
+                column, row, f"{error:.2f}", ha="center", va="center", fontsize=6, weight=behind
             )
     axis.set_xticks([0, 1], ["max", "TV"])
     axis.set_yticks(range(len(cells)), [_label(cell) for cell in cells], fontsize=6)

@@ -73,13 +73,11 @@ class Regime:
     copies: int = 1
 
     def __str__(self) -> str:
-        kept = (
-            f" × {len(self.columns)}"
-            if self.columns
-            else f" × {16 * self.copies}"
-            if self.copies > 1
-            else ""
-        )
+        kept = ""
+        if len(self.columns) == 2:
+            kept = f" ({', '.join(self.columns)})"
+        elif self.columns or self.copies > 1:
+            kept = f" × {len(self.columns) or 16 * self.copies}"
         return f"{self.data}{kept}, {self.workload}, n = {self.rows:,}, ε = {self.epsilon:g}"
 
 
