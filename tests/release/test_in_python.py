@@ -99,5 +99,15 @@ def test_papers_and_comparisons_are_methods(tmp_path: Path) -> None:
     found = release.evaluate(table, path=tmp_path / "NOT-PRIVATE.html")
     assert repr(found).startswith("NOT PRIVATE")
     assert 0 < found.errors["synthetic"].max < 1
-    assert "NOT PRIVATE" in (tmp_path / "NOT-PRIVATE.html").read_text(encoding="utf-8")
+    compared = (tmp_path / "NOT-PRIVATE.html").read_text(encoding="utf-8")
+    assert "NOT PRIVATE" in compared
+    assert found.tables is not None
+    numbers = [each for each in found.tables.columns if each.kind in {"integer", "number"}]
+    assert numbers
+    for column in numbers:
+        private, published = column.private, column.published
+        assert private is not None
+        assert published is not None
+        assert f"{private.mean:,.6g} → {published.mean:,.6g}" in compared
+        assert f"{private.stddev:,.6g} → {published.stddev:,.6g}" in compared
     json.dumps(found.as_plain())

@@ -152,14 +152,18 @@ def _columns(columns: Sequence[ColumnComparison], schema: Schema) -> Html:
     rows = []
     for column in sorted(columns, key=lambda each: each.similarity):
         median, tail = (_quantiles(schema, column, level) for level in ("0.5", "0.99"))
-        zeros = "–"
-        is_number = schema.columns[column.name].is_number
-        if is_number and column.private is not None and column.published is not None:
-            zeros = f"{column.private.zeros:.2%} → {column.published.zeros:.2%}"
+        mean, deviation, zeros = "–", "–", "–"
+        private, published = column.private, column.published
+        if schema.columns[column.name].is_number and private is not None and published is not None:
+            mean = f"{private.mean:,.6g} → {published.mean:,.6g}"
+            deviation = f"{private.stddev:,.6g} → {published.stddev:,.6g}"
+            zeros = f"{private.zeros:.2%} → {published.zeros:.2%}"
         rows.append(
             [
                 column.name,
                 f"{column.similarity:.3f}",
+                mean,
+                deviation,
                 median,
                 tail,
                 zeros,
@@ -171,6 +175,8 @@ def _columns(columns: Sequence[ColumnComparison], schema: Schema) -> Html:
         [
             "column",
             "similarity",
+            "mean",
+            "standard deviation",
             "median",
             "99% quantile",
             "zeros",
