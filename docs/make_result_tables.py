@@ -4,8 +4,8 @@ figures` makes.
 A table below the comment `<!-- NAME.jsonl -->` is made from that file of bench/results. A table
 below the comment `<!-- tables.md: TITLE -->` is replaced by the one that stands below TITLE in
 docs/figures/tables.md; below `<!-- summary.md -->` stands the table of docs/figures/summary.md.
-Rows that name a method "in `dprap bench`", and those of README, take their figures from the same
-tables; the row of `adaptive` in README is of the published table, from the study `adaptive`.
+Rows of README take their figures from the same tables; that of `adaptive` is of the published
+table, from the study `adaptive`.
 """
 
 from __future__ import annotations
@@ -44,10 +44,6 @@ _TV_AND_SPREAD = re.compile(r"( / [\d.]+)?( \([\d.]+–[\d.]+), \d+ draws\)")
 _PLACE = re.compile(
     r"(<!-- (?:tables\.md: (?P<title>.+?)|(?P<study>\w+)\.jsonl|summary\.md) -->\n\n)(?:\|.*\n)+"
 )
-_IN_BENCH = re.compile(
-    r"^\| (AIM|MST|RAP|Gaussian) in `dprap bench`(?:, k = (\d))? \|.*$", re.MULTILINE
-)
-_OTHER_EPSILONS = ("ε = 0.25", "ε = 0.5")
 
 
 def tables_of(text: str) -> dict[str, list[str]]:
@@ -375,18 +371,7 @@ def filled(page_name: str, page: str, tables: Mapping[str, list[str]], summary: 
         page = re.sub(
             rf"^\| {re.escape(words)} \|.*$", _row(words, entries), page, flags=re.MULTILINE
         )
-
-    def row_of(found: re.Match[str]) -> str:
-        method = found[1].lower()
-        if found[2] is None:
-            return _row(f"{found[1]} in `dprap bench`", brief[method][:4])
-        by_size = entries_of(tables[f"adult, {found[2]}way, ε = 0.05"])[method]["64"]
-        by_epsilon = entries_of(tables[f"adult, {found[2]}way:64, replace"])[method]
-        entries = [by_size, *(by_epsilon[epsilon] for epsilon in _OTHER_EPSILONS)]
-        said = [entry.replace("0.", ".") for entry in entries]
-        return _row(f"{found[1]} in `dprap bench`, k = {found[2]}", said)
-
-    return _IN_BENCH.sub(row_of, page)
+    return page
 
 
 def _row(name: str, entries: list[str]) -> str:

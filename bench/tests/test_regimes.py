@@ -3,6 +3,7 @@
 import pytest
 
 from dprap_bench.record import Record
+from dprap_bench.regime_losses import by_regime, interval, losses
 from dprap_bench.studies.regimes import GRID, METHODS, cells, regime_of
 
 
@@ -48,3 +49,45 @@ def test_ratios_are_to_the_better_baseline_and_only_of_whole_cells(tmp_path):
     assert path is not None
     assert path.stat().st_size > 1_000
     assert draw_regimes([], tmp_path) is None
+
+
+def drawn(errors: dict[int, float]) -> dict[str, float]:
+    """Figures of a method, whose TV is level with that of all others."""
+    found = {f"max_{seed}": error for seed, error in errors.items()}
+    found |= {f"tv_{seed}": 0.1 for seed in errors}
+    ordered = sorted(errors.values())
+    return {"max": ordered[len(ordered) // 2], "fit_max": 0.2, "tv": 0.1, "fit_tv": 0.1, **found}
+
+
+def cells_of(own: dict[int, float], baseline: dict[int, float]):
+    first = regime_of(cells(None)[0].facts)
+    for cell in cells(None):
+        if regime_of(cell.facts) == first:
+            is_own = cell.facts["method"] == "adaptive"
+            yield cell.facts, drawn(own if is_own else baseline)
+
+
+def test_an_interval_tells_a_loss_from_chance() -> None:
+    baseline = {seed: 0.2 + 0.001 * seed for seed in range(10)}
+    behind = {seed: 1.5 * error for seed, error in baseline.items()}
+    (measured,) = by_regime(cells_of(behind, baseline)).values()
+    low, high = interval(measured, "max") or (0.0, 0.0)
+    assert 1.4 < low < 1.5 < high < 1.6
+    assert interval(measured, "tv") == (1.0, 1.0)
+    wild = {seed: 0.1 if seed % 2 else 0.5 for seed in range(10)}
+    (measured,) = by_regime(cells_of(wild, baseline)).values()
+    low, high = interval(measured, "max") or (0.0, 0.0)
+    assert low < 1 < high
+    # three draws have no interval
+    few = {seed: baseline[seed] for seed in range(3)}
+    (measured,) = by_regime(cells_of(few, few)).values()
+    assert interval(measured, "max") is None
+
+
+def test_losses_are_listed_and_counted() -> None:
+    baseline = dict.fromkeys(range(10), 0.2)
+    *head, row, count = losses(cells_of(dict.fromkeys(range(10), 0.3), baseline))
+    assert len(head) == 2
+    assert "| 10 | 1.50 (1.50–1.50) | 1.00 (1.00–1.00) | 1.00 / 1.00 |" in row
+    assert count.startswith("| level or ahead, of 1 | | 0 | 1 | both: 0 |")
+    assert len(losses(cells_of(baseline, baseline))) == 3

@@ -30,13 +30,14 @@ Methods: TypeAlias = Mapping[str, Figures]
 
 
 def by_regime(cells: Iterable[tuple[Mapping[str, Any], Figures]]) -> dict[Regime, Methods]:
-    """Figures of the three methods where all were measured, in the order of the grid; the last
-    measurement counts.
+    """Figures of the three methods where all were measured, and their number of draws, in the order
+    of the grid; the last measurement counts.
     """
     found: dict[Regime, dict[str, Figures]] = {}
     for cell, figures in cells:
         if figures:
-            found.setdefault(regime_of(cell), {})[str(cell["method"])] = figures
+            of_methods = found.setdefault(regime_of(cell), {})
+            of_methods[str(cell["method"])] = {**figures, "draws": cell["draws"]}
     return {regime: found[regime] for regime in GRID if len(found.get(regime, ())) == 3}
 
 
@@ -73,6 +74,11 @@ def _draws(figures: Figures, error: str) -> list[float]:
     ]
 
 
+def draws_of(methods: Methods) -> int:
+    """Over how many draws the default has medians."""
+    return round(methods["adaptive"]["draws"] or 0)
+
+
 def losses(cells: Iterable[tuple[Mapping[str, Any], Figures]]) -> list[str]:
     """A table of the cells that are behind in either error, and how many are not."""
     measured = by_regime(cells)
@@ -101,7 +107,7 @@ def _row(regime: Regime, methods: Methods) -> str:
     whole = " / ".join(_in_whole_records(better[error], error) for error in ERRORS)
     entries = [
         str(regime),
-        str(len(_draws(methods["adaptive"], "max")) or "3"),
+        str(draws_of(methods)),
         *(_with_interval(methods, error) for error in ERRORS),
         " / ".join(f"{ratio(methods, error, kind='fit_'):.2f}" for error in ERRORS),
         f"{behind * regime.rows:.1f}",
