@@ -76,7 +76,9 @@ def test_a_strong_relation_of_many_codes_is_kept() -> None:
         for x, y in product(range(codes), repeat=2)
     }
     domain = Domain.of({"x": codes, "y": codes, "z": 2, "w": 2})
-    chunks = draw_jointly(rows_of(joint, domain), list(combinations(domain, 2)), 3000, 3, mix=True)
+    chunks = draw_jointly(
+        rows_of(joint, domain), list(combinations(domain, 2)), 3000, 3, mix=DEFAULT
+    )
     (columns,) = chunks
     assert (columns[0] == columns[1]).mean() > 0.72
 
@@ -164,4 +166,4 @@ def test_more_sweeps_keep_sharper_relations() -> None:
         return float((columns[0] != columns[1]).mean())
 
     # .018 in the rows; a share of 20,000 records has a standard deviation of .001
-    assert misnamed(BESIDE_TRIPLES) < 0.6 * misnamed(DEFAULT)
+    assert misnamed(BESIDE_TRIPLES) < 0.75 * misnamed(DEFAULT)
