@@ -95,9 +95,9 @@ BESIDE_TRIPLES = MixingSettings(sweeps=80)
 """For tables of which larger sets were measured beside pairs, as for a target.
 
 Before small cells of large pairs moved faster, the largest error of pairs of raw Adult (ε = 1, a
-target) was .024 with 20 sweeps and .014 with 80, and the mean TV .0416 and .0411. Sharp relations, such as that of a code with its name, need a large θ,
-and a sweep takes θ only so far. Tables of pairs alone gain as much; they stay as they are until the
-figures that are kept of them are made anew.
+target) was .024 with 20 sweeps and .014 with 80, and the mean TV .0416 and .0411. Sharp relations,
+such as that of a code with its name, need a large θ, and a sweep takes θ only so far. Tables of
+pairs alone gain as much; they stay as they are until figures that are kept of them are made anew.
 """
 
 
