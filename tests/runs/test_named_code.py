@@ -27,6 +27,7 @@ def for_schema(schema):
     return dprap.Custom("last age", ("age",), lambda row: row["age"][schema.domain.size("age") - 1])
 def broken(schema):
     return 1 / 0
+other = dprap.Custom("odd", ("sex", "age"), lambda row: row["sex"][0] * row["age"][0])
 nothing = []
 number = 7
 """
@@ -123,6 +124,33 @@ def test_a_run_with_own_code_is_resumed_with_the_same_values_alone(
     assert in_process(monkeypatch, capsys, "resume", "out", "--quiet").code == 0
     assert read_ledger("table.csv.dprap/ledger.jsonl").spent_rho == spent > 0
     assert [str(f) for f in dprap.load("out").workload] == ["odd(sex, smoker)"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_release_that_was_read_back_is_evaluated_with_the_code_that_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The errors of a custom query are those that the run itself could have measured."""
+    made = dprap.synthesize("table.csv", "schema.yaml", queries="own_code:odd", **QUICK)
+    made.save("out")
+    known = made.evaluate("table.csv").errors["synthetic"]
+    assert known.max > 0
+    assert dprap.load("out").evaluate("table.csv", queries="own_code:odd").errors[
+        "synthetic"
+    ].max == pytest.approx(known.max, abs=1e-6)
+    found = in_process(
+        monkeypatch, capsys, "evaluate", "out", "table.csv", "--queries", "own_code:odd", "--json"
+    )
+    assert json.loads(found.out[found.out.index("{") :])["synthetic"]["max"] == pytest.approx(
+        known.max, abs=1e-6
+    )
+    for queries, message in (
+        (None, "does not store the function of its custom query 'odd'. Name its code"),
+        ("own_code:for_schema", "does not store the function of its custom query 'odd'"),
+        ("own_code:other", "1 queries over sex, smoker; its code has 1 over sex, age"),
+    ):
+        with pytest.raises(WorkloadError, match=message):
+            dprap.load("out").evaluate("table.csv", queries=queries)
 
 
 def test_the_preset_of_the_paper_means_its_method_and_accounting() -> None:

@@ -9,8 +9,8 @@ import typer
 
 from dprap.cli import options as o
 
-# How the private table is read.
-READING = ("engine", "database_table", "person_column", "excess")
+# How the private table is read, and the code of custom queries, which a release does not store.
+READING = ("engine", "database_table", "person_column", "excess", "queries")
 
 
 @o.takes(READING)

@@ -183,7 +183,8 @@ class Release(Asking):
             table: The private table that the release was made from, as `synthesize` takes it.
             path: Where to write the page with the truth in it; none is written, unless given.
             targets: Columns that models predict; by default one that looks like a target.
-            **reading: Options of a run that say how the table is read, such as `engine`.
+            **reading: Options of a run that say how the table is read, such as `engine`; and
+                `queries`, the code of custom queries where the release was read back.
 
         Returns:
             The evaluation; printed, it is a few lines.

@@ -6,6 +6,7 @@ Nothing here spends.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from dprap.release.answer_question import Answered
 from dprap.release.figures import Figures
 from dprap.release.intervals.interval import DEFAULT_LEVEL
 from dprap.release.statistics_answers import answer as answer_question
+from dprap.runs.named_code import NamedCode, with_functions
 from dprap.runs.options import RunOptions
 
 if TYPE_CHECKING:
@@ -118,7 +120,7 @@ def compare(
         folder: The release.
         table: The private table it was made from.
         path: Where to write the page.
-        reading: Options that say how the table is read.
+        reading: Options that say how the table is read, and `queries`, the code of custom queries.
         targets: Columns that models predict.
 
     Returns:
@@ -142,7 +144,7 @@ def evaluate_against(
     Args:
         release: The release.
         table: The private table it was made from: in memory, in files, in a database or in Spark.
-        reading: Options that say how the table is read.
+        reading: Options that say how the table is read, and `queries`, the code of custom queries.
         path: Where to write the page.
         targets: Columns that models predict.
 
@@ -161,6 +163,8 @@ def evaluate_against(
         max_rows_per_person=made_with.max_rows_per_person,
         **reading,
     )
+    code = NamedCode.of(options.queries)
+    release = replace(release, workload=with_functions(release.workload, code, release.schema))
     source = open_table(table, release.schema, options)
     found = evaluate_release(
         release,

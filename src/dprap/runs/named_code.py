@@ -12,12 +12,13 @@ import importlib
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from dprap.errors import DprapError, WorkloadError, meant
 from dprap.queries import Custom, Family
+from dprap.queries.custom import NamedCustom
 from dprap.queries.plain import KINDS
 from dprap.schema import Schema
 from dprap.workload import Workload
@@ -119,6 +120,41 @@ def _folder_of_work() -> Iterator[None]:
         yield
     finally:
         sys.path.remove(folder)
+
+
+def with_functions(workload: Workload, code: NamedCode, schema: Schema) -> Workload:
+    """The workload of a release that was read back, with the functions of its custom queries.
+
+    Args:
+        workload: The workload, in which custom queries are names.
+        code: What `queries` names.
+        schema: The schema of the release.
+
+    Raises:
+        WorkloadError: A custom query has no code, or the code of its name has other columns or
+            another number of queries.
+    """
+    given = {family.name: family for family in code.families(schema) if isinstance(family, Custom)}
+
+    def known(family: Family) -> Family:
+        if not isinstance(family, NamedCustom):
+            return family
+        found = given.get(family.name)
+        if found is None:
+            raise WorkloadError(
+                f"a release does not store the function of its custom query {family.name!r}. Name"
+                " its code by queries (--queries MODULE:NAME)."
+            )
+        sizes = found.size(schema.domain), family.queries
+        if found.columns != family.columns or sizes[0] != sizes[1]:
+            raise WorkloadError(
+                f"custom query {family.name!r} of the release has {sizes[1]} queries over"
+                f" {', '.join(family.columns)}; its code has {sizes[0]} over"
+                f" {', '.join(found.columns)}. Name the code that the release was made with."
+            )
+        return found
+
+    return replace(workload, families=tuple(known(family) for family in workload.families))
 
 
 def digest_of_functions(workload: Workload) -> str | None:
