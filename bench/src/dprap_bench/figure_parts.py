@@ -33,6 +33,10 @@ STYLES = {
 """Colour and marker of every method: two lines that lie on each other can still be told apart."""
 
 
+# Height of an axis that begins at 0, as a multiple of the largest value on it.
+_ROOM_ABOVE = 1.06
+
+
 def style_of(method: str) -> dict[str, Any]:
     """How a method's line is drawn."""
     colour, marker = STYLES.get(method, (None, "o"))
@@ -82,6 +86,11 @@ def logarithmic(axis: Any, *, x: bool = False, y: bool = False) -> None:
         line.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 200 * low else (1,)))
         line.set_major_formatter(FuncFormatter(lambda value, _: _plain(value)))
         line.set_minor_formatter(NullFormatter())
+
+
+def from_zero(axis: Any) -> None:
+    """Begin the y axis at 0, with room above what is drawn even where all values are alike."""
+    axis.set_ylim(0, _ROOM_ABOVE * axis.dataLim.y1)
 
 
 def ticks(axis: Any, values: Sequence[float]) -> None:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from dprap_bench.figure_parts import (
     STYLES,
+    from_zero,
     lines,
     logarithmic,
     panels_of,
@@ -155,7 +156,7 @@ def _against_oversampling(table: pd.DataFrame) -> Any:
         )
         logarithmic(axis, x=True)
         axis.set_xticks(times)
-        axis.set_ylim(bottom=0)
+        from_zero(axis)
         axis.grid(alpha=0.3)
     return figure
 
@@ -177,7 +178,7 @@ def _against_rows(table: pd.DataFrame) -> Any:
         lines(axis, table.dropna(subset=[metric]), "n'", metric, by="ε")
         axis.set(xlabel="relaxed rows n'", ylabel=label, title=title)
         logarithmic(axis, x=True)
-        axis.set_ylim(bottom=0)
+        from_zero(axis)
     return figure
 
 
@@ -281,7 +282,7 @@ def _beyond(table: pd.DataFrame) -> Any:
         axis.set(title=title, xlabel=driver, ylabel=label)
         logarithmic(axis, x=True, y=metric == "cpu_seconds")
         if metric == "peak_mb":
-            axis.set_ylim(bottom=0)
+            from_zero(axis)
         if x in ("epsilon", "columns") and len(part):
             axis.set_xticks(sorted(part[x].unique()))
     return figure
