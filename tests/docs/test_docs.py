@@ -10,6 +10,7 @@ import re
 import sys
 import types
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -102,6 +103,33 @@ def test_the_queries_of_the_guide_are_answered(
     for found, truth in zip(release.shares(families), exact, strict=True):
         assert 0 < truth.max() <= 1
         np.testing.assert_allclose(found, truth, atol=0.05)
+
+
+@pytest.mark.parametrize("method", ["adaptive", "rap"])
+def test_the_workload_file_of_the_guide_is_read(
+    own_queries: types.ModuleType,
+    method: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Every entry stands for queries that both methods take."""
+    monkeypatch.setitem(sys.modules, "my_queries", own_queries)
+    (entries,) = re.findall(
+        r"```yaml\n(.*?)```", (DOCS / "custom-queries.md").read_text(encoding="utf-8"), re.DOTALL
+    )
+    file = tmp_path / "workload.yaml"
+    file.write_text(entries, encoding="utf-8")
+    planned = dprap.plan(
+        example_schema(),
+        records=4000,
+        epsilon=1.0,
+        workload=file,
+        queries="my_queries",
+        method=method,
+    )
+    kinds = [type(family).__name__ for family in planned.workload]
+    assert kinds == ["Marginal", "Threshold", "Range", "Range", "Range", "Custom"]
+    assert planned.workload.weights[-1] == 2
 
 
 def test_python_blocks_are_python() -> None:
