@@ -90,6 +90,24 @@ def test_schema_commands(run: Run, inputs: Path) -> None:
     assert run("schema", "check", "schema.yaml", "table.parquet").code == 0
 
 
+def test_names_with_brackets_are_shown_whole(run: Run, inputs: Path) -> None:
+    columns = {name: {"type": "boolean"} for name in ("area [m²]", "[/b] x", "a :key: b")}
+    columns["fine [kg]"] = {"type": "number", "min": 0, "max": 9, "decimals": 5}  # type: ignore[dict-item]
+    (inputs / "odd.yaml").write_text(json.dumps({"columns": columns}))
+    planned = run("plan", "odd.yaml", "-e", "1", "--records", "400", "--kway", "1")
+    assert "intervals of fine [kg]" in planned.out
+    assert "finds intervals of fine [kg]\n" in run("schema", "check", "odd.yaml").out
+    refused = run("schema", "export", "odd.yaml", "-o", "a [m²].json", "--to", "sdv")
+    assert refused.out.startswith("a [m²].json: 4 columns")
+    twice = run("schema", "export", "odd.yaml", "-o", "a [m²].json", "--to", "sdv")
+    assert twice.err.startswith("error: a [m²].json exists")
+
+
+def test_an_answer_without_a_question_is_about_all_records(run: Run) -> None:
+    assert run(*SYNTH, "--out", "out", "--quiet").code == 0
+    assert run("answer", "out", "--by", "sex").out == run("answer", "out", "", "--by", "sex").out
+
+
 def test_seeded_noise_is_marked_and_keeps_no_ledger(run: Run, inputs: Path) -> None:
     done = run(*SYNTH, "--out", "out", "--insecure-noise-seed", "1")
     assert done.out.startswith("NOT PRIVATE")

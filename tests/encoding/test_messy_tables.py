@@ -116,7 +116,25 @@ def test_a_draft_says_that_dates_are_written_in_two_ways(tmp_path: Path) -> None
     )
     draft = draft_schema(path)
     assert draft.ignore_columns == ("day",)
-    assert "written in more than one way" in draft.draft_notes["day"].reason
+    reason = draft.draft_notes["day"].reason
+    assert "written in more than one way (99.99.9999, 9999-99-99)" in reason
+
+
+def test_points_between_thousands_are_seen_beside_a_code_of_missing_values(tmp_path: Path) -> None:
+    texts = ["2.660", "845", "12.004", "-9999", "1.020", "990", "3.114"]
+    (tmp_path / "t.csv").write_text("kWh;m2\n" + "".join(f"{text};1,5\n" for text in texts * 30))
+    column = draft_schema(tmp_path / "t.csv").as_mapping()["columns"]["kWh"]
+    assert column["format"] == {"decimal": ",", "thousands": "."}
+    assert column["null_values"] == ["-9999"]
+    assert column["type"] == "integer"
+
+
+def test_a_draft_says_where_persons_have_several_records(tmp_path: Path) -> None:
+    lines = "".join(f"guest{at % 150}@mail.example,g{at}@x.example,{at % 4}\n" for at in range(400))
+    (tmp_path / "t.csv").write_text("who,once,n\n" + lines)
+    notes = draft_schema(tmp_path / "t.csv").draft_notes
+    assert notes["who"].reason.startswith("looks like e-mail addresses; several records share one")
+    assert notes["once"].reason == "looks like e-mail addresses"
 
 
 @pytest.mark.parametrize(

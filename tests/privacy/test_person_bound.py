@@ -82,7 +82,7 @@ def test_what_is_within_the_bound_passes_unchanged():
 @pytest.mark.parametrize("relation", Relation)
 def test_excess_is_an_error_that_names_nobody(relation):
     codes = codes_of(DOMAIN, random_rows(np.random.default_rng(0), DOMAIN, 3))
-    with pytest.raises(DataError, match="max_rows_per_person = 1") as caught:
+    with pytest.raises(DataError, match="somebody has more records than the 1 allowed") as caught:
         bound_records(
             codes,
             pa.array(["secret", "b", "secret"]),

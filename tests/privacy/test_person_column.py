@@ -47,23 +47,23 @@ def test_records_beyond_the_bound_are_dropped_or_refused(kind, tmp_path):
     source = open_bounded(table, SCHEMA, neighbors=TWO, person=DROP)
     assert isinstance(source, MemorySource)
     assert source.codes.column("a").tolist() == [0, 1, 2]
-    with pytest.raises(DataError, match="somebody has more than max_rows_per_person = 2") as caught:
+    with pytest.raises(DataError, match="somebody has more records than the 2 allowed") as caught:
         open_bounded(table, SCHEMA, neighbors=TWO, person=PersonColumn("person"))
-    assert "x" not in str(caught.value).replace("max_rows", "").replace("excess", "")
+    assert "x" not in str(caught.value).replace("max-rows", "").replace("excess", "")
     three = Neighbors(Relation.REPLACE, 3)
     assert open_bounded(table, SCHEMA, neighbors=three, person=PersonColumn("person")).rows == 4
 
 
 def test_one_record_a_person_is_enforced_too_where_a_column_is_named():
-    with pytest.raises(DataError, match="max_rows_per_person = 1"):
+    with pytest.raises(DataError, match="somebody has more records than the 1 allowed"):
         open_bounded(TABLE, SCHEMA, neighbors=Neighbors(), person=PersonColumn("person"))
 
 
 def test_a_bound_without_a_person_column_is_refused():
     plain = TABLE.drop_columns(["person"])
-    with pytest.raises(SettingsError, match="needs a person column"):
+    with pytest.raises(SettingsError, match="need a person column"):
         open_bounded(plain, SCHEMA, neighbors=TWO, person=None)
-    with pytest.raises(SettingsError, match="needs a person column"):
+    with pytest.raises(SettingsError, match="need a person column"):
         dprap.synthesize(plain, SCHEMA, epsilon=1.0, delta=1e-6, neighbors=TWO)
     assert open_bounded(plain, SCHEMA, neighbors=Neighbors(), person=None).rows == 4
 
@@ -175,10 +175,10 @@ def test_through_the_command_line_and_resumed(cli, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--max-rows-per-person", "2"), "needs a person column"),
+        (("--max-rows-per-person", "2"), "need a person column"),
         (
             ("--max-rows-per-person", "2", "--person-column", "who"),
-            "somebody has more than max_rows_per_person = 2",
+            "somebody has more records than the 2 allowed",
         ),
         (
             ("--max-rows-per-person", "3", "--person-column", "who", "--excess", "drop"),

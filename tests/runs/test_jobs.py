@@ -172,7 +172,7 @@ def test_python_reads_what_the_command_line_reads(folder):
         dprap.synthesize("table.csv", "schema.yaml", database_table="public.t", **QUICK)
     release = dprap.synthesize("table.*v", "schema.yaml", engine="files", ledger="l.jsonl", **QUICK)
     assert release.rows == 400
-    with pytest.raises(SettingsError, match="needs a person column"):
+    with pytest.raises(SettingsError, match="need a person column"):
         dprap.synthesize("table.csv", "schema.yaml", max_rows_per_person=2, **QUICK)
 
 

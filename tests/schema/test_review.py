@@ -157,3 +157,14 @@ def test_settings_within_settings_can_be_edited(tmp_path: Path, line: str) -> No
     )
     assert "left out   (a column without a name): " in done.output
     assert Schema.load(path).columns["sex"].size == 2
+
+
+@pytest.mark.parametrize("line", ["yes", "min 0", "min:0"])
+def test_what_is_no_setting_is_said(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "schema.yaml"
+    drafted().save(path)
+    done = CliRunner().invoke(
+        app, ["schema", "review", str(path), "--by", "B. Ray"], input=f"e\n{line}\nq\n"
+    )
+    assert "write settings as NAME: VALUE, such as  min: 0, max: 120." in done.output
+    assert "age (1 of 4)" in done.output

@@ -15,10 +15,12 @@ def answer(
     question: Annotated[
         str,
         typer.Argument(
-            help='Such as "age in 30..39 and sex = F", or "mean income by region where age >= 65".',
+            help='Such as "age in 30..39 and sex = F", or "mean income by region where age >= 65";'
+            " without one, all records.",
             metavar="QUESTION",
+            show_default=False,
         ),
-    ],
+    ] = "",
     by: Annotated[
         list[str] | None,
         typer.Option(help="Break the answer down by a column; may be repeated.", metavar="COLUMN"),
@@ -44,7 +46,6 @@ def answer(
 
     with importing():
         from dprap.cli.output import print_json, print_line
-        from dprap.errors import one_line
         from dprap.runs.finished_release import answer as answer_from
         from dprap.runs.finished_release import load_release
 
@@ -54,4 +55,4 @@ def answer(
         print_json(answered.as_data())
         return
     for line in answered.lines():
-        print_line(one_line(line))
+        print_line(line)

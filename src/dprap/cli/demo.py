@@ -37,7 +37,7 @@ def demo(
     import shutil
     import time
 
-    from dprap.cli.output import note, print_line, progress_display, results
+    from dprap.cli.output import note, print_line, progress_display
     from dprap.datasets import example, example_schema
     from dprap.errors import SettingsError
     from dprap.evaluate import evaluate
@@ -74,8 +74,6 @@ def demo(
         print_line(line)
     # the table is invented, so this may be shown
     found = evaluate(source, release.workload, release.codes())
-    results().print(
-        f"against the invented table: largest error {found.max:.4f}, mean {found.mean:.2e}"
-    )
+    print_line(f"against the invented table: largest error {found.max:.4f}, mean {found.mean:.2e}")
     print_line(f"open {out}/report.html and {out}/synthetic.parquet, or ask:")
     print_line(f'  dprap answer {out} "age in 30..39" --by region')

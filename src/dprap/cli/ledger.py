@@ -31,9 +31,8 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show the runs of a ledger and what they spent."""
-    from rich.markup import escape
-
     from dprap.cli.output import print_json, print_line, results
+    from dprap.errors import one_line
     from dprap.privacy import named_ledger, read_ledger
     from dprap.runs.describe import event_line, ledger_data
 
@@ -47,7 +46,7 @@ def show(
     for run in data["runs"]:
         table.add_row(
             run["run"][:12],
-            escape(str(run["started"])),
+            one_line(str(run["started"])),
             "" if run["epsilon"] is None else f"{run['epsilon']:g}",
             f"{run['rho_planned']:.6g}",
             f"{run['rho_spent']:.6g}",
@@ -63,19 +62,19 @@ def show(
     limit = "no cap" if cap is None else f"cap {cap:.6g}"
     taken = data["threshold_delta"]
     thresholds = f", and δ = {taken:.3g} for thresholds of discovery" if taken else ""
-    results().print(f"spent in all: {data['spent_rho']:.6g}-zCDP ({limit}){thresholds}")
+    print_line(f"spent in all: {data['spent_rho']:.6g}-zCDP ({limit}){thresholds}")
 
 
 @app.command("verify")
 def verify(file: LedgerFile) -> None:
     """Check every line and every stored result; exit code 4 if anything was changed."""
-    from dprap.cli.output import results
+    from dprap.cli.output import print_line
     from dprap.privacy import named_ledger, read_ledger
 
     file = named_ledger(file)
     state = read_ledger(file)
     charges = sum(len(run.charges) for run in state.runs.values())
-    results().print(
+    print_line(
         f"{file}: intact; {len(state.runs)} runs, {charges} charges, ρ ="
         f" {float(state.spent_rho):.6g}"
     )
@@ -90,12 +89,12 @@ def abandon(
     anchor: AnchorOption = None,
 ) -> None:
     """Close an unfinished run for good, and give back what it holds but did not charge."""
-    from dprap.cli.output import results
+    from dprap.cli.output import print_line
     from dprap.privacy import named_ledger
     from dprap.runs.ledgers import abandon as abandon_run
 
     closed = abandon_run(named_ledger(file), run, anchor=anchor)
-    results().print(
+    print_line(
         f"run {run} is closed; ρ = {closed.given_back_rho:.6g} is free again, {closed.held_rho:.6g}"
         " stay spent or held."
     )

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from dprap.errors import one_line
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -24,32 +26,37 @@ def messages() -> Console:
     """Where everything but results is printed; Rich is imported when it is needed."""
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 
 @cache
 def results() -> Console:
-    """Where results are printed that have a layout; single lines need none (`print_line`)."""
+    """Where results are printed that have a layout; single lines need none (`print_line`).
+
+    Names of columns may hold brackets and colons, so nothing is markup or an emoji here.
+    """
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=True)
+    return Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 
 def print_line(text: str) -> None:
-    """Print a line of results as it is."""
-    sys.stdout.write(text + "\n")
+    """Print a line of results as it is, but for signs that would command the terminal."""
+    sys.stdout.write(one_line(text) + "\n")
     sys.stdout.flush()
 
 
 def complain(text: str) -> None:
     """Print an error."""
-    messages().print(f"[bold red]error:[/] {_escaped(text)}")
+    from rich.text import Text
+
+    messages().print(Text.assemble(("error:", "bold red"), " ", _shown(text)))
 
 
 def note(text: str, *, quiet: bool = False) -> None:
     """Print something the user may want to know."""
     if not quiet:
-        messages().print(_escaped(text))
+        messages().print(_shown(text))
 
 
 def show_every_sign() -> None:
@@ -79,7 +86,7 @@ def progress_display(*, quiet: bool) -> Iterator[ProgressCallback]:
     else:
         started = time.monotonic()
         yield lambda progress: messages().print(
-            f"{time.monotonic() - started:7.1f} s  {_escaped(_line(progress))}"
+            f"{time.monotonic() - started:7.1f} s  {_shown(_line(progress))}"
         )
 
 
@@ -158,7 +165,7 @@ def _bar() -> Any:
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[detail]}"),
+        TextColumn("{task.fields[detail]}", markup=False),
     )
     return Bar(*columns, console=messages(), transient=True)
 
@@ -167,7 +174,5 @@ def _line(progress: Progress) -> str:
     return f"{progress.stage} {progress.done}/{progress.total} {progress.detail}".rstrip()
 
 
-def _escaped(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
+def _shown(text: str) -> str:
+    return "\n".join(map(one_line, text.split("\n")))

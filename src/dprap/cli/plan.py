@@ -44,7 +44,7 @@ def plan(
     With --target-error and a marginal it plans backwards: with --records it finds the ε, with
     --epsilon the records.
     """
-    from dprap.cli.output import print_json, results
+    from dprap.cli.output import print_json, print_line
     from dprap.errors import SettingsError
     from dprap.runs.describe import plan_data, plan_lines
     from dprap.runs.discover import plan_run
@@ -66,7 +66,7 @@ def plan(
         print_json(plan_data(made))
     else:
         for line in plan_lines(made):
-            results().print(line)
+            print_line(line)
 
 
 def _backwards(

@@ -18,9 +18,9 @@ def report(
     ] = "en",
 ) -> None:
     """Write a self-contained HTML page about a release. It shows only what the release contains."""
-    from dprap.cli.output import results
+    from dprap.cli.output import print_line
     from dprap.runs.finished_release import load_release, write_report_of
 
     path = output or release / "report.html"
     write_report_of(load_release(release), path, language=language)
-    results().print(f"written to {path}")
+    print_line(f"written to {path}")

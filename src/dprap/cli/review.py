@@ -11,6 +11,7 @@ import typer
 if TYPE_CHECKING:
     from dprap.schema import Schema
 
+_SETTINGS = "such as  min: 0, max: 120"
 _CHOICES = "[a]ccept, [e]dit, [c]oarsen, [d]rop, [s]kip for now, [q]uit"
 
 
@@ -38,7 +39,7 @@ def review(
     """Walk through a draft, keep who vouches for each entry that came from the data and why, and
     lift its mark.
     """
-    from dprap.cli.output import note, results
+    from dprap.cli.output import note, print_line
     from dprap.errors import DprapError, SettingsError
     from dprap.schema import Schema
     from dprap.schema.files import suggestions_in
@@ -57,14 +58,15 @@ def review(
     for name, kept in loaded.draft_notes.items():
         if name not in loaded.columns:
             note(f"left out   {name or '(a column without a name)'}: {kept.reason}")
-    for name in to_review(loaded):
+    waiting = to_review(loaded)
+    for at, name in enumerate(waiting, start=1):
         if accept_all:
             question = loaded.draft_notes[name].question
             if question:
                 note(f"open       {name}: {question}")
             loaded = accept(loaded, name, by=who, because=str(because), on=today)
             continue
-        _show(loaded, name)
+        _show(loaded, name, f" ({at} of {len(waiting)})")
         while True:
             try:
                 loaded, is_done = _step(loaded, name, who, because, today)
@@ -81,7 +83,7 @@ def review(
         raise typer.Exit(0)
     finished = finish(loaded)
     finished.save(schema)
-    results().print(
+    print_line(
         f"{schema}: reviewed by {who}, {len(finished.columns)} columns; it is no draft any more."
     )
     for text in suggestions:
@@ -93,7 +95,7 @@ def review(
         note(f"  {vouch.sentence(name)}")
 
 
-def _show(schema: Schema, name: str) -> None:
+def _show(schema: Schema, name: str, place: str = "") -> None:
     import yaml
 
     from dprap.cli.output import note
@@ -106,7 +108,7 @@ def _show(schema: Schema, name: str) -> None:
         allow_unicode=True,
         width=100,
     )
-    note(f"\n{name}\n  {entry.strip()}\n  why: {kept.reason}")
+    note(f"\n{name}{place}\n  {entry.strip()}\n  why: {kept.reason}")
     if kept.from_data:
         note(f"  from the data: {', '.join(kept.from_data)}")
     if kept.question:
@@ -137,12 +139,14 @@ def _step(
     if answer == "q":
         raise typer.Exit(0)
     if answer == "e":
-        line = typer.prompt("settings, such as  min: 0, max: 120  (null takes one out)", err=True)
+        line = typer.prompt(f"settings, {_SETTINGS} (a setting that is null is removed)", err=True)
         line = line.strip()
         try:
             settings = parse(line if line.startswith("{") else f"{{{line}}}", "yaml")
         except DocumentError as error:
             raise SettingsError(f"the settings cannot be read: {error}.") from None
+        if any(value is None and f"{name}:" not in line for name, value in settings.items()):
+            raise SettingsError(f"write settings as NAME: VALUE, {_SETTINGS}.")
         changed = edit(schema, name, settings)
     elif answer == "c":
         listed = ""

@@ -108,7 +108,7 @@ def check(
     from dataclasses import asdict
 
     from dprap.cli.exits import REFUSED_INPUT
-    from dprap.cli.output import complain, note, print_json, results
+    from dprap.cli.output import complain, note, print_json, print_line
     from dprap.encoding import check as check_table
     from dprap.schema import Schema
     from dprap.sources.duckdb import opened
@@ -119,7 +119,7 @@ def check(
         print_json(asdict(found))
         raise typer.Exit(0 if found.is_ready else REFUSED_INPUT)
     size, *notes = found.notes
-    results().print(f"{schema}: {size}")
+    print_line(f"{schema}: {size}")
     for text in notes:
         note(text)
     if found.counts:
@@ -131,7 +131,7 @@ def check(
     if not found.is_ready:
         raise typer.Exit(REFUSED_INPUT)
     if table is not None:
-        results().print(f"{table}: every value fits the schema")
+        print_line(f"{table}: every value fits the schema")
 
 
 @app.command("import")
@@ -152,13 +152,13 @@ def import_schema(
     force: _Force = False,
 ) -> None:
     """Make a schema of what another tool or a code book knows."""
-    from dprap.cli.output import results
+    from dprap.cli.output import print_line
     from dprap.schema.imports import import_schema as read
 
     _refuse_existing(output, force=force)
     schema = read(source)
     schema.save(output)
-    results().print(f"{output}: {len(schema.columns)} columns from {source}")
+    print_line(f"{output}: {len(schema.columns)} columns from {source}")
 
 
 @app.command("export")
@@ -171,7 +171,7 @@ def export_schema(
     """Write a schema in the form of another tool."""
     import json
 
-    from dprap.cli.output import results
+    from dprap.cli.output import print_line
     from dprap.errors import SettingsError
     from dprap.schema import Schema
     from dprap.schema.exports import EXPORTS
@@ -187,7 +187,7 @@ def export_schema(
         )
     except OSError as error:
         raise SettingsError(f"{output}: cannot be written ({error.strerror}).") from None
-    results().print(f"{output}: {len(loaded.columns)} columns for {to}")
+    print_line(f"{output}: {len(loaded.columns)} columns for {to}")
 
 
 def _refuse_existing(output: Path, *, force: bool) -> None:

@@ -11,7 +11,7 @@ import typer
 
 from dprap.accounting import Budget
 from dprap.cli.exits import STOPPED
-from dprap.cli.output import note, print_json, progress_display, reading_display, results
+from dprap.cli.output import note, print_json, print_line, progress_display, reading_display
 from dprap.cli.stopping import NOTHING_SPENT, Stop
 from dprap.mechanisms.result import ProgressCallback
 from dprap.privacy import Ledger
@@ -96,4 +96,4 @@ def show_release(release: Release, out: str, seconds: float, *, quiet: bool, as_
         print_json(release_data(release, out))
     elif not quiet:
         for line in release_lines(release, out, seconds):
-            results().print(line)
+            print_line(line)

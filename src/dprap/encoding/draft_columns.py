@@ -31,6 +31,15 @@ _LEAST_READABLE = 20
 # Words between numbers that may mean that the value is missing.
 _MOST_WORDS = 3
 _LONGEST_WORD = 16
+# Where a larger part of the records shares its identifier with another record, persons may have
+# several records.
+_SHARED = 0.05
+_SEVERAL = (
+    "; several records share one. If it names the person, give it to the run as the person column,"
+    " so that all records of a person are protected"
+)
+# So many ways of writing a date are named.
+_SHAPES = 3
 # A list that holds a smaller share of the records tells nothing of the column.
 _LEAST_LISTED = 0.1
 
@@ -186,9 +195,11 @@ def _read_most(name: str, texts: Mapping[str, int], rows: int, hints: Hints) -> 
             return None
         rest = [text for text in texts if text not in readable][:LOOKED_AT]
         if dated is not None and recognise.most_dates(rest) is not None:
+            shapes = ", ".join(recognise.shapes_of(list(texts)[:LOOKED_AT])[:_SHAPES])
             return Proposal(
                 None,
-                "dates are written in more than one way. Write all of them in one, and draft again",
+                f"dates are written in more than one way ({shapes}). Write all of them in one of"
+                " these ways, and draft again",
             )
         return Proposal(
             None,
@@ -297,7 +308,8 @@ def _signs(settings: Mapping[str, str]) -> str:
 def _categories(name: str, texts: Mapping[str, int], rows: int) -> Proposal:
     personal = recognise_names.identifying(name, texts, rows)
     if personal is not None:
-        return Proposal(None, f"looks like {personal}")
+        shared = sum(count for count in texts.values() if count > 1) > _SHARED * sum(texts.values())
+        return Proposal(None, f"looks like {personal}{_SEVERAL if shared else ''}")
     frequent = [
         text
         for text, count in sorted(texts.items(), key=lambda item: (-item[1], item[0]))

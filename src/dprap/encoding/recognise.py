@@ -7,6 +7,7 @@ reads records for a release: what is recognised must be declared in the schema f
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -47,7 +48,11 @@ _SIGNED = re.compile(
 
 # Any unit that stands behind all numbers of a column, such as g/dl, sq ft or ms.
 _UNIT_BEHIND = re.compile(rf"(?<=[0-9])[{BLANKS}]?[^\W\d_][^\d,;:()]{{0,11}}\Z")
-_BY_POINTS = re.compile(r"[+\-\u2212]?(?:0|[1-9][0-9]{0,2}(?:\.[0-9]{3})*)")
+# Numbers with points between thousands, and codes of missing values (-9999), which nobody sets
+# points in.
+_BY_POINTS = re.compile(
+    r"[+\-\u2212]?(?:0|[1-9][0-9]{0,2}(?:\.[0-9]{3})*|7{4,6}|8{4,6}|9{3,5}[789])"
+)
 
 _CLOCKLIKE = re.compile(
     r"[0-9]:[0-9]|[0-9] ?d(?:ays?)?,? ?[0-9]+ ?h|[0-9] ?h ?[0-9]|[0-9] ?m(?:in)? ?[0-9]+ ?s"
@@ -283,6 +288,18 @@ def date_format(texts: Sequence[str], *, day_first: bool | None = None) -> Readi
     return Reading(
         {"type": kind, "format": chosen}, lambda text: read_by_format(text, chosen), question
     )
+
+
+def shapes_of(texts: Sequence[str]) -> list[str]:
+    """How texts are written, the most frequent way first, without what they say.
+
+    >>> shapes_of(["2024-03-01", "2024-12-31", "01.03.2024", "1 Mar 2024"])
+    ['9999-99-99', '99.99.9999', '9 Abc 9999']
+    """
+    counted = Counter(
+        re.sub(r"[^\W\d_]+", "Abc", re.sub(r"\d", "9", text.strip(BLANKS))) for text in texts
+    )
+    return [shape for shape, _ in counted.most_common()]
 
 
 def most_dates(texts: Sequence[str]) -> Callable[[str], bool] | None:

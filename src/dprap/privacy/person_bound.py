@@ -138,8 +138,8 @@ def bound_mask(
 def _require_one(neighbors: Neighbors) -> None:
     if neighbors.max_rows_per_person > 1:
         raise SettingsError(
-            f"max_rows_per_person = {neighbors.max_rows_per_person} needs a person column: the"
-            " bound is enforced, not assumed. Name the column with the person ids."
+            f"{neighbors.max_rows_per_person} records a person need a person column: the bound is"
+            " enforced, not assumed. Name the column with the person ids by --person-column."
         )
 
 
@@ -175,8 +175,8 @@ def _kept(
     kept = records_within_bound(ids, neighbors.max_rows_per_person)
     if excess is Excess.ERROR and not kept.all():
         raise DataError(
-            f"somebody has more than max_rows_per_person = {neighbors.max_rows_per_person} records."
-            " Raise it, or use add-remove neighbours with excess = drop."
+            f"somebody has more records than the {neighbors.max_rows_per_person} allowed. Raise"
+            " --max-rows-per-person; or use add-remove neighbours, where --excess can be drop."
         )
     return kept
 
@@ -185,7 +185,7 @@ def _check_excess(excess: Excess, neighbors: Neighbors) -> None:
     if excess is Excess.DROP and neighbors.relation is Relation.REPLACE:
         raise SettingsError(
             "under replace neighbours the number of records is public, so none may be dropped. Use"
-            " add-remove neighbours, or excess = error and bound the records before."
+            " add-remove neighbours, or bound the records before and leave --excess at error."
         )
 
 

@@ -163,7 +163,8 @@ class Asking(SyntheticTables):
         family = family_in(self.schema, marginal)
         if not isinstance(family, Marginal) or family.groups is not None:
             raise WorkloadError(
-                f"intervals are of marginals over single codes; {family} is none. Use `ask`."
+                f"{family} is no marginal over single codes, so there are no intervals of its"
+                " cells. `release.shares` has its answers without intervals."
             )
         counts = self.shares(family)[0].astype(np.float64) * self.rows
         return count_intervals(

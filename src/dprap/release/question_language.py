@@ -244,7 +244,10 @@ class _Parser:
     def _ranged(self, name: str) -> ValueSet:
         low = None if self._next.is_sign("..") else self._value(name)
         if not self._took_sign(".."):
-            self._refuse(f"a range such as {name} in 1..9 or a list such as {name} in {{a, b}}")
+            self._refuse(
+                f"a range such as {name} in 1..9, a list such as {name} in {{a, b}}, or one value,"
+                f" {name} = a"
+            )
         is_value = self._next.kind in ("word", "quoted") and not self._next.is_word("and", "or")
         high = self._value(name) if is_value else None
         return self._schema.columns[name].between(name, low, high)

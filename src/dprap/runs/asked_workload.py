@@ -57,7 +57,8 @@ def check_codes(workload: Workload, refinement: RefinementPlan) -> None:
         found = [name for name in family.columns if name in refined]
         if isinstance(family, Custom) and found:
             raise WorkloadError(
-                f"custom query {family}: column {found[0]!r} has no bins yet. Declare bins for it."
+                f"custom query {family}: column {found[0]!r} has no bins yet. Declare bins for it"
+                " in the schema, such as bins: 20."
             )
         if isinstance(family, Halfspace) and family.points is not None and found:
             raise WorkloadError(
@@ -69,7 +70,7 @@ def check_codes(workload: Workload, refinement: RefinementPlan) -> None:
         ):
             raise WorkloadError(
                 f"range family {family} lists intervals of codes, and column {listed[0]!r} has no"
-                " bins yet. Declare bins for it, or ask for 'all' or 'prefixes'."
+                " bins yet. Declare bins for it (such as bins: 20), or ask for 'all' or 'prefixes'."
             )
 
 

@@ -53,6 +53,8 @@ def plan_lines(plan: Plan) -> list[str]:
         )
     if rows is not None:
         lines.append(f"records     {rows:,}")
+    else:
+        lines += _headed("records", _UNKNOWN_RECORDS)
     if plan.public is not None:
         facts = plan.public.facts
         lines.append(
@@ -90,6 +92,11 @@ def _workload_line(plan: Plan) -> str:
         return f"workload    {families}, {queries}"
     return f"workload    {families}, at most {queries}: fewer where the run finds fewer intervals"
 
+
+_UNKNOWN_RECORDS = (
+    "not known before the run, which buys their number with noise. This plan is for the fewest; with"
+    " more records a run may choose more to measure. `dprap plan --records` shows it for a guess"
+)
 
 # Sentences of a plan are broken here, so that no word is cut at the edge of a window.
 _WIDTH = 100

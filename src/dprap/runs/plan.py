@@ -224,8 +224,8 @@ def _budget(options: RunOptions, records: int | None, notes: list[str]) -> Budge
         if records is None:
             raise BudgetError(
                 "delta must be given where the number of records is private or unknown: choose well"
-                " below one in the number of people, for example --delta 1e-9. If the number is"
-                " public, give a plan --records."
+                " below one in the number of people, for example --delta 1e-9. Where the number is"
+                " public, use replace neighbours; a plan then takes it as --records."
             )
         delta = default_delta(records)
         notes.append(f"delta = 1/n² = {delta:.3g}")

@@ -97,8 +97,8 @@ def outline(
         at_least = "" if rows is not None else " or more"
         planned += [
             PlannedStep(
-                f"choose {picks}{at_least} marginals in {len(chosen)} rounds, "
-                f"among {len(chosen[0].pool.candidates):,} and coarser forms of them",
+                f"choose {picks}{at_least} times in {len(chosen)} rounds among "
+                f"{len(chosen[0].pool.candidates):,} marginals, fine or coarse",
                 sum((step.rho for step in chosen), Fraction(0)),
                 None,
                 0,
