@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dprap.accounting import Budget
-from dprap.arguments import as_path
+from dprap.arguments import as_path, as_whole_number
 from dprap.documents import DocumentError, parse
 from dprap.domain import Domain
 from dprap.errors import SchemaError
@@ -210,6 +210,7 @@ def marginals(
     91
     """
     domain = schema if isinstance(schema, Domain) else as_schema(schema).domain
+    as_whole_number(max_cells, "max_cells", 1)
     with worded_for_python():
         return all_kway(domain, k, max_cells=max_cells)
 

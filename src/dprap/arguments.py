@@ -44,7 +44,7 @@ def as_path(value: Any, what: str) -> Path:
 
 
 def as_number(value: Any, name: str, error: type[DprapError] = SettingsError) -> Any:
-    """A real number, as it was given.
+    """A real number, as it was given; NumPy's numbers as Python's, which have all their digits.
 
     Args:
         value: What was given.
@@ -64,7 +64,7 @@ def as_number(value: Any, name: str, error: type[DprapError] = SettingsError) ->
 
     """
     if type(value) is not bool and isinstance(value, numbers.Real):
-        return value
+        return value.item() if hasattr(value, "item") else value
     raise error(f"{name} must be a number, not {type(value).__name__}.{unquoted(name, value)}")
 
 
@@ -96,6 +96,35 @@ def as_whole_number(value: Any, name: str, least: int = 0) -> int:
     if value < least:
         raise SettingsError(f"{name} must be at least {least}, not {value}.")
     return int(value)
+
+
+def as_one_of(
+    value: Any, name: str, choices: Iterable[str], error: type[DprapError] = SettingsError
+) -> str:
+    """One of some words.
+
+    Args:
+        value: What was given.
+        name: The parameter.
+        choices: The words.
+        error: The kind of error to raise.
+
+    Returns:
+        The word.
+
+    Raises:
+        DprapError: If it is none of them, of the kind `error`.
+
+    >>> as_one_of("jpg", "format", ["parquet", "csv"])
+    Traceback (most recent call last):
+    dprap.errors.SettingsError: format must be one of parquet, csv, not 'jpg'.
+
+    """
+    words = tuple(choices)
+    if isinstance(value, str) and value in words:
+        return value
+    shown = repr(value) if isinstance(value, str) else type(value).__name__
+    raise error(f"{name} must be one of {', '.join(words)}, not {shown}.")
 
 
 def as_columns(value: Any, what: str) -> tuple[str, ...]:

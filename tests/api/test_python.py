@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -194,6 +195,50 @@ WRONG = {
         r"a custom query takes a tuple of columns: \('age',\)",
     ),
     "function": (lambda _: dprap.Custom("x", ("age",), 5), "a function of one row"),  # type: ignore[arg-type]
+    "rho": (
+        lambda _: dprap.Budget.of_rho(0.1, delta=1e-6, accounting=None),
+        "accounting must be one",
+    ),  # type: ignore[arg-type]
+    "limit": (lambda _: dprap.marginals(SCHEMA, 1, max_cells="x"), "max_cells must be a whole"),  # type: ignore[arg-type]
+    "small limit": (
+        lambda _: dprap.Workload(SCHEMA.domain, (dprap.Marginal(("age",)),), max_cells=5),
+        r"raise the limit \(max_cells\)",
+    ),
+    "weights": (
+        lambda _: dprap.Workload(SCHEMA.domain, (dprap.Marginal(("age",)),), weights=["x"]),  # type: ignore[arg-type]
+        "the weight of age must be a positive number",
+    ),
+    "no weights": (
+        lambda _: dprap.Workload(SCHEMA.domain, (dprap.Marginal(("age",)),), weights=None),  # type: ignore[arg-type]
+        "the weights of a workload are a list of numbers",
+    ),
+    "known": (lambda _: dprap.draft_schema(TABLE, known=5), "known must be a mapping, not int"),  # type: ignore[arg-type]
+    "csv": (lambda _: dprap.draft_schema(TABLE, csv=[1]), "csv must be a mapping, not list"),  # type: ignore[arg-type]
+    "label": (lambda _: SCHEMA.label([1], 1), "a column is named by a text, not list"),  # type: ignore[arg-type]
+    "ledger": (
+        lambda _: dprap.Ledger(None, neighbors=dprap.Neighbors()),  # type: ignore[arg-type]
+        "the ledger's file must be a path, not NoneType",
+    ),
+    "neighbors": (lambda _: dprap.Ledger("l", neighbors=5), "neighbors must be dprap.Neighbors"),  # type: ignore[arg-type]
+    "cap": (
+        lambda _: dprap.Ledger("l", neighbors=dprap.Neighbors(), cap_rho="1"),  # type: ignore[arg-type]
+        "cap_rho must be a number, not str. Write it without quotes: cap_rho=1.",
+    ),
+    "language": (lambda release: release.report(language=[1]), "a language is its code"),
+    "table format": (
+        lambda release: release.table(format=[1]),
+        "the format of a table must be one of pandas, polars, arrow, not list",
+    ),
+    "papers' table": (
+        lambda release: release.statement("papers", table=5),
+        "the file of the table must be a path, not int",
+    ),
+    "targets": (
+        lambda release: release.evaluate(TABLE, targets=5),
+        "targets must be the name of a column, or a list of names",
+    ),
+    "chunk rows": (lambda release: release.chunks(0), "rows must be at least 1"),
+    "chunk seed": (lambda release: release.chunks(5, seed="x"), "seed must be a whole number"),
     "level": (lambda _: dprap.combine([1, 2], [1, 1], level="x"), "level must be a number"),  # type: ignore[arg-type]
 }
 
@@ -204,6 +249,12 @@ def test_wrong_types_get_one_line_in_the_words_of_python(name: str) -> None:
     with pytest.raises(DprapError, match=message) as caught:
         call(released())
     assert "--" not in str(caught.value)
+
+
+def test_numbers_of_numpy_have_all_digits_of_the_accounting() -> None:
+    short = np.float32(0.1)
+    for made in (dprap.Budget.of, lambda **k: dprap.Budget.of_rho(k["epsilon"], delta=k["delta"])):
+        assert made(epsilon=short, delta=1e-9) == made(epsilon=float(short), delta=1e-9)
 
 
 def test_yes_and_no_may_be_true_and_false() -> None:

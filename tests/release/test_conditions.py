@@ -112,6 +112,6 @@ def test_tables_have_the_asked_size_and_depend_on_the_seed_alone() -> None:
     assert encode(tables[0], release.schema).rows == 50
     with pytest.raises(SettingsError, match="rows must be at least 1"):
         release.table(0)
-    with pytest.raises(SettingsError, match="there is no table format 'excel'"):
+    with pytest.raises(SettingsError, match="must be one of pandas, polars, arrow, not 'excel'"):
         release.table(5, format="excel")  # type: ignore[arg-type]
     assert len(release.table(5, format="polars")) == 5

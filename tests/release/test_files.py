@@ -71,7 +71,7 @@ def test_csv_and_number_of_rows(tmp_path: Path) -> None:
     made_release().save(tmp_path / "out", rows=37, format="csv")
     assert pa.csv.read_csv(tmp_path / "out" / "synthetic.csv").num_rows == 37
     assert load(tmp_path / "out").rows == 1000
-    with pytest.raises(SettingsError, match="there is no table format 'xlsx'"):
+    with pytest.raises(SettingsError, match="must be one of parquet, csv, not 'xlsx'"):
         made_release().save(tmp_path / "other", format="xlsx")
 
 

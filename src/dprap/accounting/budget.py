@@ -16,7 +16,7 @@ from dprap.accounting.zcdp import (
     proof_of,
     rho_from_epsilon,
 )
-from dprap.arguments import as_number
+from dprap.arguments import as_number, as_one_of
 from dprap.display import ShownInNotebooks
 from dprap.errors import BudgetError
 
@@ -91,11 +91,9 @@ class Budget(ShownInNotebooks):
         ... )
         True
         """
-        as_number(epsilon, "epsilon", BudgetError)
-        as_number(delta, "delta", BudgetError)
-        if accounting not in tuple(Accounting):
-            raise BudgetError(f"accounting must be one of {', '.join(Accounting)}.")
-        accounting = Accounting(accounting)
+        epsilon = as_number(epsilon, "epsilon", BudgetError)
+        delta = as_number(delta, "delta", BudgetError)
+        accounting = Accounting(as_one_of(accounting, "accounting", Accounting, BudgetError))
         return cls(
             epsilon, delta, Fraction(rho_from_epsilon(epsilon, delta, accounting)), accounting
         )
@@ -118,8 +116,8 @@ class Budget(ShownInNotebooks):
         (True, 0.05)
 
         """
-        as_number(share, "share", BudgetError)
-        as_number(threshold_delta, "threshold_delta", BudgetError)
+        share = as_number(share, "share", BudgetError)
+        threshold_delta = as_number(threshold_delta, "threshold_delta", BudgetError)
         if not 0 < share < 1:
             raise BudgetError(
                 f"the share of discovery must lie strictly between 0 and 1; it is {share}."
@@ -157,14 +155,15 @@ class Budget(ShownInNotebooks):
         1.0
 
         """
-        as_number(rho, "rho", BudgetError)
-        as_number(delta, "delta", BudgetError)
+        rho = as_number(rho, "rho", BudgetError)
+        delta = as_number(delta, "delta", BudgetError)
+        accounting = Accounting(as_one_of(accounting, "accounting", Accounting, BudgetError))
         if rho <= 0:
             raise BudgetError(f"rho must be positive; it is {float(rho)}.")
         epsilon = epsilon_from_rho(rho, delta, accounting)
         # Where δ alone covers so small a ρ, ε is 0; a positive ε is as true and keeps the
         # parameters meaningful.
-        return cls(max(epsilon, 1e-12), delta, Fraction(rho), Accounting(accounting))
+        return cls(max(epsilon, 1e-12), delta, Fraction(rho), accounting)
 
     @cached_property
     def proof(self) -> Accounting:

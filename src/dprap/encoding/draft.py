@@ -96,6 +96,9 @@ def _drafted(
     known: Mapping[str, Mapping[str, Any] | None] | None,
     csv: Mapping[str, Any] | None,
 ) -> Draft:
+    for name, given in (("known", known), ("csv", csv)):
+        if given is not None and not isinstance(given, Mapping):
+            raise SchemaError(f"{name} must be a mapping, not {type(given).__name__}.")
     source, form = _open(table, csv)
     twice = sorted(name for name, times in Counter(source.names).items() if times > 1)
     if twice:

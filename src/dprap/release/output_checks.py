@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.csv
 
+from dprap.arguments import as_one_of
 from dprap.errors import SettingsError
 from dprap.release.draw_records import MOST_ROWS_HELD
 from dprap.schema import Schema
@@ -86,8 +87,7 @@ def _shown(number: int) -> str:
 
 
 def _check_format(schema: Schema, table_format: str) -> None:
-    if table_format not in ("parquet", "csv"):
-        raise SettingsError(f"there is no table format {table_format!r}: use parquet or csv.")
+    as_one_of(table_format, "the format of the table", ("parquet", "csv"))
     if table_format == "csv":
         delimiter = schema.csv.delimiter
         try:

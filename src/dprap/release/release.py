@@ -15,7 +15,12 @@ from dprap.arguments import as_path
 from dprap.relaxed.fit import StepCallback, unwatched
 from dprap.release.asking import Asking
 from dprap.release.contents import RunFacts
+<<<<<<< HEAD
 from dprap.release.synthetic_tables import TableFormat, as_format
+=======
+from dprap.release.drawing import TableFormat, as_format
+from dprap.release.given import names_of
+>>>>>>> 8b5009a (Refuse wrong types at every public function in one line; keep all digits of NumPy's numbers in budgets)
 
 if TYPE_CHECKING:
     from dprap.evaluate import Evaluation
@@ -199,5 +204,5 @@ class Release(Asking):
             table,
             reading,
             path=None if path is None else as_path(path, "the page's file"),
-            targets=targets,
+            targets=None if targets is None else names_of("targets", targets),
         )

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from dprap.arguments import as_one_of
 from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.limits import MAX_SEED
@@ -210,19 +211,16 @@ class SyntheticTables(Contents):
             SettingsError: If the method gives answers alone.
 
         """
-        if (
-            self.drawn is not None
-            and rows in (None, self.drawn.rows)
-            and seed in (None, self.facts.seed)
-        ):
+        rows = self.table_rows if rows is None else whole_number("rows", rows, least=1)
+        seed = seed_or(seed, self.facts.seed)
+        if self.drawn is not None and (rows, seed) == (self.drawn.rows, self.facts.seed):
             return sliced(self.drawn)
-        rows = self.table_rows if rows is None else rows
         return draw_records(
             self._relaxed_or_refuse(),
             self.schema,
             matched_marginals(self.workload, self.measurements),
             rows=rows,
-            seed=self.facts.seed if seed is None else seed,
+            seed=seed,
             sharp=self._sharp_pairs,
             mix=self._mixing(rows),
         )
@@ -264,14 +262,13 @@ class SyntheticTables(Contents):
 
 def as_format(table: pa.Table, format: TableFormat) -> Any:  # noqa: A002
     """An Arrow table in the library the user works with."""
+    as_one_of(format, "the format of a table", ("pandas", "polars", "arrow"))
     if format == "arrow":
         return table
     if format == "pandas":
         return table.to_pandas()
-    if format == "polars":
-        try:
-            import polars as pl
-        except ImportError:
-            raise SettingsError("polars is not installed. Install dprap[polars].") from None
-        return pl.from_arrow(table)
-    raise SettingsError(f"there is no table format {format!r}: use pandas, polars or arrow.")
+    try:
+        import polars as pl
+    except ImportError:
+        raise SettingsError("polars is not installed. Install dprap[polars].") from None
+    return pl.from_arrow(table)

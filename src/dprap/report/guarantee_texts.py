@@ -216,6 +216,8 @@ def language(code: str) -> GuaranteeTexts:
     >>> language("de").name
     'Deutsch'
     """
+    if not isinstance(code, str):
+        raise SettingsError(f"a language is its code, such as 'en', not {type(code).__name__}.")
     if code not in LANGUAGES:
         raise SettingsError(
             f"there is no translation into {code!r}. Choose one of: {', '.join(LANGUAGES)}."

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dprap.arguments import as_path
 from dprap.errors import SettingsError
 from dprap.release import Release, load
 from dprap.release.answer_question import Answered
@@ -18,6 +19,7 @@ from dprap.release.intervals.interval import DEFAULT_LEVEL
 from dprap.release.statistics_answers import answer as answer_question
 from dprap.runs.named_code import NamedCode, with_functions
 from dprap.runs.options import RunOptions
+from dprap.runs.wording import worded_for_python
 
 if TYPE_CHECKING:
     from dprap.evaluate.against_truth import Evaluation
@@ -81,12 +83,11 @@ def write_statement_of(
     """
     from dprap.statement import About, require_own_folder, write_statement
 
+    file = "synthetic.parquet" if table is None else as_path(table, "the file of the table")
     if folder is None:
         folder = Path("statement")
         require_own_folder(folder)
-    return write_statement(
-        release, folder, About.of(about), language=language, table=table or "synthetic.parquet"
-    )
+    return write_statement(release, folder, About.of(about), language=language, table=file)
 
 
 def comparison_path(folder: Path, given: Path | None = None) -> Path:
@@ -127,7 +128,7 @@ def compare(
         The evaluation.
 
     """
-    return evaluate_against(load(folder), table, reading, path=path, targets=targets)
+    return _evaluated(load(folder), table, reading, path=path, targets=targets)
 
 
 def evaluate_against(
@@ -150,7 +151,22 @@ def evaluate_against(
 
     Returns:
         The evaluation.
+
+    Raises:
+        DprapError: If the table cannot be read by the release's schema; in the words of Python.
     """
+    with worded_for_python():
+        return _evaluated(release, table, reading, path=path, targets=targets)
+
+
+def _evaluated(
+    release: Release,
+    table: Any,
+    reading: Mapping[str, Any],
+    *,
+    path: Path | None,
+    targets: Sequence[str] | None,
+) -> Evaluation:
     from dprap.evaluate import evaluate_release
     from dprap.report import evaluate_report
     from dprap.runs.carry_out import open_table

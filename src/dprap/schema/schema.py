@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from dprap.arguments import as_path, as_whole_number
 from dprap.display import ShownInNotebooks
 from dprap.domain import Domain
-from dprap.errors import SchemaError, meant
+from dprap.errors import SchemaError, SettingsError, meant
 from dprap.schema.code_constraints import CodeConstraint, to_codes
 from dprap.schema.columns import Column
 from dprap.schema.columns.binned import BinnedColumn
@@ -451,8 +451,10 @@ class Schema(ShownInNotebooks, DeclaredTable):
         ... ).label("age", 3)
         '30..39'
         """
+        if not isinstance(name, str):
+            raise SettingsError(f"a column is named by a text, not {type(name).__name__}.")
         if name not in self.columns:
-            advice = meant(str(name), self.columns, "Its columns are")
+            advice = meant(name, self.columns, "Its columns are")
             raise SchemaError(f"column {name!r} is not in the schema. {advice}")
         size = self.columns[name].size
         if as_whole_number(code, "code") >= size:

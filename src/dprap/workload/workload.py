@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from numbers import Real
 
+from dprap.arguments import as_whole_number
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
 from dprap.queries import Custom, Family, Halfspace, Range, as_family
@@ -48,7 +50,11 @@ class Workload:
                 " [('age', 'sex'), ('age', 'region')]."
             )
         object.__setattr__(self, "families", tuple(as_family(each) for each in self.families))
-        object.__setattr__(self, "weights", tuple(self.weights) or (1.0,) * len(self.families))
+        weights: object = self.weights
+        if isinstance(weights, str) or not isinstance(weights, Iterable):
+            raise WorkloadError("the weights of a workload are a list of numbers.")
+        as_whole_number(self.max_cells, "max_cells", 1)
+        object.__setattr__(self, "weights", tuple(weights) or (1.0,) * len(self.families))
         if not self.families:
             raise WorkloadError("the workload is empty: name at least one marginal.")
         if len(self.weights) != len(self.families):
@@ -56,7 +62,8 @@ class Workload:
                 f"the workload has {len(self.families)} families but {len(self.weights)} weights."
             )
         for family, weight in zip(self.families, self.weights, strict=True):
-            if not 0 < weight < float("inf"):
+            is_number = type(weight) is float or isinstance(weight, Real)
+            if not (is_number and 0 < weight < float("inf")):
                 raise WorkloadError(f"the weight of {family} must be a positive number.")
             if isinstance(family, Marginal) and family.groups is not None:
                 raise WorkloadError(
@@ -70,7 +77,7 @@ class Workload:
                 raise WorkloadError(
                     f"{type(family).__name__.lower()} {family} has {cells:,} cells; the limit is"
                     f" {self.max_cells:,}. Leave it out, bin its columns more coarsely, or raise"
-                    " --max-cells."
+                    " the limit (max_cells)."
                 )
         if len(set(self.families)) != len(self.families):
             raise WorkloadError(

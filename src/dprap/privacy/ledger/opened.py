@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from dprap.accounting.neighbors import Neighbors
-from dprap.errors import BudgetError, LedgerError
+from dprap.arguments import as_number, as_path
+from dprap.errors import BudgetError, LedgerError, SettingsError
 from dprap.privacy.ledger.anchor import Anchor
 from dprap.privacy.ledger.chain import RESTORE, ChainedFile, Head, write_durably
 from dprap.privacy.ledger.reading import state_of
@@ -40,7 +41,12 @@ class OpenedLedger:
         anchor: str | Path | None = None,
         create: bool = True,
     ) -> None:
-        self.path = Path(path)
+        self.path = as_path(path, "the ledger's file")
+        if neighbors is not None and not isinstance(neighbors, Neighbors):
+            raise SettingsError(
+                f"neighbors must be dprap.Neighbors, not {type(neighbors).__name__}."
+            )
+        cap_rho = None if cap_rho is None else as_number(cap_rho, "cap_rho", BudgetError)
         if cap_rho is not None and not 0 < cap_rho <= LARGEST_RHO:
             raise BudgetError(
                 "a ledger's cap must be a positive number, and at most a thousand million."
