@@ -17,6 +17,7 @@ from dprap.report import evaluate_report, write_report
 from dprap.report.budget_views import budget_parts
 from dprap.report.column_views import axis_text, column_view
 from dprap.report.html import Html, el
+from dprap.report.pair_plots import _extent, _fitted
 from dprap.report.pair_views import association, cramers_v
 from dprap.schema import Schema
 from dprap.schema.columns.binned import BinnedColumn
@@ -285,3 +286,10 @@ def test_axes_of_times_are_as_fine_as_their_span() -> None:
         edges = column.bin_edges.astype(float).tolist()
         texts.append(axis_text(column, edges[0], edges))
     assert texts == ["2000", "2000-01"]
+
+
+def test_turned_labels_of_wide_letters_are_cut_to_their_room() -> None:
+    assert _extent("MMMM") > 6
+    assert _fitted("Mecklenburg-Vorpommern", 14) != "Mecklenburg-Vorpommern"
+    assert _extent(_fitted("Mecklenburg-Vorpommern", 14)) <= 14
+    assert _fitted("Berlin", 14) == "Berlin"

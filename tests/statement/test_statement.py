@@ -72,6 +72,19 @@ def test_an_entry_is_never_made_up() -> None:
         About.of({"title": 3})
 
 
+def test_what_the_guarantee_does_not_cover_is_said() -> None:
+    found = statement_of(made_release(), ABOUT)
+    text = json.dumps(found)
+    for said in (
+        "the refusal is not covered by the guarantee",
+        "Not covered are entries of the schema that were read off the data",
+        "Whether somebody explored the private table before is not known",
+        "Releases made without that ledger are not in its sum",
+    ):
+        assert said in text
+    assert "as it could if that person were not in the data" in text
+
+
 def test_person_bounds_and_neighbours_reach_every_paper() -> None:
     release = made_release()
     privacy = replace(release.privacy, max_rows_per_person=5, relation="add-remove")
@@ -83,6 +96,9 @@ def test_person_bounds_and_neighbours_reach_every_paper() -> None:
     text = json.dumps(found["sections"])
     assert "at most 5" in text
     assert "The number of records is protected." in text
+    assert "Records of a person beyond 5 are not counted, or the run was refused." in text
+    alone = json.dumps(statement_of(release, ABOUT)["sections"])
+    assert "Whoever has several records in the table is protected less" in alone
     assert "none is off by more than 40.0 records, with 95% confidence" in text
     assert "% of all records" not in text
     units = [

@@ -37,7 +37,7 @@ def association_section(release: Release, truth: Truth | None, *, private: bool)
         for value, a, b in pairs
     ]
     said = (
-        "Cramér's V of every pair of columns in the synthetic data: 0 (pale) where they are"
+        "Cramér's V of every pair of columns in the synthetic data: 0 (faint) where they are"
         " unrelated, 1 (strong) where one determines the other."
     )
     if upper is not None:
@@ -56,7 +56,7 @@ def association_section(release: Release, truth: Truth | None, *, private: bool)
         el(
             "p",
             "Each row of cells shows how records with one value of the first column spread over the"
-            " second. The darkest cell of a row holds most of them.",
+            " second. The strongest colour of a row is where most of them are.",
             class_="soft",
         ),
         el("div", *_pair_cards(release, found, private=private), class_="grid-of-cards"),

@@ -82,7 +82,7 @@ class MeasuredFamily:
 
 
 def measured_families(release: Release) -> tuple[list[MeasuredFamily], Float[np.ndarray, " cells"]]:
-    """Measurements by family, dearest first, and all residuals (synthetic minus measured) in
+    """Measurements by family, the most expensive first, and all residuals (synthetic minus measured) in
     standard deviations.
     """
     domain = release.schema.domain

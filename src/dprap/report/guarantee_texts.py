@@ -146,8 +146,8 @@ LANGUAGES: Mapping[str, GuaranteeTexts] = {
             " {chance} près."
         ),
         conclusion=(
-            "On ne peut donc pas apprendre grand-chose sur une personne que l'on n'aurait pas pu"
-            " apprendre sans ses données."
+            "Sur une personne, on ne peut donc pas apprendre grand-chose que l'on n'aurait pas pu"
+            " apprendre sans les données de cette personne."
         ),
         weak_conclusion=(
             "Avec un facteur aussi grand, la promesse à elle seule laisse une marge pour apprendre"
@@ -156,7 +156,8 @@ LANGUAGES: Mapping[str, GuaranteeTexts] = {
         prior="Quelqu'un qui en était sûr à ce point",
         posterior="peut au plus en devenir sûr à ce point",
         caption=(
-            "Ce que la publication peut changer à une supposition sur une personne (sans compter δ)"
+            "Ce que la publication peut changer à une supposition sur une personne (abstraction"
+            " faite de δ)"
         ),
         one_in="1 sur {number}",
         decimal=",",
@@ -183,7 +184,7 @@ LANGUAGES: Mapping[str, GuaranteeTexts] = {
         ),
         conclusion=(
             "Por tanto, sobre una persona no se puede averiguar mucho que no se hubiera podido"
-            " averiguar sin sus datos."
+            " averiguar sin los datos de esa persona."
         ),
         weak_conclusion=(
             "Con un factor tan grande, la promesa por sí sola deja margen para averiguar algo sobre"
@@ -192,7 +193,8 @@ LANGUAGES: Mapping[str, GuaranteeTexts] = {
         prior="Quien estaba así de seguro",
         posterior="puede llegar como máximo a estar así de seguro",
         caption=(
-            "Lo que la publicación puede cambiar en una suposición sobre una persona (sin contar δ)"
+            "Lo que la publicación puede cambiar en una suposición sobre una persona (dejando δ"
+            " aparte)"
         ),
         one_in="1 entre {number}",
         decimal=",",

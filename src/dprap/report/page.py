@@ -262,7 +262,7 @@ def _measurements(release: Release, *, private: bool) -> Html:
             ["marginal", "cells", "σ in records", "σ as a share", "of the budget", "distance / σ"],
             rows,
             caption=(
-                "Noisy measurements, the dearest first; distance is the root mean square distance"
+                "Noisy measurements, the most expensive first; distance is the root mean square distance"
                 f" of the {released_as(release)} from them"
             ),
         ),

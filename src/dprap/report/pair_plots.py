@@ -25,6 +25,8 @@ _LETTER = 6.0
 _SHORT = 10
 # A letter of a label that is turned by 60°, downwards and to the left, and the room of one line.
 _DOWN, _ASIDE, _LINE = 4.9, 2.9, 12.0
+# Letters that are wider than that, and how much.
+_WIDE_LETTERS, _WIDE = frozenset("MWmw@%…"), 1.6
 # What the height of its letters takes at the left.
 _HEIGHT_ASIDE = 8.0
 
@@ -112,9 +114,9 @@ def pair_plot(view: PairView, name: str, *, private: bool) -> Html:
     # Of values drawn together the first is told below the cells: there is no room for both ends.
     across = [_first_of(label) for label in columns]
     # Room for the labels of the rows, and for that of the first column, which is turned.
-    room = max(20 + max(map(len, rows)) * _LETTER, _ASIDE * len(across[0]) + _HEIGHT_ASIDE)
+    room = max(20 + max(map(len, rows)) * _LETTER, _ASIDE * _extent(across[0]) + _HEIGHT_ASIDE)
     left = min(room, _WIDTH * 0.42)
-    under = min(14 + max(map(len, across)) * _DOWN, 84.0)
+    under = min(14 + max(map(_extent, across)) * _DOWN, 84.0)
     wide = (_WIDTH - left - 6) / len(columns)
     high = max(11.0, min(20.0, 170 / len(rows)))
     head = 16.0
@@ -143,7 +145,7 @@ def pair_plot(view: PairView, name: str, *, private: bool) -> Html:
     every = math.ceil(_LINE / wide)
     for column in range(0, len(across), every):
         x, y = left + (column + 0.5) * wide + 3, bottom + 6
-        text = short(across[column], int(min((under - 12) / _DOWN, (x - _HEIGHT_ASIDE) / _ASIDE)))
+        text = _fitted(across[column], min((under - 12) / _DOWN, (x - _HEIGHT_ASIDE) / _ASIDE))
         turned = f"rotate(-60 {x:.1f} {y:.1f})"
         shapes.append(
             el("text", text, x=x, y=y, class_="tick", text_anchor="end", transform=turned)
@@ -154,6 +156,20 @@ def pair_plot(view: PairView, name: str, *, private: bool) -> Html:
         " the first."
     )
     return figure(name, title, said, _WIDTH, bottom + under, shapes, private=private)
+
+
+def _extent(label: str) -> float:
+    """The length of a label in letters of usual width."""
+    return sum(_WIDE if letter in _WIDE_LETTERS else 1.0 for letter in label)
+
+
+def _fitted(label: str, most: float) -> str:
+    """The label, cut in the middle so far that it takes at most so many letters of usual width."""
+    text, letters = label, len(label)
+    while _extent(text) > most and letters > 1:
+        letters -= 1
+        text = short(label, letters)
+    return text
 
 
 def _first_of(label: str) -> str:

@@ -40,8 +40,9 @@ def answers(release: Release) -> list[Answer]:
         Answer(
             "Privacy parameters",
             "Does the guarantee cover every use of the data for this release?",
-            "Yes: selection, measurement and the accuracy certificate are all charged. "
-            f"Of ρ = {privacy.rho_planned:.6g} that was planned, {privacy.rho_spent:.6g} was spent."
+            "Every figure of the release: selection, measurement and the accuracy certificate are"
+            " all charged. Not covered are entries of the schema that were read off the data, and"
+            f" whether the run was refused. Of ρ = {privacy.rho_planned:.6g} that was planned, {privacy.rho_spent:.6g} was spent."
             + ("" if privacy.discovery() is None else f" {privacy.discovery()}"),
         ),
         Answer("Unit of privacy", "What is one unit?", f"It is {unit(release)}."),
@@ -81,6 +82,18 @@ def answers(release: Release) -> list[Answer]:
             " is refused until somebody has reviewed it.",
         ),
         Answer(
+            "Algorithms",
+            "Were settings tuned on the private data?",
+            "Settings are fixed before the run. Whether somebody explored the private table before"
+            " is not known to the software: whoever publishes the release answers for it.",
+        ),
+        Answer(
+            "Algorithms",
+            "Do other releases of the same data add up?",
+            "Yes. A ledger beside the private table adds up all runs on it and can hold a cap."
+            " Releases made without that ledger are not in its sum.",
+        ),
+        Answer(
             "Utility and bias",
             "How large is the error?",
             _sentence(release.accuracy) or "No bound was bought.",
@@ -115,8 +128,14 @@ def answers(release: Release) -> list[Answer]:
         Answer(
             "Trust and data collection",
             "Which trust model is assumed?",
-            "The central model: whoever runs dprap sees the private table. Collection, storage and"
-            " access to it are outside the guarantee.",
+            "The central model: whoever runs dprap sees the private table, and everybody else may"
+            " see all of the release.",
+        ),
+        Answer(
+            "Trust and data collection",
+            "How were the data collected, and who has access to them?",
+            "The software does not know. Collection, storage, access to the private table and to its"
+            " ledger are outside the guarantee: whoever publishes the release answers for them.",
         ),
     ]
 

@@ -77,8 +77,8 @@ def _published(release: Release, about: About) -> tuple[str, ...]:
     if release.relaxed is not None:
         found.append(
             "The rows of the synthetic table are drawn from a fitted distribution. No row is a copy"
-            " of a person's record on purpose; a row may equal somebody's record by chance, as it"
-            " would if that person were not in the data."
+            " of a person's record on purpose. A row may equal somebody's record by chance, as it"
+            " could if that person were not in the data."
         )
     return tuple(found)
 
@@ -177,13 +177,40 @@ def _schema(release: Release) -> tuple[str, ...]:
     )
 
 
+def _limits_of_persons(release: Release) -> tuple[str, ...]:
+    rows = release.privacy.max_rows_per_person
+    if rows == 1:
+        return (
+            (
+                "The promise is for one record. Whoever has several records in the table is protected"
+                " less, as several people are."
+            ),
+        )
+    beyond = (
+        ""
+        if release.privacy.relation == "replace"
+        else f" Records of a person beyond {rows} are not counted, or the run was refused."
+    )
+    return (
+        (
+            "Persons are told apart by an id of the private table: who has several ids is protected"
+            f" less.{beyond}"
+        ),
+    )
+
+
 def _limits(release: Release) -> tuple[str, ...]:
     public = [] if release.public is None else [release.public.sentence()]
     return (
         "Several releases of the same data weaken the guarantee together: their budgets add up.",
         (
-            "Several people together are protected less: for k people ε is k times as large, and δ"
-            " grows too."
+            "Several people together, such as a family, are protected less: for k people ε is k"
+            " times as large, and δ grows too."
+        ),
+        *_limits_of_persons(release),
+        (
+            "That the run came about tells something too: a table that breaks its schema is"
+            " refused, and the refusal is not covered by the guarantee."
         ),
         (
             "The machine that made the release, its running time and access to the private table"
