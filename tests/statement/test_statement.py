@@ -274,6 +274,18 @@ def test_metadata_name_every_column_once() -> None:
     fields = croissant(release, ABOUT, table="synthetic.csv")["recordSet"][0]["field"]
     assert [field["name"] for field in fields] == names
     assert {field["source"]["fileObject"]["@id"] for field in fields} == {"synthetic.csv"}
+    odd = ["pay (EUR)", "pay/EUR", "Größe"]
+    schema = Schema.of({"columns": {name: {"type": "boolean"} for name in odd}})
+    fields = croissant(replace(release, schema=schema), ABOUT, table="t.csv")["recordSet"][0][
+        "field"
+    ]
+    # readers of Croissant refuse blanks in an identifier
+    assert [field["@id"] for field in fields] == [
+        "synthetic/pay-EUR",
+        "synthetic/pay-EUR-2",
+        "synthetic/Größe",
+    ]
+    assert [field["name"] for field in fields] == odd
 
 
 @pytest.mark.parametrize(

@@ -82,8 +82,8 @@ class MeasuredFamily:
 
 
 def measured_families(release: Release) -> tuple[list[MeasuredFamily], Float[np.ndarray, " cells"]]:
-    """Measurements by family, the most expensive first, and all residuals (synthetic minus measured) in
-    standard deviations.
+    """Measurements by family, the most expensive first, and all residuals (synthetic minus
+    measured) in standard deviations.
     """
     domain = release.schema.domain
     by_family: dict[Family, list[tuple[np.ndarray, np.ndarray, float, float]]] = {}

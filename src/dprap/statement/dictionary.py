@@ -5,6 +5,7 @@ Croissant.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
@@ -109,13 +110,15 @@ def croissant(
     fields = [
         {
             "@type": "cr:Field",
-            "@id": f"synthetic/{name}",
+            "@id": f"synthetic/{identifier}",
             "name": name,
             "description": column.description or _values(column),
             "dataType": _schema_org_type(column),
             "source": {"fileObject": {"@id": table}, "extract": {"column": name}},
         }
-        for name, column in release.schema.columns.items()
+        for (name, column), identifier in zip(
+            release.schema.columns.items(), _identifiers(release.schema.columns), strict=True
+        )
     ]
     return {
         "@context": _CONTEXT,
@@ -146,6 +149,23 @@ def croissant(
             {"@type": "cr:RecordSet", "@id": "synthetic", "name": "synthetic", "field": fields}
         ],
     }
+
+
+def _identifiers(names: Iterable[str]) -> list[str]:
+    """Names without the blanks and signs that readers of Croissant refuse in an identifier; each
+    once.
+
+    >>> _identifiers(["pay (EUR)", "pay/EUR", "age"])
+    ['pay-EUR', 'pay-EUR-2', 'age']
+    """
+    found: list[str] = []
+    for name in names:
+        plain = re.sub(r"[^\w.]+", "-", name).strip("-") or "column"
+        used, number = plain, 2
+        while used in found:
+            used, number = f"{plain}-{number}", number + 1
+        found.append(used)
+    return found
 
 
 def _license(name: str) -> dict[str, str]:
