@@ -106,7 +106,7 @@ def croissant(
     """Croissant metadata (version 1.0) of the synthetic table in the file `table`; the standard
     wants its digest.
     """
-    kind = "text/csv" if table.endswith(".csv") else "application/vnd.apache.parquet"
+    kind = "text/csv" if table.endswith(".csv") else "application/x-parquet"
     fields = [
         {
             "@type": "cr:Field",
