@@ -50,6 +50,12 @@ def test_objects_show_themselves_in_terminals_and_notebooks() -> None:
     assert f"of {float(rest.whole_rho):.4g}" in repr(first)
 
 
+def test_a_workload_shows_itself_in_a_line() -> None:
+    shown = repr(dprap.marginals(SCHEMA, 2))
+    assert shown.startswith("Workload of 91 families, ")
+    assert shown.endswith(" queries: age×sex, age×region, age×education, …")
+
+
 def test_a_release_shows_what_is_promised_and_not_who_vouches_for_it() -> None:
     from dataclasses import replace
 

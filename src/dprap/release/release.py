@@ -15,12 +15,8 @@ from dprap.arguments import as_path
 from dprap.relaxed.fit import StepCallback, unwatched
 from dprap.release.asking import Asking
 from dprap.release.contents import RunFacts
-<<<<<<< HEAD
-from dprap.release.synthetic_tables import TableFormat, as_format
-=======
-from dprap.release.drawing import TableFormat, as_format
 from dprap.release.given import names_of
->>>>>>> 8b5009a (Refuse wrong types at every public function in one line; keep all digits of NumPy's numbers in budgets)
+from dprap.release.synthetic_tables import TableFormat, as_format
 
 if TYPE_CHECKING:
     from dprap.evaluate import Evaluation

@@ -21,7 +21,11 @@ MAX_CELLS = 10_000_000
 _MOST_COLUMNS = 12
 
 
-@dataclass(frozen=True)
+# So many families are named where a workload shows itself.
+_SHOWN = 3
+
+
+@dataclass(frozen=True, repr=False)
 class Workload:
     """Query families over one domain, each with a weight.
 
@@ -83,6 +87,12 @@ class Workload:
             raise WorkloadError(
                 "the workload names a query family twice; give it a larger weight instead."
             )
+
+    def __repr__(self) -> str:
+        count = len(self.families)
+        named = ", ".join(map(str, self.families[:_SHOWN])) + (", …" if count > _SHOWN else "")
+        families = "1 family" if count == 1 else f"{count:,} families"
+        return f"Workload of {families}, {self.queries:,} queries: {named}"
 
     def __len__(self) -> int:
         return len(self.families)
