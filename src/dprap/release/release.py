@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from dprap.arguments import as_path
 from dprap.relaxed.fit import StepCallback, unwatched
+from dprap.release.arguments import names_of
 from dprap.release.asking import Asking
 from dprap.release.contents import RunFacts
-from dprap.release.given import names_of
 from dprap.release.synthetic_tables import TableFormat, as_format
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from dprap.release.intervals.interval import DEFAULT_LEVEL
 from dprap.release.statistics_answers import answer as answer_question
 from dprap.runs.named_code import NamedCode, with_functions
 from dprap.runs.options import RunOptions
-from dprap.runs.wording import worded_for_python
+from dprap.runs.python_messages import worded_for_python
 
 if TYPE_CHECKING:
     from dprap.evaluate.against_truth import Evaluation
