@@ -130,7 +130,7 @@ def test_records_beyond_the_bound_do_not_count():
     assert source.present("zip")[0] == ["x", "y"]
     assert source.present("zip")[1].tolist() == [2, 2]
     refuse = bound_mask(Neighbors(Relation.REPLACE, 2), PersonColumn("who"))
-    with pytest.raises(DataError, match="somebody has more than"):
+    with pytest.raises(DataError, match="somebody has more records than"):
         open_discovery(frame, ZIP, person_column="who", kept=refuse)
     with pytest.raises(SettingsError, match="person column"):
         bound_mask(Neighbors(Relation.REPLACE, 2), None)
