@@ -1,5 +1,7 @@
 """Codes that are tied to their neighbours: where the column says that these are alike, only."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from dprap.mechanisms.adaptive.neighbours import ties_of
 from dprap.mechanisms.adaptive.rules import Rules
 from dprap.queries import Marginal
 from dprap.relaxed import FitSettings, RelaxedDataset, Target, fit
-from dprap.relaxed.adam import Tie
+from dprap.relaxed.adam import Adam, Tie
 
 RECORDS = 10_000
 CODES = 64
@@ -58,20 +60,17 @@ def test_short_columns_are_not_looked_at_but_counted():
     assert [tie.start for tie in ties] == [4]
 
 
-def test_tied_codes_share_what_a_fit_learns_of_one_of_them():
-    """One cell is said to be twice as full; with ties its neighbours follow, with none they do
-    not.
+def beside(full: float, weight: float) -> float:
+    """The share of b = 0 in a = 2, where a fit is sure that this share of a = 3 has it, and knows
+    of no other pair of codes.
     """
     domain = Domain.of({"a": 8, "b": 2})
     prior = np.log(np.concatenate([np.full((8, 1), 1 / 8), np.full((2, 1), 1 / 2)])).astype(
         np.float32
     )
     jitter = 0.3 * np.random.default_rng(0).gumbel(size=(10, 50)).astype(np.float32)
-    start = RelaxedDataset.from_logits(domain, prior + jitter)
-    pair = Marginal(("a", "b"))
-    wanted = np.full(16, 1 / 16, np.float32)
-    wanted[[6, 7]] = [1 / 8, 0]
-    weights = np.zeros(16, np.float32)
+    wanted, weights = np.full(16, 1 / 16, np.float32), np.zeros(16, np.float32)
+    wanted[[6, 7]] = [full / 8, (1 - full) / 8]
     weights[[6, 7]] = 1e6
     columns = [
         Target(
@@ -79,14 +78,32 @@ def test_tied_codes_share_what_a_fit_learns_of_one_of_them():
         )
         for name, size in (("a", 8), ("b", 2))
     ]
+    ties = (Tie(0, np.full(7, weight, np.float32)),) if weight else ()
+    settings = FitSettings(
+        prior=prior, kl_weight=50.0, steps=300, learning_rate=0.1, cool_down=0.5, ties=ties
+    )
+    start = RelaxedDataset.from_logits(domain, prior + jitter)
+    rows = fit(start, [Target(Marginal(("a", "b")), wanted, weights), *columns], settings).rows
+    cells = (rows.probabilities[:8] @ rows.probabilities[8:].T / 50)[2]
+    return float(cells[0] / cells.sum())
 
-    def share_beside(ties: tuple[Tie, ...]) -> float:
-        settings = FitSettings(
-            prior=prior, kl_weight=50.0, steps=300, learning_rate=0.1, cool_down=0.5, ties=ties
-        )
-        rows = fit(start, [Target(pair, wanted, weights), *columns], settings).rows
-        cells = (rows.probabilities[:8] @ rows.probabilities[8:].T / 50)[2]
-        return float(cells[0] / cells.sum())
 
-    assert share_beside(()) < 0.5  # column b has room for no more
-    assert share_beside((Tie(0, np.full(7, 10, np.float32)),)) > 0.55
+def test_tied_codes_share_what_a_fit_learns_of_one_of_them():
+    assert beside(0.6, weight=0) < 0.5  # column b has room for no more
+    assert beside(0.6, weight=100) > 0.51
+
+
+def test_the_pull_of_a_tie_stops_growing_at_a_tenth():
+    apart = np.array([0.001, 0.1, 3.0], np.float32)
+    domain, weight = Domain.of({"a": 4}), 7.0
+    prior = np.zeros((4, 1), np.float32)
+    logits = np.concatenate([[0.0], np.cumsum(apart)]).astype(np.float32)[:, None]
+    gradient = np.empty_like(logits)
+    ties = (Tie(0, np.full(3, weight, np.float32)),)
+    settings = FitSettings(prior=prior, kl_weight=2.0, steps=1, learning_rate=0.1, ties=ties)
+    Adam(domain, logits, np.exp(logits), gradient, settings).begin()
+    # what a link takes from one code it gives to the next
+    of_links = np.cumsum(2.0 * logits[:, 0] - gradient[:, 0])[:3]
+    np.testing.assert_allclose(
+        of_links, 2.0 * weight * np.array([0.001, 0.1 / math.sqrt(2), 0.1]), rtol=2e-3
+    )
