@@ -65,6 +65,8 @@ def outline(
     )
     measured_cells = picks * pool_cells // len(chosen[0].pool.candidates) if chosen else 0
 
+    sweeps = any(isinstance(step, MeasureWorkload) for step in steps)
+
     def fitting(steps: int, fitted_cells: float) -> float:
         """Operations of a fit: forward once, backward twice; all that goes over the rows
         themselves.
@@ -116,7 +118,8 @@ def outline(
                 max(stddev(step.rho_each) for step in measured),
                 measured_cells,
                 # The mean round fits half of what is measured in the end.
-                fitting(len(chosen) * settings.steps, measured_cells / 2),
+                fitting(len(chosen) * settings.steps, measured_cells / 2)
+                + (0 if sweeps else fitting(settings.final_steps, measured_cells)),
             ),
         ]
     for step in steps:

@@ -35,7 +35,8 @@ class AdaptiveSettings:
             the end; by default it follows from public facts.
         selection_share: Of what then remains, the share that chooses marginals; the rest measures
             them.
-        steps: The steps of a fit after a round.
+        steps: The steps of a fit after a round. It goes on from the one before, and rows that follow
+            the noise of the first choices closely are a worse start for the last fit.
         final_steps: The steps of the last fit.
         learning_rate: About how far a logit moves in a step.
         jitter: How far apart rows start; by default the rules say.
@@ -56,7 +57,7 @@ class AdaptiveSettings:
     total_share: float = 0.02
     sweep_share: float | None = None
     selection_share: float = 0.2
-    steps: int = 100
+    steps: int = 20
     final_steps: int = 100
     learning_rate: float = 0.1
     jitter: float | None = None
