@@ -22,11 +22,17 @@ CLASS = ErrorClass(Kind.CELL, 2, Basis.MEASURED)
 LONG = (16, 16)
 
 
-def made(widening=None, sets=100_000):
+def apart(answers, reasons=10**6):
+    """Numbers of what answers are off by, by turns."""
+    return np.arange(answers) % reasons
+
+
+def made(widening=None, reasons=10**6):
     rng = np.random.default_rng(0)
     sizes = 2.0 ** rng.uniform(0, 14, 60_000)
     stddev = 10 + np.sqrt(sizes)
-    samples = {CLASS: Samples(sizes, np.abs(stddev * rng.standard_normal(len(sizes))), sets)}
+    errors = np.abs(stddev * rng.standard_normal(len(sizes)))
+    samples = {CLASS: Samples(sizes, errors, apart(len(sizes), reasons))}
     return table_of_samples([samples, samples], widening or {})
 
 
@@ -46,7 +52,7 @@ def test_intervals_from_few_errors_hold_a_further_one_as_often_as_they_say():
     held = []
     for _ in range(4_000):
         errors = rng.exponential(1.0, 40)
-        table = table_of_samples([{name: Samples(np.full(40, 9.0), errors, 10**6)}], {})
+        table = table_of_samples([{name: Samples(np.full(40, 9.0), errors, apart(40))}], {})
         (half,) = table.half_widths(Kind.CELL, (16,), Basis.MEASURED, np.array([9.0]), 0.95)
         held.append(1 - np.exp(-half))
     assert np.mean(held) == pytest.approx(0.95, abs=0.004)
@@ -66,18 +72,40 @@ def test_surprises_widen_the_sizes_they_were_seen_at():
 def test_few_sets_of_columns_widen_as_a_t_distribution_does():
     sizes = np.array([100.0])
     many, few = (
-        made(sets=sets).half_widths(Kind.CELL, LONG, Basis.MEASURED, sizes, 0.95)
-        for sets in (100_000, 3)
+        made(reasons=sets).half_widths(Kind.CELL, LONG, Basis.MEASURED, sizes, 0.95)
+        for sets in (10**6, 3)
     )
     # two replicates of three sets each have five degrees of freedom
     assert few / many == pytest.approx(2.5706 / 1.9600, rel=1e-3)
+
+
+def test_it_is_the_sets_seen_at_a_size_that_are_few():
+    sizes = np.repeat([8.0, 1_000.0], 3_000)
+    errors = np.tile(np.abs(np.random.default_rng(1).standard_normal(3_000)), 2)
+    # at the small size every error has a reason of its own, at the large one there are five
+    reasons = np.concatenate([np.arange(3_000), 3_000 + np.arange(3_000) % 5])
+    table = table_of_samples([{CLASS: Samples(sizes, errors, reasons)}], {})
+    small, large = table.half_widths(
+        Kind.CELL, LONG, Basis.MEASURED, np.array([8.0, 1_000.0]), 0.95
+    )
+    assert large / small == pytest.approx(2.7764 / 1.9600, rel=0.01)
+
+
+@pytest.mark.parametrize("size", [4.0, 1_000.0])
+def test_a_size_of_which_two_sets_tell_is_taken_with_the_next(size):
+    sizes = np.repeat([size, 64.0], 500)
+    errors = np.repeat([1.0, 9.0], 500)
+    reasons = np.concatenate([np.arange(500) % 2, 2 + np.arange(500)])
+    table = table_of_samples([{CLASS: Samples(sizes, errors, reasons)}], {})
+    (half,) = table.half_widths(Kind.CELL, LONG, Basis.MEASURED, np.array([size]), 0.95)
+    assert half >= 9.0
 
 
 def test_modelled_answers_over_more_columns_widen_by_the_relations_that_are_missing():
     def table(basis):
         name = ErrorClass(Kind.CELL, 3, basis)
         return table_of_samples(
-            [{name: Samples(np.full(500, 9.0), np.linspace(0, 1, 500), 100_000)}], {}
+            [{name: Samples(np.full(500, 9.0), np.linspace(0, 1, 500), apart(500))}], {}
         )
 
     for basis, times in ((Basis.PAIRS, 2.0), (Basis.OUTSIDE, np.sqrt(2))):
@@ -98,7 +126,7 @@ def test_short_columns_have_their_own_errors_where_enough_sets_tell_of_them():
         """Errors of 3 of short columns, of 1 of others; nothing implied is short."""
         found = {
             ErrorClass(Kind.CELL, 2, each, short): Samples(
-                np.full(200, 9.0), np.full(200, error), of_class
+                np.full(200, 9.0), np.full(200, error), apart(200, of_class)
             )
             for short, each, error, of_class in (
                 (True, Basis.MEASURED, 3.0, sets),

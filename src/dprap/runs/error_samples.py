@@ -81,8 +81,8 @@ def sample_errors(
     Sizes are those that the replicate gives, as only these are known of a release. `told` is called
     now and then.
     """
-    found: dict[ErrorClass, list[SizesErrors]] = {}
-    looked_at: dict[ErrorClass, list[tuple[str, ...]]] = {}
+    found: dict[ErrorClass, list[Samples]] = {}
+    numbers: dict[tuple[str, ...], int] = {}
     for basis, columns in _column_sets(replicate, wanted, rng, told):
         told()
         estimated = replicate.records * cell_table(replicate.relaxed, columns).astype(np.float64)
@@ -95,30 +95,26 @@ def sample_errors(
             Kind.RANGE: (sums, errors_of_sums * easier_sums(len(columns), cells)),
             Kind.MEAN: (groups, errors_of_means * easier_means(max(estimated.shape))),
         }
-        for kind, samples in parts.items():
+        reason = numbers.setdefault(_reason(replicate.grounds, basis, columns), len(numbers))
+        for kind, (of, off) in parts.items():
             name = ErrorClass(kind, len(columns), basis, is_short(true.shape))
-            found.setdefault(name, []).append(samples)
-            looked_at.setdefault(name, []).append(columns)
+            found.setdefault(name, []).append(Samples(of, off, np.full(len(of), reason)))
     return {
-        name: Samples(
-            np.concatenate([part[0] for part in parts]),
-            np.concatenate([part[1] for part in parts]),
-            _apart(replicate.grounds, name.basis, looked_at[name]),
-        )
+        name: Samples(*(np.concatenate(each) for each in zip(*parts, strict=True)))
         for name, parts in found.items()
     }
 
 
-def _apart(grounds: Grounds, basis: Basis, sets: Sequence[tuple[str, ...]]) -> int:
-    """How many of these sets of columns are off for reasons of their own.
+def _reason(grounds: Grounds, basis: Basis, columns: tuple[str, ...]) -> tuple[str, ...]:
+    """What answers over these columns are off by together: the relation of all of them.
 
-    Where the workload lacks a relation, that relation is the reason. Many sets of three columns may
-    lack the same pair, so it is the pairs that count.
+    Where the workload lacks a pair, that pair is the reason. Many sets of three columns may lack
+    the same one.
     """
     if basis is not Basis.OUTSIDE:
-        return len(sets)
-    pairs = {frozenset(pair) for columns in sets for pair in combinations(columns, 2)}
-    return sum(grounds.basis_of(pair) is Basis.OUTSIDE for pair in pairs)
+        return columns
+    pairs = combinations(columns, 2)
+    return next((pair for pair in pairs if grounds.basis_of(pair) is Basis.OUTSIDE), columns)
 
 
 def _column_sets(

@@ -16,10 +16,12 @@ import numpy as np
 
 from dprap.workload import Workload
 
-# The share of the queries that is left out with pairs of columns, and the share whose pairs others
-# have.
-_WITH_PAIRS = 0.15
-_SINGLY = 0.25
+# The share of the queries that is left out with pairs of columns, the most that it may come to where
+# a pair has many, and the share whose pairs others have. A few strong relations decide how wide an
+# interval must be, and among few pairs there are none or too many of them by chance.
+_WITH_PAIRS = 0.3
+_MOST_WITH_PAIRS = 0.4
+_SINGLY = 0.2
 # A smaller workload is left as it is.
 _LEAST_FAMILIES = 4
 
@@ -61,7 +63,7 @@ def held_out(
             break
         more = having_pair[pair]
         # a pair that most of the workload has would take the workload with it
-        if len(gone) + len(more - gone) <= 2 * _WITH_PAIRS * many or not gone:
+        if len(gone) + len(more - gone) <= _MOST_WITH_PAIRS * many or not gone:
             gone |= more
     told()
     others = [at for at in range(many) if at not in gone]

@@ -27,7 +27,7 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from dprap.array_types import Float64
+from dprap.array_types import Float64, Int64
 from dprap.documents import DocumentError, parse, read_text, require_finite
 from dprap.errors import SettingsError
 from dprap.release.intervals.basis import Basis
@@ -62,8 +62,8 @@ _LEAST_SAMPLED = 40
 _MOST_BELOW = 64.0
 # Fewer of a whole class say nothing.
 _LEAST_OF_CLASS = 20
-# Fewer sets of short columns, or of others, do not make a class.
-_LEAST_SETS = 5
+# Errors over fewer sets of columns do not make a class, nor a size in it.
+_LEAST_REASONS = 5
 _BINS_PER_OCTAVE = 2
 _USUAL_LEVEL = 0.95
 # Records of the whole column that are added to a group where its spread is asked for.
@@ -304,12 +304,12 @@ SizesErrors: TypeAlias = tuple[Float64[np.ndarray, " answers"], Float64[np.ndarr
 class Samples(NamedTuple):
     """Sizes and absolute errors of answers over some sets of columns.
 
-    `sets` is the number of sets that are off for reasons of their own.
+    `reasons` numbers what each is off by: answers over one set of columns are off together.
     """
 
     sizes: Float64[np.ndarray, " answers"]
     errors: Float64[np.ndarray, " answers"]
-    sets: int
+    reasons: Int64[np.ndarray, " answers"]
 
 
 @dataclass(frozen=True, order=True)
@@ -341,11 +341,9 @@ def table_of_samples(
             together.setdefault(name, []).append(found)
     curves = []
     for name, parts in sorted(_classes(together).items()):
-        sizes = np.concatenate([part.sizes for part in parts])
-        errors = np.concatenate([part.errors for part in parts])
-        if len(sizes) >= _LEAST_OF_CLASS:
-            few = _of_few(_sets(parts))
-            curves.append(_curve(name, sizes, errors, few, widening.get(name.basis)))
+        pooled = _pooled(parts)
+        if len(pooled.sizes) >= _LEAST_OF_CLASS:
+            curves.append(_curve(name, pooled, widening.get(name.basis)))
     return ErrorTable(replicates=replicates, curves=curves)
 
 
@@ -361,26 +359,36 @@ def _classes(found: Mapping[ErrorClass, list[Samples]]) -> dict[ErrorClass, list
         short = replace(name, short=True)
         own, others = found.get(short, []), found.get(name, [])
         alike = own
-        if name.basis is Basis.IMPLIED and _sets(own) < _LEAST_SETS:
+        if name.basis is Basis.IMPLIED and _reasons(own) < _LEAST_REASONS:
             alike = own + found.get(replace(short, basis=Basis.MEASURED), [])
-        if min(_sets(alike), _sets(others)) >= _LEAST_SETS:
+        if min(_reasons(alike), _reasons(others)) >= _LEAST_REASONS:
             classes |= {short: alike, name: others}
         else:
             classes[name] = others + own
     return classes
 
 
-def _sets(parts: Iterable[Samples]) -> int:
-    return sum(part.sets for part in parts)
+def _reasons(parts: Iterable[Samples]) -> int:
+    return sum(len(np.unique(part.reasons)) for part in parts)
 
 
-def _of_few(sets: int) -> float:
+def _pooled(parts: Iterable[Samples]) -> Samples:
+    """Errors of several parts, each off for reasons of its own."""
+    pooled, before = list[Samples](), 0
+    for part in parts:
+        _, reasons = np.unique(part.reasons, return_inverse=True)
+        pooled.append(part._replace(reasons=before + reasons))
+        before += int(reasons.max(initial=-1)) + 1
+    return Samples(*(np.concatenate(each) for each in zip(*pooled, strict=True)))
+
+
+def _of_few(reasons: int) -> float:
     """By how much intervals widen because errors were seen over a few sets of columns alone.
 
     Errors over one set of columns are off together, so their spread is known as well as that of as
     many numbers as there are sets: a t distribution instead of a normal one.
     """
-    return student_quantile(max(sets - 1, 1), _USUAL_LEVEL) / z_of(_USUAL_LEVEL)
+    return student_quantile(max(reasons - 1, 1), _USUAL_LEVEL) / z_of(_USUAL_LEVEL)
 
 
 def octaves(sizes: Float64[np.ndarray, " answers"]) -> np.ndarray:
@@ -388,50 +396,60 @@ def octaves(sizes: Float64[np.ndarray, " answers"]) -> np.ndarray:
     return np.asarray(np.floor(np.log2(np.maximum(sizes, 1.0))), dtype=np.int64)
 
 
-def _quantiles(errors: Float64[np.ndarray, " answers"], few: float) -> list[float]:
+def _quantiles(found: Samples) -> list[float]:
     """Errors that a further one, like these n, stays below with the probabilities `LEVELS`.
 
     It stays below the k-th smallest with probability k/(n + 1), so k is (n + 1) times the level.
     With k/n, intervals from 40 errors would hold 93% where 95% are stated. That is so if errors
     have nothing to do with each other. If those over one set of columns are off together, it is the
-    sets that are few, and `few` is what that widens by. The larger of both is taken.
+    sets that are few. The larger of both is taken.
     """
-    alone = np.quantile(errors, LEVELS, method="weibull")
-    return list(np.maximum(alone, few * np.quantile(errors, LEVELS)).tolist())
+    few = _of_few(_reasons([found]))
+    alone = np.quantile(found.errors, LEVELS, method="weibull")
+    return list(np.maximum(alone, few * np.quantile(found.errors, LEVELS)).tolist())
 
 
 def _curve(
-    name: ErrorClass,
-    sizes: Float64[np.ndarray, " answers"],
-    errors: Float64[np.ndarray, " answers"],
-    few: float,
-    widening: Float64[np.ndarray, " octaves"] | None,
+    name: ErrorClass, found: Samples, widening: Float64[np.ndarray, " octaves"] | None
 ) -> Curve:
+    """Quantiles over sizes: of half octaves, or of as many of them as tell enough together."""
+    sizes, errors, reasons = found
     if widening is not None:
         errors = errors * widening[np.minimum(octaves(sizes), len(widening) - 1)]
     places = np.log2(np.maximum(sizes, _SMALLEST))
-    bins = np.floor(places * _BINS_PER_OCTAVE).astype(np.int64)
-    centres: list[float] = []
-    quantiles: list[list[float]] = []
-    held = np.zeros(len(sizes), dtype=bool)
-    for each in np.unique(bins):
-        held |= bins == each
-        last = each == bins.max()
-        if np.count_nonzero(held) >= _LEAST_SAMPLED or (last and not centres):
-            centres.append(float(2 ** np.median(places[held])))
-            quantiles.append(_quantiles(errors[held], few))
-            held[:] = False
-        elif last:  # too few are left at the top: they join the bin below
-            top = np.argsort(sizes)[-(_LEAST_SAMPLED):]
-            size = float(2 ** np.median(places[top]))
-            if size > centres[-1]:
-                centres.append(size)
-                quantiles.append(_quantiles(errors[top], few))
+    order = np.argsort(places, kind="stable")
+    bins = np.floor(places[order] * _BINS_PER_OCTAVE).astype(np.int64)
+    ends = np.append(np.flatnonzero(np.diff(bins)) + 1, len(bins))
+    least = min(_LEAST_REASONS, _reasons([found]))
+    curve: list[tuple[float, list[float]]] = []
+    start = 0
+    for end in ends.tolist():
+        start = start if end < len(order) else _enough_at_the_top(reasons[order], start, least)
+        held = order[start:end]
+        if not _enough(reasons[held], least) and end < len(order):
+            continue
+        size = float(2 ** np.median(places[held]))
+        if not curve or size > curve[-1][0]:
+            curve.append((size, _quantiles(Samples(sizes[held], errors[held], reasons[held]))))
+        start = end
     return Curve(
         kind=name.kind,
         columns=name.columns,
         short=name.short,
         basis=name.basis,
-        sizes=centres,
-        quantiles=quantiles,
+        sizes=[size for size, _ in curve],
+        quantiles=[quantiles for _, quantiles in curve],
     )
+
+
+def _enough(reasons: Int64[np.ndarray, " answers"], least: int) -> bool:
+    return len(reasons) >= _LEAST_SAMPLED and len(np.unique(reasons)) >= least
+
+
+def _enough_at_the_top(reasons: Int64[np.ndarray, " answers"], start: int, least: int) -> int:
+    """Where the answers of the largest sizes begin, if those from `start` on are too few: then some
+    of the size below are with them.
+    """
+    while start and not _enough(reasons[start:], least):
+        start = max(start - max((len(reasons) - start) // 4, _LEAST_SAMPLED // 4), 0)
+    return start
