@@ -95,6 +95,24 @@ def test_refusals_are_for_the_first_column_in_order() -> None:
         refuse([0, -2], schema)
 
 
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"min": 3, "max": 9}, '(("x")::int8 - (\'3\')::int8)'),
+        ({"min": 0, "max": 9, "width": 5}, '((("x")::int8 - (\'0\')::int8) / 5)'),
+        ({"edges": [0, 5, 10, 30]}, 'LEAST(((("x")::int8 - (\'0\')::int8) / 5), 2)'),
+    ],
+)
+def test_bins_are_found_by_no_more_than_their_bounds_ask_for(settings: dict, expected: str) -> None:
+    """Only values outside the bounds have to be moved to a bin, and only the last bin may be
+    longer.
+    """
+    _, declared = column({"type": "integer", **settings})
+    assert plain(code_sql("x", declared, "integer")).endswith(f"ELSE {expected} END")
+    _, clipped = column({"type": "integer", **settings, "out_of_domain": "clip"})
+    assert "GREATEST" in plain(code_sql("x", clipped, "integer"))
+
+
 def test_total_columns_never_refuse() -> None:
     """Where a policy covers everything, no negative code stands in the expression."""
     kinds = {

@@ -241,8 +241,8 @@ def lookup(value: str, codes: Mapping[str, int], *, is_cheap: bool = True) -> st
 
 
 def bucket(value: str, column: BinnedColumn) -> str:
-    """The position of the bin of a value; values outside the bounds are in the first or last
-    bin.
+    """The position of the bin of a value; values outside the bounds are in the first or last bin
+    where the column's policy clips them, and nowhere in the others.
     """
     edges = column.bin_edges
     inner = edges[1:-1]
@@ -251,9 +251,12 @@ def bucket(value: str, column: BinnedColumn) -> str:
     widths = np.diff(edges[:-1])
     if column.edge_type == "int8" and (widths == widths[0]).all():
         low, high = _edge(column, edges[0]), _edge(column, column.last_value)
-        # the last bin may be longer
-        above = operation(f"LEAST(GREATEST({value}, {low}), {high})", "-", low)
-        return f"LEAST({operation(above, '/', str(widths[0]))}, {len(inner)})"
+        within = f"LEAST(GREATEST({value}, {low}), {high})" if column.policy == "clip" else value
+        position = operation(within, "-", low)
+        if widths[0] != 1:
+            position = operation(position, "/", str(widths[0]))
+        is_last_longer = (column.last_value - edges[0]) // widths[0] > len(inner)
+        return f"LEAST({position}, {len(inner)})" if is_last_longer else position
     listed = ",".join(column.edge_text(edge) for edge in inner)
     return call("width_bucket", value, cast(f"'{{{listed}}}'", f"{column.edge_type}[]"))
 
