@@ -67,3 +67,11 @@ def test_columns_with_one_code_and_no_marginals() -> None:
     assert plan_unions(domain, [], max_cells=10) == {}
     unions = plan_unions(domain, [Marginal(("a", "b")), Marginal(("a", "c"))], max_cells=4)
     assert sorted(unions.values()) == [[0], [1]]
+
+
+def test_unions_of_more_cells_than_64_bits_number() -> None:
+    domain = Domain.of({f"c{number}": 16 for number in range(16)})
+    pairs = [Marginal(pair) for pair in combinations(domain.names, 2)]
+    whole = 2**64
+    assert domain.size_of(domain.names) == whole
+    assert [*plan_unions(domain, pairs, max_cells=2 * whole - 1)] == [Marginal(domain.names)]

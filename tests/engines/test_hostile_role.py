@@ -13,7 +13,8 @@ from dprap.queries import Marginal
 from dprap.schema import Schema
 from dprap.sources.catalog import plain
 from dprap.sources.postgres import PostgresSource
-from dprap.sources.sql import check_sql, count_sql
+from dprap.sources.sql import check_sql
+from dprap.sources.sql_counts import count_sql
 
 SCHEMA = Schema.of(
     {
@@ -42,6 +43,7 @@ FUNCTIONS = [
     ("to_regclass", "text", "regclass"),
     ("format", "text, name, name", "text"),
     ("int8send", "int8", "bytea"),
+    ("hashint8", "int8", "int4"),
     ("width_bucket", "float8, float8[]", "int4"),
     ("array_position", "text[], text", "int4"),
     ("abs", "numeric", "numeric"),
@@ -57,6 +59,12 @@ OPERATORS = [
     ("/", "int8", "int4", "int8"),
     ("/", "int8", "int8", "int8"),
     ("%", "int8", "int8", "int8"),
+    ("&", "int8", "int8", "int8"),
+    ("|", "int8", "int8", "int8"),
+    ("<<", "int8", "int4", "int8"),
+    (">>", "int8", "int4", "int8"),
+    ("&", "int4", "int4", "int4"),
+    ("<=", "int8", "int4", "bool"),
     ("-", "int8", "int8", "int8"),
     ("=", "text", "text", "bool"),
     ("=", "float8", "float8", "bool"),
@@ -168,7 +176,7 @@ def test_the_traps_are_real(trapped: tuple[str, Any]) -> None:
     one = Marginal(("age", "mood"))
     queries = [
         check_sql("clinic.stays", SCHEMA, KINDS),
-        count_sql("clinic.stays", SCHEMA, KINDS, {one: [one, Marginal(("mood",))]}),
+        count_sql("clinic.stays", SCHEMA, KINDS, [one, Marginal(("mood",))], most_equal=9),
         "SELECT mood::text FROM clinic.stays",
     ]
     with psycopg.connect(address, autocommit=True) as connection:

@@ -18,13 +18,14 @@ from tests.sources.tables import KINDS, all_marginals, assert_same_counts, rando
 
 from dprap.datasets import example, example_schema
 from dprap.encoding import encode
-from dprap.errors import DataError, DprapError, SchemaError
+from dprap.errors import DataError, DprapError, SchemaError, WorkloadError
 from dprap.queries import Marginal
 from dprap.schema import Schema
-from dprap.sources import MemorySource, RowSource, postgres, sql
+from dprap.sources import MemorySource, RowSource, postgres, sql_counts
 from dprap.sources.catalog import identifier
 from dprap.sources.open import open_source
 from dprap.sources.postgres import PostgresSource
+from dprap.sources.sql_counts import BITS, Packed, bits_of
 
 Write = Callable[[pa.Table, str], None]
 
@@ -110,21 +111,28 @@ def test_example(postgres_url: str, write: Write) -> None:
     source.close()
 
 
-def test_marginals_summed_by_the_server(
-    postgres_url: str, write: Write, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[Marginal]]:
+    """What each query asks the server for."""
+    marginals: list[list[Marginal]] = []
+    count_sql = sql_counts.count_sql
+    monkeypatch.setattr(
+        postgres,
+        "count_sql",
+        lambda *given, **named: [marginals.append(given[-1]), count_sql(*given, **named)][1],
+    )
+    return marginals
+
+
+def test_several_queries_and_parts_of_marginals(
+    postgres_url: str, write: Write, monkeypatch: pytest.MonkeyPatch, asked: list[list[Marginal]]
 ) -> None:
-    """Several queries, each with several wide marginals, and no more cells leave than allowed or
-    asked for.
+    """Several queries, each with several marginals, results in several rows, and no more cells
+    leave than allowed or asked for.
     """
     monkeypatch.setattr(postgres, "_LEAVING_CELLS", 500)
-    monkeypatch.setattr(postgres, "_WIDE_PER_QUERY", 3)
-    monkeypatch.setattr(postgres, "_MAX_CELL_NUMBER", 2**40)
-    monkeypatch.setattr(sql, "_CELLS_IN_A_ROW", 1000)
-    plans = []
-    count_sql = sql.count_sql
-    monkeypatch.setattr(
-        postgres, "count_sql", lambda *given: [plans.append(given[-1]), count_sql(*given)][1]
-    )
+    monkeypatch.setattr(postgres, "BITS", 40)
+    monkeypatch.setattr(sql_counts, "_BITS_IN_A_ROW", 6)
     table, schema = example(2000, seed=4), example_schema()
     write(table, "summed")
     marginals = [
@@ -138,11 +146,57 @@ def test_marginals_summed_by_the_server(
         counted = source.count(marginals)
     memory = MemorySource(encode(table, schema))
     assert all(same(a, b) for a, b in zip(counted, memory.count(marginals), strict=True))
-    assert len(plans) > 3
-    assert max(len(plan) for plan in plans) == 3
-    assert any(len(narrow) > 1 for plan in plans for narrow in plan.values())
-    sent = {marginal for plan in plans for narrow in plan.values() for marginal in narrow}
+    assert len(asked) > 3
+    assert all(
+        bits_of(schema.domain, Packed.of(schema.domain, each).columns) <= 40 for each in asked
+    )
+    assert any(len(each) > 3 for each in asked)
+    sent = {marginal for each in asked for marginal in each}
     assert all(marginal.size(schema.domain) <= 500 for marginal in sent - set(marginals))
+
+
+@pytest.mark.parametrize("hashed_bits", [32, 0])
+@pytest.mark.parametrize("times", [1, 40])
+def test_equal_and_different_records(
+    times: int,
+    hashed_bits: int,
+    postgres_url: str,
+    write: Write,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Records that repeat are counted by way of the equal ones, others are not; both exactly, with
+    every bit of a number in use.
+    """
+    monkeypatch.setattr(sql_counts, "_HASHED_BITS", hashed_bits)
+    rng = np.random.default_rng(3)
+    sizes = {"a": 2**16, "b": 2**15 + 1, "c": 2, "d": 2**16, "e": 2**15}
+    schema = Schema.from_domain(sizes)
+    assert bits_of(schema.domain, list(sizes)) == BITS
+    once = {name: rng.integers(size // 2, size, 500) for name, size in sizes.items()}
+    table = pa.table({name: np.tile(values, times) for name, values in once.items()})
+    write(table, "equal")
+    marginals = [*all_marginals(schema, k=2), Marginal(("e", "d", "a")), Marginal(("d", "c", "a"))]
+    with opened(postgres_url, "public.equal", schema) as source:
+        counted = source.count(marginals)
+        query = sql_counts.count_sql(
+            source.relation, schema, source.kinds, marginals, most_equal=source.rows // 2
+        )
+        plan = source.connection.execute(f"EXPLAIN ANALYZE {query}".encode()).fetchall()
+    memory = MemorySource(encode(table, schema))
+    assert all(same(a, b) for a, b in zip(counted, memory.count(marginals), strict=True))
+    scans = [line for (line,) in plan if "CTE Scan on equal" in line]
+    assert len(scans) == 1
+    assert ("never executed" in scans[0]) == (times == 1)
+
+
+def test_marginals_of_more_bits_than_a_number_has(postgres_url: str, write: Write) -> None:
+    schema = Schema.from_domain({f"c{number}": 5 for number in range(22)})
+    write(pa.table({name: [0, 4] for name in schema.columns}), "long")
+    with (
+        opened(postgres_url, "public.long", schema) as source,
+        pytest.raises(WorkloadError, match="66 bits"),
+    ):
+        source.count([Marginal(tuple(schema.columns))])
 
 
 def test_many_categories(postgres_url: str, write: Write) -> None:

@@ -13,7 +13,8 @@ from dprap.queries import Marginal
 from dprap.schema import Schema
 from dprap.sources import postgres
 from dprap.sources.catalog import identifier, literal, plain
-from dprap.sources.sql import Kind, check_sql, code_sql, count_sql, lookup, refuse
+from dprap.sources.sql import Kind, check_sql, code_sql, lookup, refuse
+from dprap.sources.sql_counts import count_sql
 
 
 def column(settings: dict) -> tuple[Schema, object]:
@@ -25,7 +26,8 @@ def column(settings: dict) -> tuple[Schema, object]:
 def test_names_are_always_quoted(name: str) -> None:
     schema = Schema.from_domain({name: 3, "other": 2})
     marginal = Marginal((name, "other"))
-    query = count_sql('"t"', schema, {name: "integer", "other": "integer"}, {marginal: [marginal]})
+    kinds: dict[str, Kind] = {name: "integer", "other": "integer"}
+    query = count_sql('"t"', schema, kinds, [marginal], most_equal=9)
     quoted = identifier(name)
     assert quoted.startswith('"')
     assert '"' not in quoted[1:-1].replace('""', "")
@@ -95,6 +97,24 @@ def test_refusals_are_for_the_first_column_in_order() -> None:
         refuse([0, -2], schema)
 
 
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"min": 3, "max": 9}, "((\"x\")::int8 - ('3')::int8)"),
+        ({"min": 0, "max": 9, "width": 5}, "(((\"x\")::int8 - ('0')::int8) / 5)"),
+        ({"edges": [0, 5, 10, 30]}, "LEAST((((\"x\")::int8 - ('0')::int8) / 5), 2)"),
+    ],
+)
+def test_bins_are_found_by_no_more_than_their_bounds_ask_for(settings: dict, expected: str) -> None:
+    """Only values outside the bounds have to be moved to a bin, and only the last bin may be
+    longer.
+    """
+    _, declared = column({"type": "integer", **settings})
+    assert plain(code_sql("x", declared, "integer")).endswith(f"ELSE {expected} END")
+    _, clipped = column({"type": "integer", **settings, "out_of_domain": "clip"})
+    assert "GREATEST" in plain(code_sql("x", clipped, "integer"))
+
+
 def test_total_columns_never_refuse() -> None:
     """Where a policy covers everything, no negative code stands in the expression."""
     kinds = {
@@ -119,7 +139,8 @@ def test_check_covers_every_column() -> None:
 
 _GRAMMAR = {
     "SELECT", "FROM", "WITH", "AS", "UNION", "ALL", "GROUP", "BY", "CASE", "WHEN", "THEN", "ELSE", "END", "IS", "NULL",
-    "OR", "AND", "LEAST", "GREATEST", "COALESCE", "ARRAY", "OPERATOR", "COLLATE",
+    "OR", "AND", "NOT", "LEAST", "GREATEST", "COALESCE", "ARRAY", "OPERATOR", "COLLATE", "MATERIALIZED", "WHERE",
+    "ORDER", "VALUES", "CROSS", "JOIN", "LATERAL",
 }  # fmt: skip
 
 
@@ -140,12 +161,12 @@ def test_nothing_is_looked_up_along_a_search_path() -> None:
             except SchemaError:
                 continue
             one, none = Marginal(("x",)), Marginal(())
-            queries.append(count_sql('"s"."t"', schema, {"x": kind}, {one: [one, none]}))
+            queries.append(count_sql('"s"."t"', schema, {"x": kind}, [one, none], most_equal=9))
             for query in queries:
                 checked += 1
                 rest = re.sub(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"", "''", query)
                 rest = re.sub(
-                    r"OPERATOR\(pg_catalog\.[-+*/%<>=]+\)|::pg_catalog\.\w+(\[\])?|pg_catalog\.\w+\(",
+                    r"OPERATOR\(pg_catalog\.[-+*/%<>=&|]+\)|::pg_catalog\.\w+(\[\])?|pg_catalog\.\w+\(",
                     " ( ",
                     rest,
                 )
@@ -157,10 +178,14 @@ def test_nothing_is_looked_up_along_a_search_path() -> None:
                 own = {
                     word
                     for word in words
-                    if re.fullmatch(r"c\d+|wide\d+|cell|records|codes|narrow|marginal", word)
+                    if re.fullmatch(
+                        r"(c|shift|taken)\d+|cells?|records|codes|marginals?|mask(ed)?|moved|ordered|equal"
+                        r"|sampled|pays|counted|listed",
+                        word,
+                    )
                 }
                 assert words == own, query
-                assert not re.search(r"::|[*/%<>=+]", rest), query
+                assert not re.search(r"::|[*/%<>=+&|]", rest), query
     assert checked > 20
 
 

@@ -8,6 +8,7 @@ unions of four columns.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
@@ -94,7 +95,7 @@ def _plan(
     )
     place = {name: position for position, name in enumerate(names)}
     bits = np.log2([domain.size(name) for name in names], dtype=np.float32)
-    max_bits = float(np.log2(max_cells)) - _ROUNDING
+    max_bits = math.log2(max_cells) - _ROUNDING
     columns = [[place[name] for name in marginal.columns] for marginal in marginals]
     plan = _plan_pairs if all(len(each) == 2 for each in columns) else _plan_any
     for used, served in plan(columns, bits, max_bits):

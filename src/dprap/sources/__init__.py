@@ -15,6 +15,7 @@ duckdb           tables of DuckDB databases
 touched_values   what policies touch in a whole data set
 postgres         records counted by a PostgreSQL server
 sql              encoding as SQL expressions
+sql_counts       one SQL query that counts many marginals
 catalog          words of PostgreSQL, each named with its schema
 spark            records counted by Apache Spark
 spark_tables     what Spark hands to its workers, and how they make codes of it

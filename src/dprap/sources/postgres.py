@@ -5,6 +5,7 @@ leave it.
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,12 +19,13 @@ from dprap.counting.sums import all_summed_out
 from dprap.counting.unions import plan_unions
 from dprap.domain import Domain
 from dprap.encoding import check_columns
-from dprap.errors import DataError, SchemaError
+from dprap.errors import DataError, SchemaError, WorkloadError
 from dprap.queries.marginal import Marginal
 from dprap.schema import Schema
 from dprap.sources.catalog import array, call, cast, literal, operation
 from dprap.sources.recoding import Recoding
-from dprap.sources.sql import Kind, check_sql, count_sql, refuse
+from dprap.sources.sql import Kind, check_sql, refuse
+from dprap.sources.sql_counts import BITS, Packed, bits_of, count_sql
 
 if TYPE_CHECKING:
     import psycopg
@@ -53,8 +55,8 @@ _KINDS: dict[str, Kind] = {
 # named). Row security off: an error rather than a table that silently lacks the rows this user may
 # not see. The transaction idles while a mechanism works, and its snapshot must outlive that.
 # Compiling expressions saved nothing that could be measured at a million records. The planner takes
-# a bin for as many groups as its column has values, and would sort where a hash table is small. The
-# memory is for the hash table of one GROUP BY.
+# a bin for as many groups as its column has values, and would sort where a hash table is small;
+# what is to be sorted says so. The memory is for one sort or one hash table.
 _TRANSACTION = """\
 SET LOCAL search_path = pg_catalog, pg_temp;
 SET LOCAL client_encoding = 'UTF8';
@@ -97,23 +99,9 @@ _LEAVING_CELLS = 1 << 20
 
 _LEAST_LEAVING_CELLS = 1 << 16
 
-_GROUPED_CELLS = 1 << 18
-# Cells for each record of what the server counts first. However many cells there are, no more are
-# occupied than there are records, so that fewer and wider marginals take less time: of 16 cells for
-# each of 300,000 records, 64 marginals of ADULT took twice as long, and of independent columns,
-# which crowd least, 1.4 times.
-
-_GROUPED_CELLS_OF_MANY = 16
-# The same for so many records that the groups of all of them do not fit into the memory of one
-# GROUP BY. Real records crowd: ten of the example's fill one to three.
-
-_MANY_RECORDS = 1 << 20
-
-_WIDE_PER_QUERY = 8
-# The server holds their groups until the query ends; so many make good for encoding the records
-# once more.
-
-_MAX_CELL_NUMBER = 2**62
+_WORTH_COUNTING_EQUALS = 2
+# Equal records are counted first where each stands so many times on average. Finding equal ones
+# takes as long as a marginal, and one that goes over counts takes half as long again for each.
 
 
 @dataclass(frozen=True)
@@ -163,29 +151,19 @@ class PostgresSource:
     def count(self, marginals: Sequence[Marginal]) -> list[CellCounts]:
         """Exact counts of the marginals, in the snapshot.
 
-        The server encodes records to cell numbers, counts these by wide marginals that many of
-        those asked for share, and sums the counts further, down to marginals of no more cells than
-        may leave it. The rest is summed out here.
+        The server encodes each record to one number and counts these by marginals of no more cells
+        than may leave it: those asked for, or unions of their columns. The rest is summed out here.
         """
         leaving = min(_LEAVING_CELLS, max(_LEAST_LEAVING_CELLS, self.rows // 4))
-        each = _GROUPED_CELLS if self.rows < _MANY_RECORDS else _GROUPED_CELLS_OF_MANY
         counted: dict[int, CellCounts] = {}
-        for plan in _plans(self.domain, marginals, grouped=max(leaving, each * self.rows)):
-            narrow = {
-                wide: plan_unions(
-                    self.domain, [marginals[number] for number in served], max_cells=leaving
-                )
-                for wide, served in plan.items()
-            }
-            results = iter(self._count({wide: list(covers) for wide, covers in narrow.items()}))
-            for wide, covers in narrow.items():
-                for cover, members in covers.items():
-                    numbers = [plan[wide][member] for member in members]
-                    wanted = [marginals[number] for number in numbers]
-                    summed = all_summed_out(self.domain, next(results), cover, wanted)
-                    counted.update(
-                        zip(numbers, (counts.compact() for counts in summed), strict=True)
-                    )
+        for numbers in _queries(self.domain, marginals):
+            asked = [marginals[number] for number in numbers]
+            covers = plan_unions(self.domain, asked, max_cells=leaving)
+            for cover, counts in self._count(list(covers)):
+                served = [numbers[member] for member in covers[cover]]
+                wanted = [marginals[number] for number in served]
+                summed = all_summed_out(self.domain, counts, cover, wanted)
+                counted.update(zip(served, (counts.compact() for counts in summed), strict=True))
         return [counted[number] for number in range(len(marginals))]
 
     def recoded(self, recoding: Recoding) -> PostgresSource:
@@ -196,40 +174,48 @@ class PostgresSource:
         """End the transaction; the source cannot count any more."""
         self.connection.close()
 
-    def _count(self, plan: dict[Marginal, list[Marginal]]) -> list[CellCounts]:
-        query = count_sql(self.relation, self.schema, self.kinds, plan)
-        with _errors(), self.connection.cursor(binary=True) as cursor:
-            received = cursor.execute(query.encode()).fetchall()
-        narrow = [marginal for marginals in plan.values() for marginal in marginals]
-        parts: list[list[tuple[np.ndarray, np.ndarray]]] = [[] for _ in narrow]
-        for number, cells, counts in received:
-            parts[number].append((_numbers(cells), _numbers(counts)))
-        merged = map(merge_sparse, parts)
-        return [
-            CellCounts(marginal.size(self.domain), counts, cells)
-            for marginal, (cells, counts) in zip(narrow, merged, strict=True)
-        ]
-
-
-def _plans(
-    domain: Domain, marginals: Sequence[Marginal], *, grouped: int
-) -> Iterator[dict[Marginal, list[int]]]:
-    """Wide marginals that are counted in one query, each with the positions of those that it
-    serves.
-    """
-    for served in plan_unions(domain, marginals, max_cells=_MAX_CELL_NUMBER).values():
-        covers = plan_unions(
-            domain,
-            [marginals[number] for number in served],
-            max_cells=min(grouped, _MAX_CELL_NUMBER),
+    def _count(self, marginals: Sequence[Marginal]) -> Iterator[tuple[Marginal, CellCounts]]:
+        """One query, whose results are taken one marginal after the other: a marginal is whole when
+        its counts add up to the number of records.
+        """
+        query = count_sql(
+            self.relation,
+            self.schema,
+            self.kinds,
+            marginals,
+            most_equal=self.rows // _WORTH_COUNTING_EQUALS,
         )
-        plan = [(wide, [served[member] for member in members]) for wide, members in covers.items()]
-        for start in range(0, len(plan), _WIDE_PER_QUERY):
-            yield dict(plan[start : start + _WIDE_PER_QUERY])
+        parts: dict[int, list[tuple[np.ndarray, np.ndarray]]] = defaultdict(list)
+        missing = [self.rows] * len(marginals)
+        with _errors(), self.connection.cursor() as cursor:
+            for number, is_moved, received, counts in cursor.stream(query.encode(), binary=True):
+                marginal = marginals[number]
+                packed = Packed.of(self.domain, [marginal] if is_moved else marginals)
+                cells = packed.cells(marginal, _numbers(received))
+                parts[number].append((cells, _numbers(counts).astype(np.int64)))
+                missing[number] -= int(parts[number][-1][1].sum())
+                if missing[number] == 0:
+                    cells, totals = merge_sparse(parts.pop(number))
+                    yield marginal, CellCounts(marginal.size(self.domain), totals, cells)
+
+
+def _queries(domain: Domain, marginals: Sequence[Marginal]) -> Iterator[list[int]]:
+    """Positions of marginals that are counted in one query: their columns' codes fit into one
+    number.
+    """
+    for marginal in marginals:
+        bits = bits_of(domain, marginal.columns)
+        if bits > BITS:
+            raise WorkloadError(
+                f"marginal {marginal}: its codes take {bits} bits, and PostgreSQL counts by numbers"
+                f" of {BITS}. Leave out columns."
+            )
+    whole_bits = Domain.of({name: 1 << bits_of(domain, [name]) for name in domain.names})
+    yield from plan_unions(whole_bits, marginals, max_cells=(2 << BITS) - 1).values()
 
 
 def _numbers(received: bytes) -> np.ndarray:
-    return np.frombuffer(received, dtype=">i8").astype(np.int64)
+    return np.frombuffer(received, dtype=">u8").astype(np.uint64)
 
 
 def _connect(url: str) -> psycopg.Connection[Any]:

@@ -1,11 +1,11 @@
 """Encoding in SQL: one expression a column gives the code of a record, exactly as `dprap.encoding`
 does.
 
-All SQL that dprap sends is written here, for PostgreSQL. Another database needs its own `lookup`
-and `bucket`. The column says in which SQL type it is compared and how its edges are written; this
-module says how to read and compare it. A record that its column's policy does not place has a
-negative code, so one query finds out before anything is spent. Names of functions, operators and
-types come from `dprap.sources.catalog`, which says why.
+All SQL that encodes is written here, for PostgreSQL; `dprap.sources.sql_counts` counts what it
+encodes. Another database needs its own `lookup` and `bucket`. The column says in which SQL type it
+is compared and how its edges are written; this module says how to read and compare it. A record
+that its column's policy does not place has a negative code, so one query finds out before anything
+is spent. Names of functions, operators and types come from `dprap.sources.catalog`, which says why.
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dprap.domain import Domain
 from dprap.encoding.policy import unplaced_code
 from dprap.errors import DataError, SchemaError
-from dprap.queries.marginal import Marginal
 from dprap.schema import Column, Schema
 from dprap.schema.columns.base import DatabaseKind, SqlType
 from dprap.schema.columns.binned import BinnedColumn
@@ -33,8 +31,6 @@ Kind: TypeAlias = DatabaseKind
 _SHORT_LIST = 32
 
 _ARGUMENTS = 64
-
-_CELLS_IN_A_ROW = 1 << 24
 
 # Halfway between the largest float8 and the next power of two, and half of the smallest float8 in
 # 17 digits.
@@ -73,97 +69,6 @@ def _joined(codes: Sequence[str]) -> str:
         _joined(codes[start : start + _ARGUMENTS]) for start in range(0, len(codes), _ARGUMENTS)
     ]
     return _joined(parts)
-
-
-def count_sql(
-    table: str,
-    schema: Schema,
-    kinds: Mapping[str, Kind],
-    plan: Mapping[Marginal, Sequence[Marginal]],
-) -> str:
-    """A query for marginals, each summed out of the counts of a wider one (or the same), which are
-    those of the records.
-
-    Every record is encoded once, to one cell number over all columns of the wider marginals. A row
-    of the result has the position of a marginal, its cells that are not empty, and their counts;
-    both are bytes, eight for each number.
-    """
-    domain = schema.domain
-    used = {name for wide in plan for name in wide.columns}
-    every = Marginal(tuple(sorted(used, key=domain.position)))
-    codes = codes_sql(table, schema, kinds, every.columns)
-    # what is read once is not kept: PostgreSQL decides that by itself
-    steps = [f"records AS (SELECT {cell_sql(domain, every)} AS cell FROM ({codes}) AS codes)"]  # noqa: S608
-    results = []
-    for number, (wide, narrow) in enumerate(plan.items()):
-        cell = narrow_cell_sql(domain, every, wide)
-        counted = f"SELECT {cell} AS cell, {call('count', '*')} AS records FROM records GROUP BY 1"  # noqa: S608
-        steps.append(f"wide{number} AS ({counted})")
-        results += [_result_sql(domain, f"wide{number}", wide, marginal) for marginal in narrow]
-    numbered = (f"SELECT {number} AS marginal, {result}" for number, result in enumerate(results))
-    return f"WITH {', '.join(steps)} {' UNION ALL '.join(numbered)}"
-
-
-def _result_sql(domain: Domain, counted: str, wide: Marginal, marginal: Marginal) -> str:
-    """The end of a query for one marginal, after its position."""
-    if wide != marginal:
-        cell = narrow_cell_sql(domain, wide, marginal)
-        records = cast(call("sum", "records"), "int8")
-        counted = (
-            f"(SELECT {cell} AS cell, {records} AS records FROM {counted} GROUP BY 1) AS narrow"  # noqa: S608
-        )
-    listed = ", ".join(
-        call("string_agg", call("int8send", name), cast("''", "bytea"))
-        for name in ("cell", "records")
-    )
-    # a value has at most 1 GB
-    part = operation("cell", "/", str(_CELLS_IN_A_ROW))
-    parts = f" GROUP BY {part}" if marginal.size(domain) > _CELLS_IN_A_ROW else ""
-    return f"{listed} FROM {counted}{parts}"
-
-
-def narrow_cell_sql(domain: Domain, wide: Marginal, marginal: Marginal) -> str:
-    """The cell number of a marginal from the cell number of one that has all its columns.
-
-    >>> from dprap.sources.catalog import plain
-    >>> domain = Domain.of({"a": 2, "b": 3, "c": 5, "d": 7})
-    >>> plain(narrow_cell_sql(domain, Marginal(("a", "b", "c", "d")), Marginal(("b", "c"))))
-    '((cell / 7) % 15)'
-    >>> plain(narrow_cell_sql(domain, Marginal(("a", "b", "c", "d")), Marginal(("d", "a", "b"))))
-    '(((cell % 7) * 6) + (cell / 35))'
-    """
-    runs: list[list[int]] = []  # neighbours among the wide one's columns are one digit
-    for name in marginal.columns:
-        position = wide.columns.index(name)
-        if runs and runs[-1][-1] == position - 1:
-            runs[-1].append(position)
-        else:
-            runs.append([position])
-    cell = cast("0", "int8")
-    for run in runs:
-        stride, size = (
-            domain.size_of(wide.columns[run[-1] + 1 :]),
-            domain.size_of(wide.columns[i] for i in run),
-        )
-        digit = "cell" if stride == 1 else operation("cell", "/", str(stride))
-        digit = digit if run[0] == 0 else operation(digit, "%", str(size))
-        cell = digit if run is runs[0] else operation(operation(cell, "*", str(size)), "+", digit)
-    return cell
-
-
-def cell_sql(domain: Domain, marginal: Marginal) -> str:
-    """The mixed-radix cell number over the codes c0, c1 and so on.
-
-    >>> from dprap.sources.catalog import plain
-    >>> plain(cell_sql(Domain.of({"a": 2, "b": 3, "c": 5}), Marginal(("a", "b", "c"))))
-    '(((((c0)::int8 * 3) + c1) * 5) + c2)'
-    """
-    if not marginal.columns:
-        return cast("0", "int8")
-    cell = cast("c0", "int8")
-    for position, name in enumerate(marginal.columns[1:], start=1):
-        cell = operation(operation(cell, "*", str(domain.size(name))), "+", f"c{position}")
-    return cell
 
 
 def refuse(least_codes: Sequence[int], schema: Schema) -> None:
@@ -241,8 +146,8 @@ def lookup(value: str, codes: Mapping[str, int], *, is_cheap: bool = True) -> st
 
 
 def bucket(value: str, column: BinnedColumn) -> str:
-    """The position of the bin of a value; values outside the bounds are in the first or last
-    bin.
+    """The position of the bin of a value; values outside the bounds are in the first or last bin
+    where the column's policy clips them, and nowhere in the others.
     """
     edges = column.bin_edges
     inner = edges[1:-1]
@@ -251,9 +156,12 @@ def bucket(value: str, column: BinnedColumn) -> str:
     widths = np.diff(edges[:-1])
     if column.edge_type == "int8" and (widths == widths[0]).all():
         low, high = _edge(column, edges[0]), _edge(column, column.last_value)
-        # the last bin may be longer
-        above = operation(f"LEAST(GREATEST({value}, {low}), {high})", "-", low)
-        return f"LEAST({operation(above, '/', str(widths[0]))}, {len(inner)})"
+        within = f"LEAST(GREATEST({value}, {low}), {high})" if column.policy == "clip" else value
+        position = operation(within, "-", low)
+        if widths[0] != 1:
+            position = operation(position, "/", str(widths[0]))
+        is_last_longer = (column.last_value - edges[0]) // widths[0] > len(inner)
+        return f"LEAST({position}, {len(inner)})" if is_last_longer else position
     listed = ",".join(column.edge_text(edge) for edge in inner)
     return call("width_bucket", value, cast(f"'{{{listed}}}'", f"{column.edge_type}[]"))
 

@@ -135,13 +135,18 @@ def server_cpu_seconds(source: Any) -> float | None:
     return (int(session[11]) + int(session[12]) + int(server[13]) + int(server[14])) / TICKS
 
 
+def database() -> str:
+    """The address of the database for tables."""
+    if ADDRESS not in os.environ:
+        raise DataError(f"the engine postgres needs the address of a database in {ADDRESS}.")
+    return os.environ[ADDRESS]
+
+
 def _table(engine: str, rows: int, folder: Path) -> Any:
     """Where the table is; it is made if it is not there."""
     if engine == "postgres":
-        if ADDRESS not in os.environ:
-            raise DataError(f"the engine postgres needs the address of a database in {ADDRESS}.")
-        write_postgres(os.environ[ADDRESS], rows)
-        return os.environ[ADDRESS]
+        write_postgres(database(), rows)
+        return database()
     return write_csv(folder, rows) if engine == "csv" else write_parquet(folder, rows)
 
 

@@ -1,9 +1,10 @@
 """The embedded example as large tables: Parquet folders, CSV files and tables of a PostgreSQL
-database.
+database; other tables there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pyarrow as pa
@@ -49,7 +50,12 @@ def write_csv(folder: Path, rows: int) -> Path:
 
 
 def write_postgres(url: str, rows: int) -> str:
-    """The example as a table of the database, by COPY from CSV."""
+    """The example as a table of the database."""
+    return store(url, f"example_{rows}", example(1).schema, example_batches(rows))
+
+
+def store(url: str, name: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> str:
+    """A table of the database, by COPY from CSV, unless it is there."""
     import psycopg
 
     kinds = {
@@ -60,16 +66,14 @@ def write_postgres(url: str, rows: int) -> str:
         "bool": "boolean",
     }
     kinds |= {"date32[day]": "date", "timestamp[us, tz=UTC]": "timestamptz"}
-    name = f"example_{rows}"
     with psycopg.connect(url) as connection:
         if connection.execute("SELECT to_regclass(%s)", [name]).fetchone() != (None,):
             return name
-        schema = example(1).schema
         columns = ", ".join(f'"{field.name}" {kinds[str(field.type)]}' for field in schema)
         connection.execute(f"CREATE TABLE {name} ({columns})".encode())
         options = pyarrow.csv.WriteOptions(include_header=False)
         with connection.cursor().copy(f"COPY {name} FROM STDIN (FORMAT csv)".encode()) as copy:
-            for batch in example_batches(rows):
+            for batch in batches:
                 buffer = pa.BufferOutputStream()
                 pyarrow.csv.write_csv(batch, buffer, options)
                 copy.write(buffer.getvalue().to_pybytes())

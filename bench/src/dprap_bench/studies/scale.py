@@ -11,6 +11,7 @@ nothing of its progress.
 from __future__ import annotations
 
 import hashlib
+import statistics
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,10 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 import dprap
+from dprap.datasets import example_schema
 from dprap.datasets.benchmark import load_benchmark
 from dprap.encoding import Codes
+from dprap.errors import DataError
 from dprap.evaluate import evaluate
 from dprap.release import Release
 from dprap.runs.execute import execute
@@ -37,8 +41,10 @@ from dprap_bench.large_tables import write_classes
 from dprap_bench.methods import bench_method
 from dprap_bench.record import Figures, Record
 from dprap_bench.seeded import seeded_curator
+from dprap_bench.studies.counting import database, marginals, server_cpu_seconds
+from dprap_bench.studies.example_tables import store, write_postgres
 from dprap_bench.studies.process_family import ProcessFamily
-from dprap_bench.timing import timed
+from dprap_bench.timing import peak_mb, timed
 from dprap_bench.workloads import named_workload
 
 Found = dict[str, float | None]
@@ -191,6 +197,53 @@ def counted(engine: Engine, records: int, columns: int) -> Callable[[Path], Foun
     return run
 
 
+def counted_by_postgres(records: int, table: str) -> Callable[[Path], Found]:
+    """64 three-way marginals counted by a PostgreSQL server on this machine: processor seconds of
+    the server, and beside them the clock and processor seconds of this process; medians of five.
+
+    The table is the example's, ADULT's records over and over, or has ADULT's columns without their
+    dependence: each code of a column is as likely as any other, so that hardly two records are
+    equal.
+    """
+
+    def run(data_dir: Path) -> Found:
+        url, name = database(), f"{table}_{records}"
+        if table == "example":
+            schema, wanted = example_schema(), marginals(64)
+            write_postgres(url, records)
+        else:
+            codes = load_benchmark("adult", data_dir)
+            sizes = dict(zip(codes.domain.names, codes.domain.sizes, strict=True))
+            schema = Schema.from_domain(sizes)
+            wanted = list(named_workload("3way:64", codes.domain, rows=codes.rows).marginals)
+            rng = np.random.default_rng(0)
+            columns = [
+                np.resize(column, records).astype(np.int32)
+                if table == "adult"
+                else rng.integers(0, sizes[column_name], records, dtype=np.int32)
+                for column_name, column in zip(sizes, codes.columns, strict=True)
+            ]
+            batch = pa.RecordBatch.from_arrays([pa.array(each) for each in columns], list(sizes))
+            store(url, name, batch.schema, [batch])
+        source = open_source(url, schema, database_table=f"public.{name}")
+        figures: dict[str, list[float]] = {
+            name: [] for name in ("cpu_seconds", "wall_seconds", "own_cpu_seconds")
+        }
+        for _ in range(5):
+            before, wall, cpu = server_cpu_seconds(source), time.perf_counter(), time.process_time()
+            source.count(wanted)
+            figures["wall_seconds"].append(time.perf_counter() - wall)
+            figures["own_cpu_seconds"].append(time.process_time() - cpu)
+            after = server_cpu_seconds(source)
+            if before is None or after is None:
+                raise DataError("the server does not run on this machine: its time is unknown.")
+            figures["cpu_seconds"].append(after - before)
+        medians = {name: statistics.median(seconds) for name, seconds in figures.items()}
+        return {**medians, "peak_mb": peak_mb()}
+
+    return run
+
+
 def large_table(records: int, columns: int) -> Callable[[Path], Found]:
     """A whole run on a Parquet file with all pairs: read, count, choose, fit, draw, certify,
     write.
@@ -261,6 +314,9 @@ CASES: Sequence[Case] = (
     Case("21 columns of 91 codes, all 3-way", all_triples(21, 91), target_mb=8000),
     Case("10,000 columns, 20,000 pairs", some_pairs(10_000, 20_000)),
     Case("1,415 columns, all pairs, scored once", one_choice(1415)),
+    Case("3·10^5 records of ADULT, PostgreSQL", counted_by_postgres(300_000, "adult"), 1.5),
+    Case("3·10^5 records of the example, PostgreSQL", counted_by_postgres(300_000, "example"), 1.5),
+    Case("3·10^5 different records, PostgreSQL", counted_by_postgres(300_000, "different"), 1.5),
     Case("20 million records × 60 columns, counted, files", counted("files", 20 * 10**6, 60)),
     Case(
         "20 million records × 60 columns, counted, Spark",
