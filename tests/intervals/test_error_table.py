@@ -79,15 +79,22 @@ def test_few_sets_of_columns_widen_as_a_t_distribution_does():
     assert few / many == pytest.approx(2.5706 / 1.9600, rel=1e-3)
 
 
+@pytest.mark.parametrize(("held_out", "said"), [(7, False), (8, True)])
+def test_few_relations_that_were_held_out_say_nothing_of_others(held_out, said):
+    name = ErrorClass(Kind.CELL, 3, Basis.OUTSIDE)
+    samples = Samples(np.full(500, 9.0), np.linspace(0, 1, 500), apart(500, held_out))
+    table = table_of_samples([{name: samples}], {})
+    half = table.half_widths(Kind.CELL, (16, 16, 16), Basis.OUTSIDE, np.array([9.0]), 0.95)
+    assert (half is not None) == said
+
+
 def test_it_is_the_sets_seen_at_a_size_that_are_few():
     sizes = np.repeat([8.0, 1_000.0], 3_000)
     errors = np.tile(np.abs(np.random.default_rng(1).standard_normal(3_000)), 2)
     # at the small size every error has a reason of its own, at the large one there are five
     reasons = np.concatenate([np.arange(3_000), 3_000 + np.arange(3_000) % 5])
     table = table_of_samples([{CLASS: Samples(sizes, errors, reasons)}], {})
-    small, large = table.half_widths(
-        Kind.CELL, LONG, Basis.MEASURED, np.array([8.0, 1_000.0]), 0.95
-    )
+    small, large = table.half_widths(Kind.CELL, LONG, Basis.MEASURED, np.unique(sizes), 0.95)
     assert large / small == pytest.approx(2.7764 / 1.9600, rel=0.01)
 
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from dprap.workload import Workload
 
-# The share of the queries that is left out with pairs of columns, the most that it may come to where
-# a pair has many, and the share whose pairs others have. A few strong relations decide how wide an
-# interval must be, and among few pairs there are none or too many of them by chance.
+# The share of the queries that is left out with pairs of columns, the most that it may come to
+# where a pair has many, and the share whose pairs others have. A few strong relations decide how
+# wide an interval must be, and among few pairs there are none or too many of them by chance.
 _WITH_PAIRS = 0.3
 _MOST_WITH_PAIRS = 0.4
 _SINGLY = 0.2

@@ -35,8 +35,8 @@ class AdaptiveSettings:
             the end; by default it follows from public facts.
         selection_share: Of what then remains, the share that chooses marginals; the rest measures
             them.
-        steps: The steps of a fit after a round. It goes on from the one before, and rows that follow
-            the noise of the first choices closely are a worse start for the last fit.
+        steps: The steps of a fit after a round. The last one goes on from there, and rows that
+            follow the noise of the first choices closely are a worse start for it.
         final_steps: The steps of the last fit.
         learning_rate: About how far a logit moves in a step.
         jitter: How far apart rows start; by default the rules say.

@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from statistics import NormalDist
 from typing import Annotated, Literal, NamedTuple, TypeAlias
@@ -64,6 +64,9 @@ _MOST_BELOW = 64.0
 _LEAST_OF_CLASS = 20
 # Errors over fewer sets of columns do not make a class, nor a size in it.
 _LEAST_REASONS = 5
+# Fewer relations that were held out say nothing of three columns of which the workload lacks one:
+# with one to five of them intervals held 80% of large cells.
+_LEAST_HELD_OUT = 8
 _BINS_PER_OCTAVE = 2
 _USUAL_LEVEL = 0.95
 # Records of the whole column that are added to a group where its spread is asked for.
@@ -342,9 +345,14 @@ def table_of_samples(
     curves = []
     for name, parts in sorted(_classes(together).items()):
         pooled = _pooled(parts)
-        if len(pooled.sizes) >= _LEAST_OF_CLASS:
+        if len(pooled.sizes) >= _LEAST_OF_CLASS and not _too_few_held_out(name, pooled):
             curves.append(_curve(name, pooled, widening.get(name.basis)))
     return ErrorTable(replicates=replicates, curves=curves)
+
+
+def _too_few_held_out(name: ErrorClass, found: Samples) -> bool:
+    outside = name.basis is Basis.OUTSIDE and name.columns == MOST_MODELLED
+    return outside and _reasons([found]) < _LEAST_HELD_OUT
 
 
 def _classes(found: Mapping[ErrorClass, list[Samples]]) -> dict[ErrorClass, list[Samples]]:
@@ -369,7 +377,11 @@ def _classes(found: Mapping[ErrorClass, list[Samples]]) -> dict[ErrorClass, list
 
 
 def _reasons(parts: Iterable[Samples]) -> int:
-    return sum(len(np.unique(part.reasons)) for part in parts)
+    return sum(_different(part.reasons) for part in parts)
+
+
+def _different(reasons: Int64[np.ndarray, " answers"]) -> int:
+    return int(np.count_nonzero(np.bincount(reasons)))
 
 
 def _pooled(parts: Iterable[Samples]) -> Samples:
@@ -382,6 +394,7 @@ def _pooled(parts: Iterable[Samples]) -> Samples:
     return Samples(*(np.concatenate(each) for each in zip(*pooled, strict=True)))
 
 
+@cache
 def _of_few(reasons: int) -> float:
     """By how much intervals widen because errors were seen over a few sets of columns alone.
 
@@ -404,9 +417,11 @@ def _quantiles(found: Samples) -> list[float]:
     have nothing to do with each other. If those over one set of columns are off together, it is the
     sets that are few. The larger of both is taken.
     """
-    few = _of_few(_reasons([found]))
-    alone = np.quantile(found.errors, LEVELS, method="weibull")
-    return list(np.maximum(alone, few * np.quantile(found.errors, LEVELS)).tolist())
+    ordered, levels = np.sort(found.errors), np.array(LEVELS)
+    ranks = np.arange(1, len(ordered) + 1)
+    alone = np.interp((len(ordered) + 1) * levels, ranks, ordered)
+    together = np.interp((len(ordered) - 1) * levels + 1, ranks, ordered)
+    return list(np.maximum(alone, _of_few(_reasons([found])) * together).tolist())
 
 
 def _curve(
@@ -443,7 +458,7 @@ def _curve(
 
 
 def _enough(reasons: Int64[np.ndarray, " answers"], least: int) -> bool:
-    return len(reasons) >= _LEAST_SAMPLED and len(np.unique(reasons)) >= least
+    return len(reasons) >= _LEAST_SAMPLED and _different(reasons) >= least
 
 
 def _enough_at_the_top(reasons: Int64[np.ndarray, " answers"], start: int, least: int) -> int:
