@@ -221,6 +221,7 @@ class _Run:
     def _start_rows(self, step: StartRows) -> None:
         rules = self._settings.rules
         self._afresh = step.afresh
+        self._steps = self._settings.steps_after_round(final=step.final)
         self._jitter = self._settings.jitter or (
             rules.jitter_of_afresh if step.afresh else rules.jitter
         )
@@ -409,7 +410,7 @@ class _Run:
             FitSettings(
                 prior=self._prior,
                 kl_weight=kl_weight,
-                steps=settings.final_steps if last else settings.steps,
+                steps=settings.final_steps if last else self._steps,
                 learning_rate=settings.learning_rate,
                 cool_down=settings.rules.cool_down,
                 ties=self._ties,

@@ -16,6 +16,7 @@ from dprap.mechanisms.adaptive.spending_steps import (
     MeasureColumns,
     MeasureOne,
     MeasureWorkload,
+    StartRows,
     Step,
 )
 from dprap.mechanisms.outline import PlannedStep, total_of_records
@@ -66,6 +67,8 @@ def outline(
     measured_cells = picks * pool_cells // len(chosen[0].pool.candidates) if chosen else 0
 
     sweeps = any(isinstance(step, MeasureWorkload) for step in steps)
+    final = any(isinstance(step, StartRows) and step.final for step in steps)
+    after_round = settings.steps_after_round(final=final)
 
     def fitting(steps: int, fitted_cells: float) -> float:
         """Operations of a fit: forward once, backward twice; all that goes over the rows
@@ -93,7 +96,7 @@ def outline(
                 )
             )
     if public is not None:
-        work = fitting(settings.final_steps, public.cells) + fitting(settings.steps, 0)
+        work = fitting(settings.final_steps, public.cells) + fitting(after_round, 0)
         planned.append(PlannedStep("start from the public table", Fraction(0), None, 0, work))
     if chosen:
         at_least = "" if rows is not None else " or more"
@@ -118,7 +121,7 @@ def outline(
                 max(stddev(step.rho_each) for step in measured),
                 measured_cells,
                 # The mean round fits half of what is measured in the end.
-                fitting(len(chosen) * settings.steps, measured_cells / 2)
+                fitting(len(chosen) * after_round, measured_cells / 2)
                 + (0 if sweeps else fitting(settings.final_steps, measured_cells)),
             ),
         ]

@@ -12,6 +12,10 @@ from dprap.relaxed.adam import LARGEST_RATE
 
 Objective = Literal["largest_errors", "max", "mean"]
 
+# Steps of a fit after a round: of one that only tells what to choose next, and of one whose rows
+# stay, because nothing but the last fit follows. 100 were no better for either.
+_STEPS = 20
+_FINAL_STEPS = 40
 # What a setting was called before, as it stands in job files of earlier versions.
 _FORMER_OBJECTIVES: dict[str, Objective] = {"blend": "largest_errors"}
 
@@ -35,8 +39,7 @@ class AdaptiveSettings:
             the end; by default it follows from public facts.
         selection_share: Of what then remains, the share that chooses marginals; the rest measures
             them.
-        steps: The steps of a fit after a round. The last one goes on from there, and rows that
-            follow the noise of the first choices closely are a worse start for it.
+        steps: The steps of a fit after a round; by default 20, and 40 where these fits are final.
         final_steps: The steps of the last fit.
         learning_rate: About how far a logit moves in a step.
         jitter: How far apart rows start; by default the rules say.
@@ -57,7 +60,7 @@ class AdaptiveSettings:
     total_share: float = 0.02
     sweep_share: float | None = None
     selection_share: float = 0.2
-    steps: int = 20
+    steps: int | None = None
     final_steps: int = 100
     learning_rate: float = 0.1
     jitter: float | None = None
@@ -75,10 +78,10 @@ class AdaptiveSettings:
             raise SettingsError(
                 f"the objective must be largest_errors, max or mean, not {self.objective!r}."
             )
-        for name in ("synthetic_rows", "steps", "final_steps"):
+        for name in ("synthetic_rows", "final_steps"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{name} must be at least 1.")
-        for name in ("rounds", "picks"):
+        for name in ("rounds", "picks", "steps"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise SettingsError(f"{name} must be at least 1.")
@@ -96,6 +99,14 @@ class AdaptiveSettings:
             raise SettingsError("learning_rate and jitter must be positive, kl not negative.")
         if self.learning_rate > LARGEST_RATE:
             raise SettingsError(f"learning_rate must be at most {LARGEST_RATE:g}.")
+
+    def steps_after_round(self, *, final: bool) -> int:
+        """How many steps a fit after a round takes.
+
+        Most such fits only tell what to choose next, and rows that follow the noise of the first
+        choices closely are a worse start for the last fit.
+        """
+        return self.steps or (_FINAL_STEPS if final else _STEPS)
 
 
 def _rules(given: Rules | Mapping[str, object]) -> Rules:

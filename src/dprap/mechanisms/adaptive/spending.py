@@ -72,9 +72,8 @@ def spending(
     following = after_columns(
         workload, settings, rho=rho, left=left, records=records, neighbors=neighbors
     )
-    yield StartRows(
-        _afresh(workload, settings.rules, following), public, fitted=public or bool(following)
-    )
+    sweeps, afresh = _sweeps(following), _afresh(workload, settings.rules, following)
+    yield StartRows(afresh, not sweeps and not afresh, public, fitted=public or bool(following))
     for step in following:  # noqa: UP028 - each is answered, which a tuple does not take
         yield step
 
@@ -336,6 +335,9 @@ def _rounds(
 def _afresh(workload: Workload, rules: Rules, steps: tuple[Step, ...]) -> bool:
     """Whether the last fit forgets the ones before it."""
     long = workload.domain.onehot_size >= rules.afresh_from_codes * len(workload.domain)
-    sweeps = any(isinstance(step, MeasureWorkload) for step in steps)
     picks = sum(step.picks for step in steps if isinstance(step, Choose))
-    return long and not sweeps and picks <= rules.afresh_up_to_picks
+    return long and not _sweeps(steps) and picks <= rules.afresh_up_to_picks
+
+
+def _sweeps(steps: tuple[Step, ...]) -> bool:
+    return any(isinstance(step, MeasureWorkload) for step in steps)

@@ -32,10 +32,12 @@ class MeasureColumns:
 class StartRows:
     """Make the rows, far apart if the last fit is to be afresh; a public table moves them.
 
-    If nothing will be fitted, one row is the product of the columns and says it all.
+    If nothing will be fitted, one row is the product of the columns and says it all. Fits after the
+    rounds are final if the last one goes on from them without a sweep in between.
     """
 
     afresh: bool
+    final: bool
     public: bool
     fitted: bool = True
     rho: Fraction = Fraction(0)
