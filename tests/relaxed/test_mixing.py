@@ -10,7 +10,7 @@ import pytest
 
 from dprap.domain import Domain
 from dprap.relaxed import RelaxedDataset, cell_table
-from dprap.relaxed.exchange import draw_jointly
+from dprap.relaxed.exchange import ExchangeSettings, draw_jointly
 from dprap.relaxed.mixing import BESIDE_TRIPLES, DEFAULT, MixingSettings, PairModel
 
 DOMAIN = Domain.of({"x": 2, "y": 2, "z": 2})
@@ -97,12 +97,6 @@ def test_draws_are_the_same_for_a_seed() -> None:
     assert all(np.array_equal(a, b) for a, b in zip(one, again, strict=True))
 
 
-def test_every_chunk_of_a_long_table_is_mixed() -> None:
-    columns = drawn(ODD, mix=True, rows=140_000)
-    first = [column[:8_000] for column in columns]
-    assert (first[2] == first[0] ^ first[1]).mean() < 0.6
-
-
 def test_cells_that_rows_rule_out_stay_empty() -> None:
     rule = rows_of({(0, 0, 0): 0.3, (0, 0, 1): 0.2, (1, 1, 0): 0.1, (1, 1, 1): 0.4})
     columns = drawn(rule, mix=True)
@@ -137,6 +131,17 @@ def test_when_mixing_is_worth_its_time(
     relaxed: RelaxedDataset, records: int, settings: MixingSettings, worth: bool
 ) -> None:
     assert settings.worth(relaxed, records) is worth
+
+
+def test_a_table_is_mixed_only_where_all_records_make_exchanges() -> None:
+    few = ExchangeSettings(exchange_records=1000)
+
+    def drawn(rows: int, mix: MixingSettings | None) -> np.ndarray:
+        chunks = draw_jointly(CHAIN, PAIRS, rows, 8, mix=mix, settings=few)
+        return np.concatenate([np.stack(chunk) for chunk in chunks], axis=1)
+
+    assert not np.array_equal(drawn(1000, DEFAULT), drawn(1000, None))
+    np.testing.assert_array_equal(drawn(4000, DEFAULT), drawn(4000, None))
 
 
 def test_theta_of_a_relation_has_its_sign() -> None:

@@ -114,7 +114,7 @@ def draw_jointly(
         amend: Replaces records that break a constraint; applied before exchanges.
         broken: Tells which records break a constraint; exchanges that would are not made.
         mix: How records are mixed that shall say no more than pairs of columns do; they are where
-            that takes little time.
+            that takes little time and all of them make exchanges.
         settings: How much work to do.
         watch: Is told how many chunks and passes are done, of how many.
 
@@ -129,7 +129,8 @@ def draw_jointly(
     matched = _matched(relaxed.domain, marginals, sizes[-1], settings, lambda: watch(0, 1))
     excess, passes = CellResiduals(precise, matched), _passes(matched, settings)
     model = None
-    if mix is not None and mix.worth(relaxed, rows):
+    # Mixing is off by a share of the records, which exchanges take away where they reach them all.
+    if mix is not None and len(sizes) == 1 and mix.worth(relaxed, rows):
         model = PairModel.of(
             relaxed, rows, rng, settings=mix, watch=lambda *_: watch(0, len(sizes) + passes)
         )
