@@ -1,5 +1,6 @@
 """A run spends its whole budget, or its release says how much is left."""
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
@@ -167,6 +168,17 @@ def test_a_method_that_bought_no_number_of_records_is_refused():
     with pytest.raises(BudgetError, match="nothing bought no number of records"):
         execute(replace(plan, method=NOTHING), source, insecure_noise_seed=1)
     assert execute(replace(plan, method=HALF), source, insecure_noise_seed=1).rows > 1
+
+
+@pytest.mark.parametrize("records", [math.nan, math.inf])
+def test_a_method_that_returns_no_finite_number_of_records_is_refused_in_one_line(records):
+    def run(*given, **more):
+        return replace(spends_half(*given, **more), records=records)
+
+    plan, source = plan_and_source("independent", {"a": 3, "b": 4}, Relation.ADD_REMOVE)
+    method = SimpleNamespace(name="vague", run=run, takes_constraints=False, takes_order=False)
+    with pytest.raises(SettingsError, match=f"vague returned records={records}, and it must be"):
+        execute(replace(plan, method=method), source, insecure_noise_seed=1)
 
 
 def test_a_method_that_returns_something_else_is_refused_in_one_line():

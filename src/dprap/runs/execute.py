@@ -8,6 +8,7 @@ so.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
@@ -174,6 +175,11 @@ def _rows(curator: Curator, plan: Plan, result: MechanismResult) -> int:
             " measurement."
         )
     estimate = estimate_records(measured) if result.records is None else result.records
+    if not math.isfinite(estimate):
+        raise SettingsError(
+            f"method {plan.method.name} returned records={estimate!r}, and it must be a finite"
+            " number. What it measured is paid for."
+        )
     return max(1, round(estimate))
 
 
