@@ -99,10 +99,7 @@ def sample_errors(
         for kind, (of, off) in parts.items():
             name = ErrorClass(kind, len(columns), basis, is_short(true.shape))
             found.setdefault(name, []).append(Samples(of, off, np.full(len(of), reason)))
-    return {
-        name: Samples(*(np.concatenate(each) for each in zip(*parts, strict=True)))
-        for name, parts in found.items()
-    }
+    return {name: Samples.joined(parts) for name, parts in found.items()}
 
 
 def _reason(grounds: Grounds, basis: Basis, columns: tuple[str, ...]) -> tuple[str, ...]:

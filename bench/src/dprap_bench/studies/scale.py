@@ -207,10 +207,10 @@ def counted_by_postgres(records: int, table: str) -> Callable[[Path], Found]:
     """
 
     def run(data_dir: Path) -> Found:
-        url, name = database(), f"{table}_{records}"
+        url = database()
         if table == "example":
             schema, wanted = example_schema(), marginals(64)
-            write_postgres(url, records)
+            name = write_postgres(url, records)
         else:
             codes = load_benchmark("adult", data_dir)
             sizes = dict(zip(codes.domain.names, codes.domain.sizes, strict=True))
@@ -224,7 +224,7 @@ def counted_by_postgres(records: int, table: str) -> Callable[[Path], Found]:
                 for column_name, column in zip(sizes, codes.columns, strict=True)
             ]
             batch = pa.RecordBatch.from_arrays([pa.array(each) for each in columns], list(sizes))
-            store(url, name, batch.schema, [batch])
+            name = store(url, f"{table}_{records}", batch.schema, [batch])
         source = open_source(url, schema, database_table=f"public.{name}")
         figures: dict[str, list[float]] = {
             name: [] for name in ("cpu_seconds", "wall_seconds", "own_cpu_seconds")

@@ -221,7 +221,7 @@ class _Run:
     def _start_rows(self, step: StartRows) -> None:
         rules = self._settings.rules
         self._afresh = step.afresh
-        self._steps = self._settings.steps_after_round(final=step.final)
+        self._steps = self._settings.steps_after_round(rows_stay=step.rows_stay)
         self._jitter = self._settings.jitter or (
             rules.jitter_of_afresh if step.afresh else rules.jitter
         )

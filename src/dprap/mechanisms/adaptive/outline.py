@@ -18,6 +18,7 @@ from dprap.mechanisms.adaptive.spending_steps import (
     MeasureWorkload,
     StartRows,
     Step,
+    has_sweep,
 )
 from dprap.mechanisms.outline import PlannedStep, total_of_records
 from dprap.public_table import PublicTable
@@ -66,9 +67,8 @@ def outline(
     )
     measured_cells = picks * pool_cells // len(chosen[0].pool.candidates) if chosen else 0
 
-    sweeps = any(isinstance(step, MeasureWorkload) for step in steps)
-    final = any(isinstance(step, StartRows) and step.final for step in steps)
-    after_round = settings.steps_after_round(final=final)
+    rows_stay = any(isinstance(step, StartRows) and step.rows_stay for step in steps)
+    after_round = settings.steps_after_round(rows_stay=rows_stay)
 
     def fitting(steps: int, fitted_cells: float) -> float:
         """Operations of a fit: forward once, backward twice; all that goes over the rows
@@ -122,7 +122,7 @@ def outline(
                 measured_cells,
                 # The mean round fits half of what is measured in the end.
                 fitting(len(chosen) * after_round, measured_cells / 2)
-                + (0 if sweeps else fitting(settings.final_steps, measured_cells)),
+                + (0 if has_sweep(steps) else fitting(settings.final_steps, measured_cells)),
             ),
         ]
     for step in steps:

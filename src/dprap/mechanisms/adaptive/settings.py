@@ -15,7 +15,7 @@ Objective = Literal["largest_errors", "max", "mean"]
 # Steps of a fit after a round: of one that only tells what to choose next, and of one whose rows
 # stay, because nothing but the last fit follows. 100 were no better for either.
 _STEPS = 20
-_FINAL_STEPS = 40
+_STEPS_WHERE_ROWS_STAY = 40
 # What a setting was called before, as it stands in job files of earlier versions.
 _FORMER_OBJECTIVES: dict[str, Objective] = {"blend": "largest_errors"}
 
@@ -39,7 +39,7 @@ class AdaptiveSettings:
             the end; by default it follows from public facts.
         selection_share: Of what then remains, the share that chooses marginals; the rest measures
             them.
-        steps: The steps of a fit after a round; by default 20, and 40 where these fits are final.
+        steps: The steps of a fit after a round; by default 20, and 40 where its rows stay.
         final_steps: The steps of the last fit.
         learning_rate: About how far a logit moves in a step.
         jitter: How far apart rows start; by default the rules say.
@@ -100,13 +100,13 @@ class AdaptiveSettings:
         if self.learning_rate > LARGEST_RATE:
             raise SettingsError(f"learning_rate must be at most {LARGEST_RATE:g}.")
 
-    def steps_after_round(self, *, final: bool) -> int:
+    def steps_after_round(self, *, rows_stay: bool) -> int:
         """How many steps a fit after a round takes.
 
         Most such fits only tell what to choose next, and rows that follow the noise of the first
         choices closely are a worse start for the last fit.
         """
-        return self.steps or (_FINAL_STEPS if final else _STEPS)
+        return self.steps or (_STEPS_WHERE_ROWS_STAY if rows_stay else _STEPS)
 
 
 def _rules(given: Rules | Mapping[str, object]) -> Rules:

@@ -32,6 +32,7 @@ from dprap.mechanisms.adaptive.spending_steps import (
     Spending,
     StartRows,
     Step,
+    has_sweep,
 )
 from dprap.queries import Marginal
 from dprap.workload import Workload
@@ -72,8 +73,13 @@ def spending(
     following = after_columns(
         workload, settings, rho=rho, left=left, records=records, neighbors=neighbors
     )
-    sweeps, afresh = _sweeps(following), _afresh(workload, settings.rules, following)
-    yield StartRows(afresh, not sweeps and not afresh, public, fitted=public or bool(following))
+    afresh = _afresh(workload, settings.rules, following)
+    yield StartRows(
+        afresh=afresh,
+        rows_stay=not (afresh or has_sweep(following)),
+        public=public,
+        fitted=public or bool(following),
+    )
     for step in following:  # noqa: UP028 - each is answered, which a tuple does not take
         yield step
 
@@ -336,8 +342,4 @@ def _afresh(workload: Workload, rules: Rules, steps: tuple[Step, ...]) -> bool:
     """Whether the last fit forgets the ones before it."""
     long = workload.domain.onehot_size >= rules.afresh_from_codes * len(workload.domain)
     picks = sum(step.picks for step in steps if isinstance(step, Choose))
-    return long and not _sweeps(steps) and picks <= rules.afresh_up_to_picks
-
-
-def _sweeps(steps: tuple[Step, ...]) -> bool:
-    return any(isinstance(step, MeasureWorkload) for step in steps)
+    return long and not has_sweep(steps) and picks <= rules.afresh_up_to_picks

@@ -5,7 +5,7 @@ The run carries them out, the plan adds them up.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
@@ -32,12 +32,12 @@ class MeasureColumns:
 class StartRows:
     """Make the rows, far apart if the last fit is to be afresh; a public table moves them.
 
-    If nothing will be fitted, one row is the product of the columns and says it all. Fits after the
-    rounds are final if the last one goes on from them without a sweep in between.
+    If nothing will be fitted, one row is the product of the columns and says it all. The rows of a
+    round stay if the last fit goes on from them without a sweep in between.
     """
 
     afresh: bool
-    final: bool
+    rows_stay: bool
     public: bool
     fitted: bool = True
     rho: Fraction = Fraction(0)
@@ -116,3 +116,8 @@ Step: TypeAlias = (
     | MeasureOne
 )
 Spending: TypeAlias = Generator[Step, float, None]
+
+
+def has_sweep(steps: Iterable[Step]) -> bool:
+    """Whether the whole workload is measured at the end."""
+    return any(isinstance(step, MeasureWorkload) for step in steps)

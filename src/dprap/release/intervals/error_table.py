@@ -314,6 +314,11 @@ class Samples(NamedTuple):
     errors: Float64[np.ndarray, " answers"]
     reasons: Int64[np.ndarray, " answers"]
 
+    @classmethod
+    def joined(cls, parts: Iterable[Samples]) -> Samples:
+        """Some samples after the others."""
+        return cls(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+
 
 @dataclass(frozen=True, order=True)
 class ErrorClass:
@@ -352,7 +357,7 @@ def table_of_samples(
 
 def _too_few_held_out(name: ErrorClass, found: Samples) -> bool:
     outside = name.basis is Basis.OUTSIDE and name.columns == MOST_MODELLED
-    return outside and _reasons([found]) < _LEAST_HELD_OUT
+    return outside and _different(found.reasons) < _LEAST_HELD_OUT
 
 
 def _classes(found: Mapping[ErrorClass, list[Samples]]) -> dict[ErrorClass, list[Samples]]:
@@ -388,10 +393,9 @@ def _pooled(parts: Iterable[Samples]) -> Samples:
     """Errors of several parts, each off for reasons of its own."""
     pooled, before = list[Samples](), 0
     for part in parts:
-        _, reasons = np.unique(part.reasons, return_inverse=True)
-        pooled.append(part._replace(reasons=before + reasons))
-        before += int(reasons.max(initial=-1)) + 1
-    return Samples(*(np.concatenate(each) for each in zip(*pooled, strict=True)))
+        pooled.append(part._replace(reasons=before + part.reasons))
+        before += int(part.reasons.max(initial=-1)) + 1
+    return Samples.joined(pooled)
 
 
 @cache
@@ -417,11 +421,12 @@ def _quantiles(found: Samples) -> list[float]:
     have nothing to do with each other. If those over one set of columns are off together, it is the
     sets that are few. The larger of both is taken.
     """
+    # one sort for both, which `np.quantile` would make anew for each
     ordered, levels = np.sort(found.errors), np.array(LEVELS)
     ranks = np.arange(1, len(ordered) + 1)
     alone = np.interp((len(ordered) + 1) * levels, ranks, ordered)
     together = np.interp((len(ordered) - 1) * levels + 1, ranks, ordered)
-    return list(np.maximum(alone, _of_few(_reasons([found])) * together).tolist())
+    return list(np.maximum(alone, _of_few(_different(found.reasons)) * together).tolist())
 
 
 def _curve(
@@ -435,14 +440,15 @@ def _curve(
     order = np.argsort(places, kind="stable")
     bins = np.floor(places[order] * _BINS_PER_OCTAVE).astype(np.int64)
     ends = np.append(np.flatnonzero(np.diff(bins)) + 1, len(bins))
-    least = min(_LEAST_REASONS, _reasons([found]))
+    least = min(_LEAST_REASONS, _different(reasons))
     curve: list[tuple[float, list[float]]] = []
     start = 0
     for end in ends.tolist():
-        start = start if end < len(order) else _enough_at_the_top(reasons[order], start, least)
-        held = order[start:end]
-        if not _enough(reasons[held], least) and end < len(order):
+        if end == len(order):
+            start = _enough_at_the_top(reasons[order], start, least)
+        elif not _enough(reasons[order[start:end]], least):
             continue
+        held = order[start:end]
         size = float(2 ** np.median(places[held]))
         if not curve or size > curve[-1][0]:
             curve.append((size, _quantiles(Samples(sizes[held], errors[held], reasons[held]))))
