@@ -29,7 +29,7 @@ import numpy as np
 
 from dprap.array_types import Bool, CodeColumn, Float32, Int64
 from dprap.domain import Domain
-from dprap.relaxed.cell_residuals import CellResiduals, Looks
+from dprap.relaxed.cell_residuals import CellResiduals, Looks, PairCodes
 from dprap.relaxed.fit import StepCallback, unwatched
 from dprap.relaxed.mixing import MixingSettings, PairModel
 from dprap.relaxed.rounding import Owners, share_out, systematic_columns
@@ -49,14 +49,16 @@ class ExchangeSettings:
 
     Args:
         sample: Share of the records that one pass over a column looks at.
-        accept: Share of the gaining exchanges that a pass makes. All gains are computed before
-            any exchange is made, so exchanges that meet in a cell overshoot if many are made.
-        passes: Passes over all columns, for up to `usual_looks`. In the last half `accept` falls
-            to a quarter, because what overshoots then is not mended any more.
+        parts: Exchanges that gain by themselves are made in so many parts, and each part is
+            looked at again before it is made: exchanges that meet in a cell would overshoot.
+        passes: Passes over all columns, for up to `usual_looks`.
+        calm: In this last share of the passes ever fewer of the gaining exchanges are made. In
+            tables of few cells even parts overshoot, and what overshoots last is not mended any
+            more.
         least_passes: Passes over all columns for very large workloads. The first passes gain
             most.
         usual_looks: A pass looks at each marginal once for each of its columns. Where that is
-            more often than this (24 pairs of columns), there are fewer passes, so that
+            more often than this (36 pairs of columns), there are fewer passes, so that
             the cost does not grow with the workload.
         most_looks: Beyond this (2,048 marginals of three columns) only some marginals are matched,
             the last ones that are given, so that a table of very many columns is drawn in time.
@@ -75,10 +77,11 @@ class ExchangeSettings:
     """
 
     sample: float = 1 / 8
-    accept: float = 1 / 4
+    parts: int = 8
     passes: int = 192
+    calm: float = 1 / 4
     least_passes: int = 12
-    usual_looks: int = 48
+    usual_looks: int = 72
     most_looks: int = 6144
     block_records: int = 32
     exchange_records: int = 1 << 17
@@ -88,6 +91,8 @@ class ExchangeSettings:
 
 DEFAULT = ExchangeSettings()
 
+# Fewer exchanges hardly meet, and to look at them again would take most of the time.
+_LEAST_PART = 2
 # Marginals that are looked through before somebody is told: a second.
 _BETWEEN_LOOKS = 1 << 16
 
@@ -268,34 +273,48 @@ class _Exchange:
 
     def run(self, number: int, passes: int) -> None:
         """Make the pass of this number, from 0 on, of so many."""
-        accept = self._settings.accept * (1.0 if 2 * number < passes else 0.25)
+        accept = min(1.0, (passes - number) / (self._settings.calm * passes))
         for position in self._rng.permutation(sorted(self._looks)):
             self._pass(int(position), accept)
 
     def _pass(self, position: int, accept: float) -> None:
-        """Exchange codes of one column between sampled pairs of records."""
+        """Exchange codes of one column between sampled pairs of records, a part after the other."""
         column = self._records[position]
         one, other = self._pairs()
         differ = column[one] != column[other]
         one, other = one[differ], other[differ]
+        chance = accept * self._likelihood_ratio(position, one, other)
+        taken = self._rng.random(len(one)) < chance
+        one, other = one[taken], other[taken]
         needed, looks = self._looks[position]
         codes = np.empty((len(needed), 2, len(one)), np.int64)
         for place, each in enumerate(needed):
             codes[place, 0], codes[place, 1] = self._records[each][one], self._records[each][other]
-        gain = np.zeros(len(one), np.float32)
-        for part in (part for look in looks for part in look.parts(len(one))):
-            gain += part.gain(self._excess, codes)
-        chance = accept * self._likelihood_ratio(position, one, other)
-        made = np.flatnonzero((gain > 0) & (self._rng.random(len(one)) < chance))
-        if made.size:
-            made = made[self._allowed(position, one[made], other[made])]
-        if not made.size:
+        gaining = np.flatnonzero(self._gains(looks, codes))
+        if gaining.size:
+            gaining = gaining[self._allowed(position, one[gaining], other[gaining])]
+        if not gaining.size:
             return
-        codes = codes[:, :, made]
-        for part in (part for look in looks for part in look.parts(len(made))):
+        parts = min(self._settings.parts, math.ceil(gaining.size / _LEAST_PART))
+        for number, part in enumerate(np.array_split(gaining, parts)):
+            # what the first part gains is known already
+            made = part[self._gains(looks, codes[:, :, part])] if number else part
+            self._make(looks, codes[:, :, made])
+            of_one, of_other = one[made], other[made]
+            column[of_one], column[of_other] = column[of_other], column[of_one]
+
+    def _gains(self, looks: Sequence[Looks], codes: PairCodes) -> Bool[np.ndarray, " pairs"]:
+        """Which exchanges bring counts closer to their expectation, each by itself."""
+        pairs = codes.shape[2]
+        gain = np.zeros(pairs, np.float32)
+        for part in (part for look in looks for part in look.parts(pairs)):
+            gain += part.gain(self._excess, codes)
+        return gain > 0
+
+    def _make(self, looks: Sequence[Looks], codes: PairCodes) -> None:
+        """Count exchanges that are made."""
+        for part in (part for look in looks for part in look.parts(codes.shape[2])):
             part.make(self._excess, codes)
-        one, other = one[made], other[made]
-        column[one], column[other] = column[other], column[one]
 
     def _pairs(self) -> tuple[Int64[np.ndarray, " pairs"], Int64[np.ndarray, " pairs"]]:
         """Random disjoint pairs of records, each within a block, from a sample of the blocks."""
