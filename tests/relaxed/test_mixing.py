@@ -11,7 +11,7 @@ import pytest
 from dprap.domain import Domain
 from dprap.relaxed import RelaxedDataset, cell_table
 from dprap.relaxed.exchange import ExchangeSettings, draw_jointly
-from dprap.relaxed.mixing import BESIDE_TRIPLES, DEFAULT, MixingSettings, PairModel
+from dprap.relaxed.mixing import DEFAULT, MixingSettings, PairModel
 
 DOMAIN = Domain.of({"x": 2, "y": 2, "z": 2})
 PAIRS = list(combinations(DOMAIN.names, 2))
@@ -133,6 +133,23 @@ def test_when_mixing_is_worth_its_time(
     assert settings.worth(relaxed, records) is worth
 
 
+@pytest.mark.parametrize(
+    ("columns", "records", "sweeps"),
+    [
+        (14, 48_842, 80),
+        # 40 columns: looks for 80 sweeps would take half a minute
+        (40, 48_842, 40),
+        (47, 48_842, 24),
+        (49, 48_842, 20),
+        (14, 1_000, 80),
+    ],
+)
+def test_tables_of_more_columns_get_the_sweeps_that_there_is_time_for(
+    columns: int, records: int, sweeps: int
+) -> None:
+    assert DEFAULT.sweeps_of(columns, records) == sweeps
+
+
 def test_a_table_is_mixed_only_where_all_records_make_exchanges() -> None:
     few = ExchangeSettings(exchange_records=1000)
 
@@ -171,4 +188,4 @@ def test_more_sweeps_keep_sharper_relations() -> None:
         return float((columns[0] != columns[1]).mean())
 
     # .018 in the rows; a share of 20,000 records has a standard deviation of .001
-    assert misnamed(BESIDE_TRIPLES) < 0.75 * misnamed(DEFAULT)
+    assert misnamed(DEFAULT) < 0.75 * misnamed(MixingSettings(sweeps=20))

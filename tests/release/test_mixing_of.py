@@ -6,7 +6,7 @@ import pytest
 from dprap.accounting import Measurement, QueryMeasurement
 from dprap.domain import Domain
 from dprap.queries import Marginal, Query
-from dprap.relaxed.mixing import BESIDE_TRIPLES, DEFAULT, MixingSettings
+from dprap.relaxed.mixing import DEFAULT, MixingSettings
 from dprap.release.draw_records import mixing_of
 from dprap.workload import Workload
 
@@ -30,7 +30,7 @@ COLUMN, PAIR = measured("a"), measured("a", "b")
         # columns alone: the rows are independent already
         (PAIRS, [COLUMN], RECORDS, None),
         # three columns were measured, for a target, or asked about
-        (PAIRS, [PAIR, measured("a", "b", "c")], RECORDS, BESIDE_TRIPLES),
+        (PAIRS, [PAIR, measured("a", "b", "c")], RECORDS, DEFAULT),
         (Workload(DOMAIN, (Marginal(("a", "b", "c")),)), [PAIR], RECORDS, None),
         # noise of 9 records is below a tenth of √10,000
         (PAIRS, [PAIR, measured("b", "c", stddev=9.0)], RECORDS, None),

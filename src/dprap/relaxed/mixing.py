@@ -50,7 +50,10 @@ class MixingSettings:
 
     Args:
         sample: Records on which θ is found. Half as many gave the same errors.
-        sweeps: Exchanges in every column of the sample, each followed by a step of θ.
+        sweeps: Exchanges in every column of the sample, each followed by a step of θ. Sharp
+            relations, such as that of a code with its name, need a large θ, and a sweep takes θ
+            only so far.
+        least_sweeps: There are as many where time allows no more.
         step: The part of a cell's missing share that a step makes up. A record lies in a cell of
             every pair of columns, so whole steps would overshoot. Steps fall to none in the last
             half of the sweeps, whose mean θ is taken.
@@ -70,7 +73,8 @@ class MixingSettings:
     """
 
     sample: int = 16_000
-    sweeps: int = 20
+    sweeps: int = 80
+    least_sweeps: int = 20
     step: float = 0.3
     slow_share: float = 0.025
     start: float = 0.5
@@ -83,22 +87,20 @@ class MixingSettings:
     def worth(self, relaxed: RelaxedDataset, records: int) -> bool:
         """Whether there is anything to mix, in a table for which that does not take too long."""
         columns, places = len(relaxed.domain), relaxed.domain.onehot_size
-        looked_at = self.sweeps * min(records, self.sample) + self.mixes * self.pairings * records
-        looks = 2 * columns**2 * looked_at
-        is_small = looks <= self.most_looks and places <= self.most_places
+        is_small = self._room(columns, records) >= self.least_sweeps and places <= self.most_places
         return relaxed.rows > 1 and columns > 2 and is_small
+
+    def sweeps_of(self, columns: int, records: int) -> int:
+        """How many sweeps there are on a table of so many columns and records."""
+        return int(min(max(self._room(columns, records), self.least_sweeps), self.sweeps))
+
+    def _room(self, columns: int, records: int) -> float:
+        """For how many sweeps there is time."""
+        looked_at = self.most_looks / (2 * columns**2) - self.mixes * self.pairings * records
+        return looked_at / min(records, self.sample)
 
 
 DEFAULT = MixingSettings()
-
-BESIDE_TRIPLES = MixingSettings(sweeps=80)
-"""For tables of which larger sets were measured beside pairs, as for a target.
-
-Before small cells of large pairs moved faster, the largest error of pairs of raw Adult (ε = 1, a
-target) was .024 with 20 sweeps and .014 with 80, and the mean TV .0416 and .0411. Sharp relations,
-such as that of a code with its name, need a large θ, and a sweep takes θ only so far. Tables of
-pairs alone gain as much; they stay as they are until figures that are kept of them are made anew.
-"""
 
 
 @dataclass(frozen=True)
@@ -139,17 +141,18 @@ class PairModel:
         never &= _of_two_columns(relaxed.domain)
         theta[never] = _NEVER
         late = np.zeros_like(theta)
-        for number in range(settings.sweeps):
+        sweeps = settings.sweeps_of(len(relaxed.domain), records)
+        for number in range(sweeps):
             _exchange(theta, sample, rng, pairings=1)
             counted = _counted(sample, len(theta))
-            slowing = min(1.0, 2 * (1 - number / settings.sweeps))
+            slowing = min(1.0, 2 * (1 - number / sweeps))
             missing = (wanted - counted) / (np.maximum(wanted, counted) + slow)
             missing[never] = 0
             theta += np.float32(settings.step * slowing) * missing
-            if number >= settings.sweeps // 2:
+            if number >= sweeps // 2:
                 late += theta
-            watch(number + 1, settings.sweeps)
-        late /= np.float32(settings.sweeps - settings.sweeps // 2)
+            watch(number + 1, sweeps)
+        late /= np.float32(sweeps - sweeps // 2)
         return cls(relaxed.domain, late, settings)
 
     @cached_property

@@ -17,8 +17,8 @@ from dprap.queries import Halfspace
 from dprap.relaxed import RelaxedDataset
 from dprap.relaxed.exchange import OwnerOf, Records, draw_jointly
 from dprap.relaxed.fit import StepCallback, unwatched
-from dprap.relaxed.mixing import BESIDE_TRIPLES, MixingSettings
 from dprap.relaxed.mixing import DEFAULT as MIXING
+from dprap.relaxed.mixing import MixingSettings
 from dprap.relaxed.rounding import independent_columns, share_out
 from dprap.release.sharp_pairs import Placing, SharpPair
 from dprap.schema import CodeConstraint, Schema
@@ -88,19 +88,17 @@ def mixing_of(
         How they are mixed, or None where they are not.
 
     """
-    largest = 0
     noise: list[float] = []
     for item in measurements:
         if isinstance(item, QueryMeasurement):
             return None
-        largest = max(largest, len(item.marginal.columns))
         if len(item.marginal.columns) == 2:
             noise.append(item.stddev_counts / records)
     if not noise or max(len(family.columns) for family in workload.families) > 2:
         return None
     if min(noise) * rows < _LEFT_BY_EXCHANGES * math.sqrt(rows):
         return None
-    return MIXING if largest <= 2 else BESIDE_TRIPLES
+    return MIXING
 
 
 def draw_table(
