@@ -77,6 +77,14 @@ def test_where_noise_hides_pairs_the_columns_get_everything_and_rows_are_their_p
     assert result.relaxed.rows == 1
 
 
+def test_more_families_over_the_same_columns_do_not_leave_columns_alone():
+    """120 triples of ten columns have 45 pairs, which are worth what they are as a workload."""
+    domain = Domain.of({f"c{number}": 64 for number in range(10)})
+    pairs, triples = (steps_of(all_kway(domain, k), records=1_700) for k in (2, 3))
+    assert any(isinstance(step, Choose) for step in pairs)
+    assert any(isinstance(step, Choose) for step in triples)
+
+
 def test_the_workload_is_measured_whole_where_as_many_marginals_would_be_chosen_as_there_are():
     pairs = all_kway(Domain.of(dict.fromkeys("abcdef", 4)), 2)
     # ρ = 1/100 is noise of 10 counts: the 15 pairs have a resolution of r = records / 39.

@@ -157,7 +157,8 @@ def _columns_alone(
     - Giving the columns the usual share, and not everything, adds more noise to it than half of
       what independent columns typically get wrong.
     - Measured with its equal share, a marginal of only ten cells would have as much noise as pairs
-      of columns are typically away from independent.
+      of columns are typically away from independent. Shares are of all families, or of the
+      pairs of their columns where these are fewer: pairs say most of what independence does not.
     """
     if public or (settings.picks, settings.sweep_share, settings.one_way_share) != (
         None,
@@ -172,7 +173,8 @@ def _columns_alone(
     ) / len(several)
     added = (1 / math.sqrt(rules.most_for_columns) - 1) * noise
     wrong = rules.typical_dependence * (sum(map(len, several)) / len(several) - 1)
-    coarse = _noise(10, resolution / math.sqrt(len(several)), rules)
+    pairs = math.comb(len({name for columns in several for name in columns}), 2)
+    coarse = _noise(10, resolution / math.sqrt(min(len(several), pairs)), rules)
     return added > wrong / 2 and coarse > rules.typical_dependence
 
 
