@@ -57,6 +57,7 @@ KEPT_BECAUSE: dict[str, str] = {
     "most_last_fits": _LARGE_EPSILON,
     "most_numbers_in_rows": _LIMIT,
     "most_picks": _LIMIT,
+    "most_splits": "acts on tables of a million records that few rows cannot say",
     "most_swept_cells": _LIMIT,
     "noise_of_empty_cells": "mass on impossible cells, which max and TV do not show (a test)",
     "outstanding": _HIDDEN,

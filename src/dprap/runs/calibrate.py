@@ -19,8 +19,7 @@ so all of it is post-processing of what is published anyway.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -28,6 +27,7 @@ import numpy as np
 
 from dprap.accounting import Measurement
 from dprap.array_types import Float64
+from dprap.domain import Domain
 from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.mechanisms.record_count import estimate_records
@@ -52,14 +52,6 @@ from dprap.runs.plan import Plan
 from dprap.sources import MemorySource
 from dprap.workload import Workload
 
-# What a repetition has less of: by which factor, and the least of it. With less, rows cannot hold
-# what a table of many columns has in it, or do not reach what was measured. Errors are then larger,
-# so that intervals are too wide rather than too narrow. The last fit is repeated until rows stop
-# gaining, so that half of its steps cost little of what it reaches.
-_THINNED = {"synthetic_rows": (3, 50), "steps": (3, 20), "final_steps": (2, 50)}
-# How far a repetition is off in relations that it was not told of depends less on how well it fits
-# the others.
-_THINNED_UNTOLD = _THINNED | {"final_steps": (4, 25)}
 # A longer table is not drawn for this alone.
 _MOST_ROWS = 10_000_000
 # Seeds of the repetitions, apart from those that people choose.
@@ -93,7 +85,7 @@ def calibrate(
     truth = _possible_truth(release, release.relaxed)
     rng = np.random.default_rng(0)
     told = _telling(progress, 0)
-    replicate, repeated = _repeat(plan, plan.workload, truth, 0, _THINNED, _within(progress, 0))
+    replicate, repeated = _repeat(plan, plan.workload, truth, 0, _within(progress, 0))
     samples = [sample_errors(replicate, truth, _as_it_was, rng, told)]
     del replicate  # in a large workload its grounds are large too
     progress(Progress("intervals", 1, REPLICATES, "repeated for a part of the workload"))
@@ -102,7 +94,7 @@ def calibrate(
         # Nothing that was modelled was ever tested: then of what is modelled nothing can be said.
         samples = [{name: found for name, found in samples[0].items() if not name.basis.modelled}]
     elif (part := held_out(plan.workload, rng, release.grounds.shows, told)) is not None:
-        replicate, _ = _repeat(plan, part, truth, 1, _THINNED_UNTOLD, _within(progress, 1))
+        replicate, _ = _repeat(plan, part, truth, 1, _within(progress, 1))
         unseen = sample_errors(replicate, truth, _held_out(release), rng, told)
         samples.append({name: found for name, found in unseen.items() if not _hopeless(name)})
     progress(Progress("intervals", REPLICATES, REPLICATES))
@@ -181,10 +173,9 @@ def _repeat(
     workload: Workload,
     truth: Codes,
     number: int,
-    thinned: Mapping[str, tuple[int, int]],
     progress: ProgressCallback,
 ) -> tuple[Replicate, Sequence[Prediction]]:
-    """Run the plan on a synthetic table, for a workload."""
+    """Run the plan on a synthetic table, for a workload: the whole one first, then a part of it."""
     seed, meanwhile = _FIRST_SEED + number, Paced(progress)
     curator = Curator(
         MemorySource(truth, lambda done, every: meanwhile(Progress("count", done, every))),
@@ -202,7 +193,7 @@ def _repeat(
     result = plan.method.run(
         curator,
         workload,
-        _thinned(plan.settings, thinned),
+        _cheaper(plan.settings, truth.domain, of_part=number > 0),
         seed=seed,
         progress=progress,
         **plan.known,
@@ -220,14 +211,10 @@ def _repeat(
     return replicate, result.predictions or ()
 
 
-def _thinned(settings: Any, parts: Mapping[str, tuple[int, int]]) -> Any:
-    """Settings with a part of the relaxed rows and steps, where they have any."""
-    thin = {
-        name: min(full, max(full // factor, least))
-        for name, (factor, least) in parts.items()
-        if (full := getattr(settings, name, None)) is not None
-    }
-    return replace(settings, **thin) if thin else settings
+def _cheaper(settings: Any, domain: Domain, *, of_part: bool) -> Any:
+    """Settings that find how far answers are off in less time, where a method has such."""
+    find = getattr(settings, "for_repetition", None)
+    return settings if find is None else find(domain, of_part=of_part)
 
 
 def widening_by_octave(

@@ -34,8 +34,8 @@ from dprap.runs.plan import Plan
 REPLICATES = 2
 """Repetitions of a run.
 
-Each has a third of its relaxed rows and of its steps, but for the last fit's, so that both together
-take about as long as the run.
+Each has fewer relaxed rows where these are many, and fewer steps, so that both together take about
+as long as the run.
 """
 
 # The constants below were measured on one core of a Xeon of 2023 at 2.3 GHz; see docs/scale.md. An

@@ -114,6 +114,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "weaker_pull": {"weaker_pull": 1.0},
     "usual_miss": {"usual_miss": _NEVER},
     "certain_miss": {"certain_miss": 4.0},
+    "most_splits": {"most_splits": 0},
     "noise_of_empty_cells": {"noise_of_empty_cells": 1.0},
     "cool_down": {"cool_down": 0.0},
 }

@@ -1,7 +1,9 @@
 """How close the last fit gets: it is repeated while rows are further off than noise explains.
 
 Two things ask for another time: a misfit above that of the truth, which the pull or too few steps
-leave, and single cells that rows miss by more than noise does (`misses`).
+leave, and single cells that rows miss by more than noise does (`misses`). Where fits gain no more
+and the misfit still is well above that of the truth, so few rows cannot say what was measured. Then
+each row becomes two, and fits take twice the steps.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ def repeated(
     targets: Sequence[Target],
     rows: Callable[[], RelaxedDataset],
     fit: Callable[[Sequence[Target], float], float],
+    split: Callable[[], bool],
     first: Closeness,
     rules: Rules,
 ) -> float:
@@ -48,12 +51,14 @@ def repeated(
         targets: What was measured, with the weights that noise gives.
         rows: The rows as they are now.
         fit: Fits the rows to targets with a pull, and returns their misfit.
+        split: Makes two rows of each, and tells whether there is room for so many.
         first: Where the first fit stands.
         rules: How far is too far, and what a repetition must gain.
     """
     misfit, kl_weight, noise = first.misfit, first.kl_weight, first.noise
     emphasised: Sequence[Target] = targets
-    for _ in range(rules.most_last_fits - 1):
+    rest = 1 - rules.least_gain_of_last_fit
+    for fits_left in reversed(range(rules.most_last_fits - 1)):
         # Where rows are further off than noise everywhere, a cell must stand out from the others.
         level = math.sqrt(max(1.0, misfit / noise))
         found = misses_of(rows(), targets, emphasised, limit=rules.usual_miss * level)
@@ -66,6 +71,9 @@ def repeated(
         if above_noise:
             kl_weight *= (noise / misfit) ** rules.weaker_pull
         misfit = fit(emphasised, kl_weight)
-        if misfit > (1 - rules.least_gain_of_last_fit) * before:
+        if misfit <= rest * before:
+            continue
+        # split rows have to be fitted once more
+        if not (first.closely and rest * misfit > noise and fits_left and split()):
             break
     return misfit

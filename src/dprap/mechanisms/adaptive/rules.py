@@ -164,6 +164,10 @@ class Rules:
     # if the largest miss is above the second, where noise goes in one of two million.
     usual_miss: float = 4
     certain_miss: float = 5
+    # Where such repetitions gain no more and the misfit is still 3% above that of the truth, each
+    # row becomes two and fits take twice the steps, up to so many times and as long as there is
+    # room (`most_numbers_in_rows`). The first times gain most, and each takes four times the time.
+    most_splits: int = 2
     # The noise that a cell which constraints leave empty counts with, as a part of the least noise
     # of a measured one. A fourth makes it count sixteen times as much. With far less noise these
     # cells alone would decide where the fit goes.
