@@ -33,7 +33,7 @@ from dprap.relaxed.adam import FitSettings
 from dprap.relaxed.blocks import Blocks
 from dprap.relaxed.fit import fit
 from dprap.relaxed.gradient import Target
-from dprap.release.intervals.error_table import Kind
+from dprap.release.intervals.error_table import Kind, easier_cells
 
 if TYPE_CHECKING:
     from dprap.release.release import Release
@@ -148,6 +148,9 @@ def _factor(release: Release, measured: list[Spread], drawn: list[RelaxedDataset
         errors = table.half_widths(Kind.CELL, shape, basis, counts, _ONE_ERROR)
         if errors is None:
             continue
+        # Errors of cells are widened for small relations that the model lacks, and an analysis asks
+        # about large ones.
+        errors = errors / easier_cells(len(shape), counts)
         departures = [(each.shares(marginal) - shares) * release.rows for each in moved]
         full = counts >= 1
         wanted += float((errors[full] ** 2).mean()) if full.any() else 0.0
