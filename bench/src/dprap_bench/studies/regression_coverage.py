@@ -61,7 +61,7 @@ TABLES = 20
 RUNS = 20
 RUNS_OF_CELL = 5
 # Smaller seeds were used while the method was made, or looked at before it was mended.
-FIRST_SEED = 9_720
+FIRST_SEED = 9_740
 _Z = 1.959964
 # The first column of each is explained by the others: columns 1 to 16, far apart and without
 # overlap.
