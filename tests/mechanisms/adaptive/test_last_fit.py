@@ -119,7 +119,7 @@ def test_a_repetition_has_no_more_rows_than_the_run_and_a_third_at_least() -> No
     short, long = Domain.of({"a": 8, "b": 4}), Domain.of({"a": 30_000, "b": 4})
     settings = AdaptiveSettings()
     whole = settings.for_repetition(short, of_part=False)
-    assert (whole.synthetic_rows, whole.final_steps) == (300, 50)
+    assert (whole.synthetic_rows, whole.final_steps) == (300, 66)
     assert settings.for_repetition(long, of_part=False).synthetic_rows == 100
     untold = settings.for_repetition(short, of_part=True)
     assert (untold.final_steps, untold.rules.most_last_fits) == (25, 1)
