@@ -71,7 +71,7 @@ def own_queries() -> types.ModuleType:
     [
         pytest.param(
             "rap",
-            {"rounds": 2, "queries_per_round": 9, "synthetic_rows": 30},
+            {"rounds": 2, "queries_per_round": 9},
             marks=pytest.mark.slow,
             id="rap",
         ),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dprap.array_types import Float, Float64, Int32
+from dprap.compiled import Compiled, compiled
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
 
@@ -163,7 +164,7 @@ def _record_values(
     import jax
     import jax.numpy as jnp
 
-    @jax.jit
+    @compiled()
     def evaluate(*codes: jax.Array) -> Float[jax.Array, "queries records"]:
         rows = {
             name: jax.nn.one_hot(column, size)
@@ -210,9 +211,9 @@ def check_on_probes(query: Custom, domain: Domain, *, slopes: bool) -> None:
         mixed = rng.dirichlet(np.ones(size), PROBES).T.astype(np.float32)
         probes[name] = np.concatenate([records, mixed], axis=1)
     try:
-        values = np.asarray(jax.jit(query.values)(probes))
+        values = np.asarray(Compiled(query.values)(probes))
         summed = jax.grad(lambda blocks: jnp.sum(query.values(blocks)))
-        gradients = jax.jit(summed)(probes) if slopes else {}
+        gradients = Compiled(summed)(probes) if slopes else {}
     except Exception as error:
         raise WorkloadError(
             f"custom query {query.name!r} cannot be batched and differentiated by JAX"

@@ -6,7 +6,6 @@ targets of the same shape need no other program.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import jax
@@ -14,6 +13,7 @@ import jax.numpy as jnp
 import optax
 from jax import lax
 
+from dprap.compiled import compiled
 from dprap.relaxed.jax.layout import ColumnLayout, Packed
 from dprap.relaxed.jax.queries import QueryBatch
 from dprap.relaxed.jax.sparsemax import Tied, shrink, softmax_packed, thresholds
@@ -177,13 +177,13 @@ def _is_unfinished(state: State, limits: Limits) -> jax.Array:
     return more & state.finite
 
 
-@partial(jax.jit, static_argnums=3)
+@compiled(3)
 def begun(begin: Iterate, problem: Problem, scale: jax.Array, shape: Shape) -> State:
     """The state before the first step, compiled."""
     return Program(begin, problem, shape).start(scale)
 
 
-@partial(jax.jit, static_argnums=5)
+@compiled(5)
 def gone_on(
     begin: Iterate,
     state: State,

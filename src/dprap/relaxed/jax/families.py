@@ -18,6 +18,7 @@ import numpy as np
 import optax
 
 from dprap.array_types import Answers, Float32
+from dprap.compiled import Compiled, compiled
 from dprap.domain import Domain
 from dprap.errors import WorkloadError
 from dprap.queries import Custom, Family, Halfspace
@@ -129,10 +130,10 @@ def _fit(
     return Attempt(best, best_loss, steps, finite=True)
 
 
-_softmax = jax.jit(softmax, static_argnums=1)
+_softmax = Compiled(softmax, static_argnums=1)
 
 
-@partial(jax.jit, static_argnums=(4, 5, 6))
+@compiled(4, 5, 6)
 def _step(
     iterate: JaxRows,
     gradient: JaxRows,
@@ -150,7 +151,7 @@ def _step(
     return (moved if softmaxed else sparsemax(moved, domain)), memory
 
 
-@partial(jax.jit, static_argnums=(3, 4))
+@compiled(3, 4)
 @partial(jax.value_and_grad, argnums=0)
 def _family_loss(
     rows: JaxRows,

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -31,6 +30,7 @@ import optax
 from jax import lax
 
 from dprap.array_types import Float, Float32, Float64, Int32
+from dprap.compiled import compiled
 from dprap.domain import Domain
 from dprap.errors import SettingsError, WorkloadError
 from dprap.queries import Halfspace, Marginal, Query, Range
@@ -319,7 +319,7 @@ def _answers(inside: jax.Array, literals: jax.Array, index: jax.Array) -> jax.Ar
     return product.mean(axis=1)
 
 
-@partial(jax.jit, static_argnums=(2, 3))
+@compiled(2, 3)
 def _fit(
     start: MixedRows, problem: _Problem, sizes: tuple[int, ...], settings: AnnealingSettings
 ) -> tuple[MixedRows, jax.Array]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from typing import Generic, Literal, TypeVar
 
 import jax
@@ -19,6 +19,7 @@ import numpy as np
 import optax
 
 from dprap.array_types import Answers, Float
+from dprap.compiled import compiled
 from dprap.domain import Domain
 from dprap.errors import SettingsError
 from dprap.queries import Custom, Query
@@ -211,7 +212,7 @@ def fit_queries(
     )
     # Between steps, rows are distributions up to a small tolerance; the result is one up to
     # rounding.
-    fitted = _normalised(found, start.domain, settings.normalisation)
+    fitted = _normalised(jnp.asarray(found), start.domain, settings.normalisation)
     return FitResult(
         RelaxedDataset(start.domain, np.asarray(fitted), start.weights), end.loss, end.steps
     )
@@ -250,7 +251,7 @@ def with_shorter_steps(
     )
 
 
-@partial(jax.jit, static_argnums=(1, 2))
+@compiled(1, 2)
 def _normalised(rows: JaxRows, domain: Domain, normalisation: Normalisation) -> JaxRows:
     return rows if normalisation == "softmax" else sparsemax(rows, domain)
 

@@ -8,6 +8,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from dprap.compiled import Compiled
 from dprap.domain import Domain
 from dprap.errors import SettingsError
 from dprap.relaxed.jax.layout import JaxRows
@@ -36,7 +37,7 @@ def initialise(domain: Domain, rows: int, seed: int, *, spread: float = 1.0) -> 
     return RelaxedDataset(domain, np.asarray(_sparsemax(values, domain)), uniform_weights(rows))
 
 
-_sparsemax = jax.jit(sparsemax, static_argnums=1)
+_sparsemax = Compiled(sparsemax, static_argnums=1)
 
 
 def devices_named(name: str | None) -> Sequence[jax.Device]:
