@@ -187,6 +187,40 @@ def test_relations_that_the_workload_lacks_are_less_sure_than_those_it_has():
     assert release.errors.half_widths(Kind.MEAN, (4, 4), Basis.OUTSIDE, size, 0.95) is None
 
 
+def one_marginal(neighbors="replace"):
+    """A release of a table that one marginal answers: a long column and two short ones."""
+    rng = np.random.default_rng(2)
+    sizes = {"group": 2, "value": 100, "known": 2}
+    columns = {name: rng.integers(0, size, 5_000) for name, size in sizes.items()}
+    schema = Schema.from_domain(sizes)
+    given = RunOptions(epsilon=1.0, delta=1e-6, kway=3, neighbors=neighbors)
+    source = MemorySource(Codes.of(schema.domain, columns))
+    return execute(make_plan(schema, given, records=5_000), source, insecure_noise_seed=1)
+
+
+def test_sums_of_many_cells_of_one_marginal_are_known_to_be_less_sure_than_its_cells():
+    """Of a sum over a hundred cells the noise is ten times that of a cell. One repetition saw six
+    such sums beside hundreds of cells, took all together, and found an eighth of the noise.
+    """
+    release = one_marginal()
+    (measured,) = release.measurements
+    noise = measured.stddev_counts
+    # n is public, so the four sums have three quarters of the variance, the two half of it
+    of_four = release.interval(Marginal(("group", "known")))[0].standard_error
+    of_two = release.interval(Marginal(("group",)))[0].standard_error
+    assert 0.7 < of_four / (noise * np.sqrt(100 * 3 / 4)) < 2
+    assert 0.7 < of_two / (noise * np.sqrt(200 / 2)) < 2
+
+
+def test_the_number_of_records_is_as_sure_as_its_noise_where_it_is_private():
+    release = one_marginal("add-remove")
+    total = next(item for item in release.measurements if not item.marginal.columns)
+    interval = release.ask("").interval
+    assert interval.estimate == pytest.approx(release.rows)
+    assert interval.standard_error == pytest.approx(total.stddev_counts)
+    assert one_marginal().ask("").interval.standard_error == 0
+
+
 def test_columns_that_were_not_measured_together_are_named(caplog):
     release = execute(planned("independent", intervals="no"), source(), insecure_noise_seed=1)
     next(release.tables(2, columns=("a", "b")))

@@ -19,7 +19,9 @@ so all of it is post-processing of what is published anyway.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -56,9 +58,14 @@ from dprap.workload import Workload
 _MOST_ROWS = 10_000_000
 # Seeds of the repetitions, apart from those that people choose.
 _FIRST_SEED = 7_000_001
+# Answers over one set of columns are off together, so few sets say little. Where repetitions cost
+# next to nothing, because nothing is fitted, there are as many as it takes to see this many sets.
+_LEAST_SETS = 200
 _OCTAVES = 24
 # Sums over more columns have no interval where the workload lacks a pair of them.
 _MOST_SUMMED_OUTSIDE = 2
+# The number of the repetition for a part of the workload. The others are of the whole one.
+_OF_PART = 1
 # The largest factor by which surprises widen an error.
 _MOST_WIDENING = 4.0
 
@@ -82,20 +89,28 @@ def calibrate(
     if release.relaxed is None or predictions is None or release.rows > _MOST_ROWS:
         return None
     progress(Progress("intervals", 0, REPLICATES, "the run repeated on its own synthetic table"))
-    truth = _possible_truth(release, release.relaxed)
     rng = np.random.default_rng(0)
     told = _telling(progress, 0)
-    replicate, repeated = _repeat(plan, plan.workload, truth, 0, _within(progress, 0))
-    samples = [sample_errors(replicate, truth, _as_it_was, rng, told)]
-    del replicate  # in a large workload its grounds are large too
+    truth = _possible_truth(release, release.relaxed, 0)
+    first = _repeat(plan, plan.workload, truth, 0, _within(progress, 0))
+    samples = [sample_errors(first.replicate, truth, _as_it_was, rng, told)]
+    for number in _further(plan.workload, first, release.rows):
+        another = _possible_truth(release, release.relaxed, number)
+        again = _repeat(plan, plan.workload, another, number, _within(progress, 0))
+        samples.append(sample_errors(again.replicate, another, _as_it_was, rng, told))
+    repeated = first.predictions
+    del first  # in a large workload its grounds are large too
     progress(Progress("intervals", 1, REPLICATES, "repeated for a part of the workload"))
     told = _telling(progress, 1)
     if not predictions:
         # Nothing that was modelled was ever tested: then of what is modelled nothing can be said.
-        samples = [{name: found for name, found in samples[0].items() if not name.basis.modelled}]
+        samples = [
+            {name: found for name, found in each.items() if not name.basis.modelled}
+            for each in samples
+        ]
     elif (part := held_out(plan.workload, rng, release.grounds.shows, told)) is not None:
-        replicate, _ = _repeat(plan, part, truth, 1, _within(progress, 1))
-        unseen = sample_errors(replicate, truth, _held_out(release), rng, told)
+        untold = _repeat(plan, part, truth, _OF_PART, _within(progress, 1)).replicate
+        unseen = sample_errors(untold, truth, _held_out(release), rng, told)
         samples.append({name: found for name, found in unseen.items() if not _hopeless(name)})
     progress(Progress("intervals", REPLICATES, REPLICATES))
     return table_of_samples(samples, {Basis.MODEL: widening_by_octave(predictions, repeated)})
@@ -138,14 +153,14 @@ def _hopeless(name: ErrorClass) -> bool:
     )
 
 
-def _possible_truth(release: Release, relaxed: RelaxedDataset) -> Codes:
+def _possible_truth(release: Release, relaxed: RelaxedDataset, number: int) -> Codes:
     """A table that the release might be of: as many independent records as there are private ones.
 
     Independent, because a real table departs from any model by chance in each of its small cells.
     The published table would not do: it is drawn as near to the rows as whole records can be, so
     that a repetition would find it smoother than any truth is.
     """
-    columns = round_rows(relaxed, _FIRST_SEED, rows=release.rows, method="independent")
+    columns = round_rows(relaxed, _FIRST_SEED + number, rows=release.rows, method="independent")
     return Codes.of(
         release.schema.domain, dict(zip(release.schema.domain.names, columns, strict=True))
     )
@@ -168,14 +183,36 @@ def _telling(progress: ProgressCallback, number: int) -> Callable[[], None]:
     return lambda: meanwhile(now)
 
 
+@dataclass(frozen=True)
+class _Repetition:
+    """What a repetition made of its table, what it had predicted, and whether it fitted rows."""
+
+    replicate: Replicate
+    predictions: Sequence[Prediction]
+    fitted: bool
+
+
+def _further(workload: Workload, first: _Repetition, rows: int) -> range:
+    """Numbers of further repetitions of the whole run.
+
+    One marginal that answers a small table has few sets of columns, and its cells add up to answers
+    that are off by very different amounts: a sum over a column of a hundred codes by ten times as
+    much as a cell. In one repetition there are too few of the largest sums to tell.
+    """
+    if first.fitted or len(workload) >= _LEAST_SETS:
+        return range(0)
+    times = min(math.ceil(_LEAST_SETS / len(workload.closure())), _MOST_ROWS // rows)
+    return range(_OF_PART + 1, _OF_PART + times)
+
+
 def _repeat(
     plan: Plan,
     workload: Workload,
     truth: Codes,
     number: int,
     progress: ProgressCallback,
-) -> tuple[Replicate, Sequence[Prediction]]:
-    """Run the plan on a synthetic table, for a workload: the whole one first, then a part of it."""
+) -> _Repetition:
+    """Run the plan on a synthetic table, for the whole workload or, as `_OF_PART`, a part of it."""
     seed, meanwhile = _FIRST_SEED + number, Paced(progress)
     curator = Curator(
         MemorySource(truth, lambda done, every: meanwhile(Progress("count", done, every))),
@@ -193,7 +230,7 @@ def _repeat(
     result = plan.method.run(
         curator,
         workload,
-        _cheaper(plan.settings, truth.domain, of_part=number > 0),
+        _cheaper(plan.settings, truth.domain, of_part=number == _OF_PART),
         seed=seed,
         progress=progress,
         **plan.known,
@@ -208,7 +245,7 @@ def _repeat(
             f"method {plan.method.name} predicts without rows, so it cannot be calibrated."
         )
     replicate = Replicate(result.relaxed, records, Grounds.of(measured, workload))
-    return replicate, result.predictions or ()
+    return _Repetition(replicate, result.predictions or (), fitted=result.steps > 0)
 
 
 def _cheaper(settings: Any, domain: Domain, *, of_part: bool) -> Any:

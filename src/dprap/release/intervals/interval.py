@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dprap.accounting import Measurement
 from dprap.array_types import Float64
 from dprap.errors import SettingsError
 from dprap.release.intervals.basis import Basis
@@ -123,8 +124,10 @@ def count_intervals(
     basis = release.grounds.basis_of(columns)
     z = z_of(level)
     most = float(release.rows) if release.rows_are_public else math.inf
-    if not columns and release.rows_are_public:
-        halves: Float64[np.ndarray, " answers"] | None = np.zeros(len(counts))
+    halves: Float64[np.ndarray, " answers"] | None
+    if not columns:
+        noise = _noise_of_records(release)
+        halves = None if noise is None else np.full(len(counts), z * noise)
     elif release.errors is None:
         halves = None
     else:
@@ -157,6 +160,22 @@ def count_intervals(
             )
         )
     return found
+
+
+def _noise_of_records(release: Release) -> float | None:
+    """The standard deviation of the number of records: where it is private, that of the noisy total.
+
+    Columns that were measured as well may have made the number surer than that. None without a
+    total.
+    """
+    if release.rows_are_public:
+        return 0.0
+    totals = [
+        item.stddev_counts
+        for item in release.measurements
+        if isinstance(item, Measurement) and not item.marginal.columns
+    ]
+    return sum(each**-2 for each in totals) ** -0.5 if totals else None
 
 
 def _whole(low: float, high: float) -> tuple[float, float]:
