@@ -163,7 +163,7 @@ def count_intervals(
 
 
 def _noise_of_records(release: Release) -> float | None:
-    """The standard deviation of the number of records: where it is private, that of the noisy total.
+    """The standard deviation of the number of records: that of the noisy total where it is private.
 
     Columns that were measured as well may have made the number surer than that. None without a
     total.
