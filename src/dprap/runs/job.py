@@ -92,7 +92,7 @@ def new_job(table: Any, schema: Schema, options: RunOptions, *, out: Path | None
     _refuse_places(table, out, ledger)
     options = options.but(
         ledger=ledger,
-        run=None if ledger is False else uuid.uuid4().hex if options.run is None else options.run,
+        run=None if ledger is False else options.run or uuid.uuid4().hex,
         workload=real(options.workload),
         public=real(options.public),
     )

@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from dprap.accounting.neighbors import Neighbors
 from dprap.accounting.zcdp import MOST_RHO
-from dprap.arguments import as_number, as_path
+from dprap.arguments import as_number, as_path, as_truth
 from dprap.errors import BudgetError, LedgerError, SettingsError
 from dprap.privacy.ledger.anchor import Anchor
 from dprap.privacy.ledger.chain import RESTORE, ChainedFile, Head, write_durably
@@ -52,6 +52,7 @@ class OpenedLedger:
             raise BudgetError(
                 "a ledger's cap must be a positive number, and at most a thousand million."
             )
+        create = as_truth(create, "create")
         self._anchor: Anchor | None = None
         self._anchored: Head | None = None
         self._chain = ChainedFile.open(self.path, create=create and neighbors is not None)
