@@ -8,6 +8,7 @@ kind of secret is thus out as well.
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -30,6 +31,25 @@ def is_address(data: Any) -> bool:
 def looks_like_address(text: str) -> bool:
     """Whether this begins as an address does, of whatever kind: then no message may quote it."""
     return _ANY_SCHEME.match(text) is not None
+
+
+def refuse_other_addresses(table: Any, engine: str | None) -> None:
+    """Refuse an address of another kind than those that dprap reads.
+
+    Args:
+        table: Where the table is, or the table itself.
+        engine: The engine that is to read it, if one was named.
+
+    Raises:
+        SettingsError: If nothing reads it. The message does not quote it.
+
+    >>> refuse_other_addresses("s3://bucket/table.csv", None)
+    Traceback (most recent call last):
+    dprap.errors.SettingsError: this address cannot be read. Write postgresql://… or a file's path.
+    """
+    is_read = is_address(table) if engine is None else engine not in ("memory", "files")
+    if isinstance(table, str | Path) and looks_like_address(str(table)) and not is_read:
+        raise SettingsError("this address cannot be read. Write postgresql://… or a file's path.")
 
 
 def settings_of(address: str) -> dict[str, str]:

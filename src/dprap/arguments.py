@@ -68,6 +68,29 @@ def as_number(value: Any, name: str, error: type[DprapError] = SettingsError) ->
     raise error(f"{name} must be a number, not {type(value).__name__}.{unquoted(name, value)}")
 
 
+def as_truth(value: Any, name: str) -> bool:
+    """True or false.
+
+    Args:
+        value: What was given.
+        name: The parameter.
+
+    Returns:
+        The value.
+
+    Raises:
+        SettingsError: If it is anything else; a text such as "no" would count as true.
+
+    >>> as_truth("no", "population")
+    Traceback (most recent call last):
+    dprap.errors.SettingsError: population must be true or false, not str.
+
+    """
+    if not isinstance(value, bool):
+        raise SettingsError(f"{name} must be true or false, not {type(value).__name__}.")
+    return value
+
+
 def as_whole_number(value: Any, name: str, least: int = 0) -> int:
     """A whole number.
 

@@ -226,6 +226,10 @@ WRONG = {
         "the ledger's file must be a path, not NoneType",
     ),
     "neighbors": (lambda _: dprap.Ledger("l", neighbors=5), "neighbors must be dprap.Neighbors"),  # type: ignore[arg-type]
+    "create": (
+        lambda _: dprap.Ledger("l", neighbors=dprap.Neighbors(), create="no"),  # type: ignore[arg-type]
+        "create must be true or false, not str",
+    ),
     "cap": (
         lambda _: dprap.Ledger("l", neighbors=dprap.Neighbors(), cap_rho="1"),  # type: ignore[arg-type]
         "cap_rho must be a number, not str. Write it without quotes: cap_rho=1.",

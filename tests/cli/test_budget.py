@@ -84,6 +84,17 @@ def test_a_database_must_be_told_where(run: Run, inputs: Path) -> None:
     assert set(inputs.iterdir()) == before
 
 
+@pytest.mark.parametrize("address", ["http://x/y.csv", "s3://bucket/key", "file:///table.parquet"])
+def test_an_address_that_nobody_reads_is_refused_at_once(
+    run: Run, inputs: Path, address: str
+) -> None:
+    for ledger in ([], ["--ledger", "l.jsonl"]):
+        done = run("synth", address, *SYNTH[2:], "--out", "out", *ledger)
+        assert (done.code, done.err.count("\n")) == (3, 1)
+        assert "this address cannot be read" in done.err
+        assert address not in done.err
+
+
 def test_a_large_epsilon_says_what_it_means_before_it_is_spent(run: Run) -> None:
     done = run(*SYNTH[:5], "11", *SYNTH[6:], "--out", "out")
     assert done.err.index("ε = 11 protects hardly anybody") < done.err.index("measure 1/1")

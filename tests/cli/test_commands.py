@@ -181,6 +181,10 @@ BAD = [
     ("report nowhere", 3, "is not a release"),
     ("evaluate nowhere table.csv", 3, "is not a release"),
     ("ledger show nowhere", 4, "cannot read ledger"),
+    ("ledger show .", 4, "it is no file. Name the ledger's own file"),
+    ("synth table.csv --schema schema.yaml -e 1 --out o --ledger .", 4, "Name a file"),
+    ("synth table.csv --schema schema.yaml -e 1e12 --out o", 4, "epsilon = 1e+12 promises nothing"),
+    ("plan schema.yaml -e 1 --records 1", 4, "of one record has no default delta"),
     ("ledger verify schema.yaml", 4, "damaged"),
     ("schema check table.csv", 3, "a schema file ends in"),
     ("schema draft table.csv -o schema.yaml", 3, "exists already"),
@@ -264,13 +268,21 @@ def test_the_demo_does_not_replace_what_is_not_a_demo(run: Run, inputs: Path) ->
         assert done.code == 3
         assert "is not an earlier demo" in done.err
     assert load(inputs / "precious").rows == 1000
-    assert run("demo", "--out", "shown", "--rows", "300", "--quiet").code == 0
+    done = run("demo", "--out", "shown", "--rows", "300", "--quiet")
+    assert (done.code, done.out, done.err) == (0, "", "")
     (inputs / "shown" / "notes.txt").write_text("mine")
     assert run("demo", "--out", "shown").code == 3
     assert (inputs / "shown" / "notes.txt").read_text() == "mine"
     (inputs / "shown" / "notes.txt").unlink()
     (inputs / "file").write_text("mine")
     assert run("demo", "--out", "file").code == 3
+
+
+def test_without_a_terminal_nobody_is_asked_and_help_says_so(run: Run, inputs: Path) -> None:
+    done = run(*SYNTH, "--out", "out", "--quiet")
+    assert (done.code, done.out, done.err) == (0, "", "")
+    shown = " ".join(run("synth", "--help").out.split())
+    assert "Do not ask before spending. Without a terminal nobody is asked." in shown
 
 
 def test_every_command_and_option_has_help() -> None:

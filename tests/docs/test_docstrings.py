@@ -32,6 +32,7 @@ CANNOT_REFUSE = {
     "Schema.as_mapping",
     "Schema.null_texts",
     "Interval.times",
+    "Interval.within",
     "difference",
     "quantile",
     "manifest",

@@ -55,6 +55,23 @@ def test_ends_of_counts_are_whole_numbers_and_hold_what_the_interval_held():
     assert (mean.low % 1, mean.high % 1) != (0, 0)  # a population's expected number is not whole
 
 
+@pytest.mark.parametrize("rows", [3000, 1_000_000_000])
+@pytest.mark.parametrize("population", [False, True])
+def test_all_records_are_exactly_as_many_as_there_are(rows, population):
+    """The rows of a fit are floats: their shares add up to 1 but for some 10⁻⁷."""
+    for drift in (-3e-7, 0.0, 3e-7):
+        counts = np.array([rows * (1 + drift)])
+        (found,) = count_intervals(
+            replace(release_with(), rows=rows), (), counts, population=population
+        )
+        assert (found.estimate, found.low, found.high) == (rows, rows, rows)
+        assert found.standard_error == 0
+    everybody = replace(release_with(), rows=rows).ask("", population=population)
+    assert (everybody.interval.low, everybody.interval.high) == (rows, rows)
+    nobody = replace(release_with(), rows=rows).ask("age > 1000")
+    assert (nobody.interval.low, nobody.interval.high) == (0, 0)
+
+
 def test_population_adds_sampling():
     (plain,) = count_intervals(release_with(), ("age",), np.array([400.0]))
     (wide,) = count_intervals(release_with(), ("age",), np.array([400.0]), population=True)

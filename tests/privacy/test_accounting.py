@@ -114,6 +114,15 @@ def test_bad_epsilon(epsilon):
         Budget.of(epsilon=epsilon, delta=1e-6)
 
 
+@pytest.mark.parametrize("accounting", Accounting)
+@pytest.mark.parametrize("epsilon", [1.2e9, 1e12, 1e300])
+def test_an_epsilon_whose_rho_no_ledger_keeps_is_refused(epsilon, accounting):
+    with pytest.raises(BudgetError, match=r"epsilon = 1.* promises nothing .* such as 1\.$"):
+        Budget.of(epsilon=epsilon, delta=1e-6, accounting=accounting)
+    with pytest.raises(BudgetError, match="promises nothing"):
+        Budget.of_rho(epsilon, delta=1e-6, accounting=accounting)
+
+
 @pytest.mark.parametrize("delta", [0.0, -1e-9, 1e-41, 1.0, 2.0, math.nan])
 def test_bad_delta(delta):
     with pytest.raises(BudgetError, match="delta"):
@@ -137,4 +146,6 @@ def test_delta_of_one_over_n_is_refused():
     with pytest.raises(BudgetError, match="below 1/n"):
         budget.check_against_rows(1000)
     assert default_delta(48842) == DELTA
-    Budget.of(epsilon=1.0, delta=default_delta(1)).check_against_rows(1)
+    Budget.of(epsilon=1.0, delta=default_delta(2)).check_against_rows(2)
+    with pytest.raises(BudgetError, match=r"of one record has no default delta.* --delta 1e-9"):
+        default_delta(1)

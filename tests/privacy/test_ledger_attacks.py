@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -274,6 +275,19 @@ def test_a_file_that_is_no_anchor_is_not_overwritten(path, anchor, content):
     with pytest.raises(LedgerError, match="something else"):
         spend(path, anchor=anchor)
     assert anchor.read_bytes() == content
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("kind", ["device", "pipe", "folder"])
+def test_an_anchor_that_is_no_file_is_refused(path, anchor, kind):
+    if kind == "device":
+        anchor.symlink_to("/dev/zero")  # reading it would never end
+    elif kind == "pipe":
+        os.mkfifo(anchor)
+    else:
+        anchor.mkdir()
+    with pytest.raises(LedgerError, match=r"is no file\. Name a file, or command:PROGRAM"):
+        spend(path, anchor=anchor)
     assert not path.exists()
 
 
@@ -594,11 +608,18 @@ def test_whatever_a_line_holds_is_read_or_refused(path, changes, event):
             assert "\x1b" not in event_line(_event(charge))
 
 
-@pytest.mark.parametrize("kind", ["folder", "pipe", "device", "long", "below a file"])
-def test_what_is_no_file(path, tmp_path, kind):
+@pytest.mark.parametrize(
+    "kind", ["folder", "dot", "root", "pipe", "device", "long", "below a file"]
+)
+def test_what_is_no_file(path, tmp_path, kind, monkeypatch):
     path.parent.mkdir()
     if kind == "folder":
         path.mkdir()
+    elif kind == "dot":
+        monkeypatch.chdir(tmp_path)
+        path = Path()
+    elif kind == "root":
+        path = Path("/")
     elif kind == "pipe":
         os.mkfifo(path)
     elif kind == "device":

@@ -66,6 +66,12 @@ def test_marginals_are_named_in_any_way(release: Release) -> None:
         (lambda r: list(r.tables(m=1)), "m must be at least 2"),
         (lambda r: list(r.tables(m=2, columns=["nothing"])), "is not in the schema"),
         (lambda r: r.statistic_interval("mean age"), "the statistic is a function"),
+        (lambda r: r.statistic_interval(lambda _: None), "must return a number, not NoneType"),
+        (lambda r: r.statistic_interval(lambda _: "3"), "must return a number, not str"),
+        (lambda r: r.statistic_interval(lambda _: np.ones(2)), "must return a number, not ndarray"),
+        (lambda r: r.ask("", population="no"), "population must be true or false, not str"),
+        (lambda r: r.answer("sex", population="no"), "population must be true or false, not str"),
+        (lambda r: r.interval("sex", population=0), "population must be true or false, not int"),
         (
             lambda r: r.evaluate(r.table(format="arrow"), engin="memory"),
             "there is no option 'engin'. Did you mean engine",

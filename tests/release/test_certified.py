@@ -23,7 +23,7 @@ from dprap.privacy import Curator, Ledger
 from dprap.queries import Custom, Family, Marginal, Range, Threshold
 from dprap.release import Release, load
 from dprap.release.answer_question import ask
-from dprap.release.certified import rounded_up, table_bound, table_digest
+from dprap.release.certified import accuracy, rounded_up, table_bound, table_digest
 from dprap.release.table_answers import table_answers
 from dprap.runs.describe import release_data, release_lines
 from dprap.runs.execute import execute
@@ -366,3 +366,10 @@ def test_printed_bounds_hold() -> None:
         40.0,
         40.1,
     )
+
+
+def test_a_share_is_off_by_no_more_than_all_records() -> None:
+    release = made_release()
+    certificate = replace(release.certificate, upper_bound_counts=24.5 * release.rows)
+    stated = accuracy(replace(release, certificate=certificate))
+    assert "is answered within 1.0000 of the truth (as a share of all records)" in stated

@@ -8,6 +8,7 @@ import pytest
 from dprap import synthesize
 from dprap.errors import WorkloadError
 from dprap.release.hidden_codes import HiddenCodes, noise_of_codes
+from dprap.release.intervals.error_table import z_of
 from dprap.release.statistics_answers import Figures, _without, answer
 from dprap.release.statistics_intervals import Sureness
 from dprap.release.statistics_language import parse_statistic
@@ -237,6 +238,56 @@ def test_the_advice_for_numbers_keeps_the_edge():
     column = Schema.of({"columns": {"my x": described}}).columns["my x"]
     assert _without(column, "my x", HiddenCodes(1.0, 2, 2, 0.0)) == " (`where 'my x' < 2`)"
     assert _without(column, "my x", HiddenCodes(1.0, 0, 0, 0.0)) == " (`where 'my x' >= 0.5`)"
+
+
+@pytest.mark.parametrize("asked", ["mean", "sum", "median", "variance", "quantile 0.9"])
+@pytest.mark.parametrize(
+    "nobody", ["age > 1000", "income is null", "region = North and region = South"]
+)
+def test_nobody_has_no_statistic(release, asked, nobody):
+    found = answer(release, f"{asked} of income where {nobody}")
+    assert (found.value, found.interval, found.all.count, found.figures[0].text) == (
+        None,
+        None,
+        0.0,
+        "-",
+    )
+    assert found.lines()[-1].startswith("no records that are asked for have a value of income")
+    assert answer(release, f"{asked} of income by region where {nobody}").figures == ()
+
+
+def test_correlations_and_comparisons_with_nobody(release):
+    found = answer(release, "correlation of age and income where age > 1000")
+    assert (found.value, found.all.count) == (None, 0.0)
+    assert "no records that are asked for have values of age and income" in found.lines()[-1]
+    assert answer(release, "correlation of age and income by region where age > 1000").figures == ()
+    with pytest.raises(WorkloadError, match="there are no records with age > 1000"):
+        answer(release, "difference of mean age between age > 1000 versus region = North")
+
+
+def test_a_sum_is_as_unsure_as_how_many_have_a_value(release):
+    """Noise decides how many incomes are missing too; nothing is unsure of how many have an age."""
+    total = answer(release, "sum income").interval
+    mean = answer(release, "mean income").interval
+    there = answer(release, "not income is null").interval
+    assert there.standard_error > 0
+    assert total.standard_error == pytest.approx(
+        np.hypot(mean.standard_error * there.estimate, mean.estimate * there.standard_error),
+        rel=1e-4,
+    )
+    ages, age = (answer(release, f"{what} age").interval for what in ("sum", "mean"))
+    assert ages.standard_error == pytest.approx(age.standard_error * release.rows)
+
+
+def test_a_standard_error_is_no_more_than_what_can_be(release):
+    found = answer(release, "mean age where age = 30")
+    assert found.value == pytest.approx(30)
+    assert found.interval.numbers == (0.0, 30.0, 30.0)
+    # the truth lies in 30..31, of which nothing is farther from the estimate than this
+    few = answer(release, "mean age where age in 30..31 and hired > 2024-12-30").interval
+    assert (few.low, few.high) == (30.0, 31.0)
+    farthest = max(few.estimate - 30, 31 - few.estimate)
+    assert few.standard_error == pytest.approx(farthest / z_of(0.95))
 
 
 def test_a_ratio_without_interval_says_why(release):

@@ -59,6 +59,8 @@ def test_a_saved_run_is_resumed_from_python_and_spends_nothing_twice(folder, sto
     release = dprap.resume("out", rows=20, table_format="parquet")
     assert pyarrow.parquet.read_table("out/synthetic.parquet").num_rows == 20
     assert read_ledger("table.csv.dprap/ledger.jsonl").spent_rho == spent > 0
+    with pytest.raises(SettingsError, match=r"^out is complete: .* Choose another folder"):
+        dprap.synthesize("table.csv", "schema.yaml", out="out", **QUICK)
     again = dprap.resume("out")
     assert again.privacy == release.privacy
     with pytest.raises(SettingsError, match="is complete"):
@@ -284,6 +286,14 @@ def test_a_ledger_may_stand_beside_what_is_kept_of_a_run(folder, stopped):
     place = {"out": "out", "ledger": "out.private/ledger.jsonl"}
     stopped(lambda: dprap.synthesize("table.csv", "schema.yaml", **place, **QUICK))
     assert dprap.resume("out").rows == 400
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "-"])
+def test_a_name_that_no_run_can_have_is_refused_before_the_table_is_read(folder, name):
+    """An empty one may come from a variable that nobody set: each call would spend again."""
+    with pytest.raises(LedgerError, match="a run's name is made of letters"):
+        dprap.synthesize("nowhere.csv", "schema.yaml", run=name, **QUICK)
+    assert not Path("nowhere.csv.dprap").exists()
 
 
 def test_two_runs_that_begin_at_once_do_not_take_one_place_to_be_kept(folder, monkeypatch):

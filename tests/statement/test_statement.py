@@ -200,6 +200,15 @@ def test_every_translation_says_what_is_promised_and_no_more(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
+@pytest.mark.parametrize("epsilon", [40.0, 709.0, 710.0, 5e8])
+def test_a_factor_beyond_all_floats_is_a_power_of_ten(code: str, epsilon: float) -> None:
+    privacy = replace(made_release().privacy, epsilon=epsilon)
+    power = int(re.findall(r"10\^(\d+)", plain_guarantee(privacy, language(code)))[0])
+    assert (power - 1) * math.log(10) < epsilon <= power * math.log(10)
+    beliefs(privacy, language(code))
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 12.0, 40.0])
 def test_printed_beliefs_are_bounds(code: str, epsilon: float) -> None:
     """What is printed is never below e^ε·p/(1 − p + e^ε·p), and says 100% only next to it."""

@@ -97,6 +97,8 @@ def test_a_custom_query_reads_records_so_cells_do_not_matter():
         ((Marginal(("a",)),), (float("nan"),), "positive"),
         ((Marginal(("a",)), Marginal(("a",))), (), "twice"),
         ((Marginal(("nobody",)),), (), "'nobody'"),
+        ((Marginal(("a",)), Marginal(())), (), "names no column"),
+        ((Range((), {}),), (), "names no column"),
         ((Marginal(("a",), ((0, 1),)),), (), "has groups"),
     ],
 )
@@ -153,6 +155,9 @@ def test_a_plain_list_of_columns(tmp_path):
         "{a: 1}",
         "- 3",
         "- [nobody]",
+        "- []",
+        "- {columns: [], weight: 2}",
+        "- {columns: [], cumulative: []}",
         "- {columns: a}",
         "- {columns: [a], colour: red}",
         "- {columns: [a], weight: heavy}",

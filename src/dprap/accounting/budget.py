@@ -9,6 +9,7 @@ from functools import cached_property
 
 from dprap.accounting.exact import pick_rho
 from dprap.accounting.zcdp import (
+    MOST_RHO,
     Accounting,
     check_epsilon_delta,
     check_promise,
@@ -49,6 +50,11 @@ class Budget(ShownInNotebooks):
         # Whoever writes the four numbers by hand must not promise an ε that the ρ does not keep.
         if self.rho <= 0 or self.other_rho < 0 or self.threshold_delta < 0:
             raise BudgetError("every part of a budget must be positive.")
+        if self.whole_rho > MOST_RHO:
+            raise BudgetError(
+                f"epsilon = {self.epsilon:g} promises nothing to anybody, and no ledger keeps a"
+                " charge as large. Choose a far smaller epsilon, such as 1."
+            )
         check_promise(self.whole_rho, self.epsilon, self.accounted_delta, self.accounting)
 
     def __repr__(self) -> str:
@@ -216,8 +222,18 @@ class Budget(ShownInNotebooks):
 
 
 def default_delta(rows: int) -> float:
-    """The paper's δ = 1/n², for a public number of records."""
-    return 1.0 / max(rows, 2) ** 2
+    """The paper's δ = 1/n², for a public number of records.
+
+    Raises:
+        BudgetError: If there are fewer than two: a δ of 1 promises nothing.
+
+    """
+    if rows < 2:
+        raise BudgetError(
+            "a table of one record has no default delta: 1/n² is 1, which promises nothing. Give"
+            " one, such as --delta 1e-9."
+        )
+    return 1.0 / rows**2
 
 
 def largest_belief(prior: float, epsilon: float) -> float:

@@ -30,6 +30,12 @@ Rho = float | Fraction
 """A charge or budget; fractions let shares of a budget add up to it exactly."""
 
 
+MOST_RHO = 10**9
+"""No budget comes near: it belongs to an ε of about as much. Ledgers keep no larger charge, because
+it could not be shown as a float.
+"""
+
+
 _SLACK = 1e-12
 # Rounding errors must not turn into extra budget: ρ is rounded down and ε up by this much.
 

@@ -70,6 +70,8 @@ def demo(
         release = execute(plan, source, progress=progress)
     release = release.save(out)
     write_report(release, out / "report.html")
+    if quiet:
+        return
     for line in release_lines(release, str(out), time.monotonic() - started):
         print_line(line)
     # the table is invented, so this may be shown

@@ -28,7 +28,12 @@ def synth(
     out: Annotated[Path, typer.Option(help="Directory for the release; must not exist.")],
     given: dict[str, Any],
     *,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")] = False,
+    yes: Annotated[
+        bool,
+        typer.Option(
+            "--yes", "-y", help="Do not ask before spending. Without a terminal nobody is asked."
+        ),
+    ] = False,
     quiet: o.Quiet = False,
     as_json: o.Json = False,
 ) -> None:

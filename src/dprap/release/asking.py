@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dprap.arguments import as_truth
 from dprap.array_types import Answers
 from dprap.errors import SettingsError, WorkloadError
 from dprap.queries import Family, Marginal, from_cells
@@ -137,6 +138,7 @@ class Asking(SyntheticTables):
         from dprap.release.statistics_answers import answer
 
         question, by = question_text(question), names_of("by", by)
+        population = as_truth(population, "population")
         return answer(self._release, question, by, level=level, population=population)
 
     def interval(
@@ -166,6 +168,7 @@ class Asking(SyntheticTables):
                 f"{family} is no marginal over single codes, so there are no intervals of its"
                 " cells. `release.shares` has its answers without intervals."
             )
+        population = as_truth(population, "population")
         counts = self.shares(family)[0].astype(np.float64) * self.rows
         return count_intervals(
             self._release, family.columns, counts, level=level, population=population

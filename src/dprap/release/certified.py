@@ -170,7 +170,7 @@ def rounded_up(value: float, digits: int) -> float:
 
 def _number(release: Release, counts: float) -> str:
     if release.rows_are_public:
-        return f"{rounded_up(counts / release.rows, 4):.4f}"
+        return f"{min(rounded_up(counts / release.rows, 4), 1.0):.4f}"  # shares lie in 0..1
     return f"{rounded_up(counts, 1):,.1f}"
 
 

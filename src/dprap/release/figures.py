@@ -80,7 +80,13 @@ class Figures(ShownAsLines):
             whole = [self.all.text, *(_sure(self.all) if between else []), f"{self.all.count:,.1f}"]
             rows.append(["all", *[""] * (len(self.by) - 1), *whole])
         remarks = interval_remarks([each.interval for each in told if each.interval is not None])
-        if not told:
+        if self.all is not None and self.all.count <= 0:
+            values = "a value" if len(self.columns) == 1 else "values"
+            remarks.append(
+                f"no records that are asked for have {values} of {' and '.join(self.columns)}, so"
+                f" that there is no {self.statistic}"
+            )
+        elif not told:
             remarks.append(
                 f"no interval: none is looked up for a {self.statistic};"
                 " Release.statistic_interval finds one in Python"

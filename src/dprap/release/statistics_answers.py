@@ -194,25 +194,27 @@ def _single(
     spread = _spread(release, asked, by)
     column = release.schema.columns[asked.columns[0]]
     assert isinstance(column, BinnedColumn)  # noqa: S101
-    pieces, mass = _joined(spread)
     labels = _labels(release, by)
+    pieces, mass = _joined(spread, len(labels))
     rows = [
         _figure(release, asked, column, pieces, mass[at], labels[at], sureness.of_groups(by))
         for at in range(len(labels))
     ]
     whole = _figure(release, asked, column, pieces, mass.sum(axis=0), (), sureness)
-    return [row for row in rows if row.count > 0], whole
+    return _told(rows, by), whole
 
 
-def _joined(spread: list[tuple[Pieces, Table]]) -> tuple[Pieces, Table]:
-    """The pieces of all boxes together, in increasing order."""
-    names = list(Pieces.__dataclass_fields__)
-    whole = Pieces(
-        *(np.concatenate([getattr(pieces, name) for pieces, _ in spread]) for name in names)
-    )
-    mass = np.concatenate([mass for _, mass in spread], axis=1)
+def _told(rows: list[Figure], by: tuple[str, ...]) -> list[Figure]:
+    """The lines of a breakdown that have records; the one line of an answer without any."""
+    return [row for row in rows if row.count > 0 or not by]
+
+
+def _joined(spread: list[tuple[Pieces, Table]], groups: int) -> tuple[Pieces, Table]:
+    """The pieces of all boxes together, in increasing order, and the share of each by group."""
+    whole = Pieces.joined(pieces for pieces, _ in spread)
+    mass = np.concatenate([np.empty((groups, 0)), *(mass for _, mass in spread)], axis=1)
     order = np.argsort(whole.first, kind="stable")
-    return Pieces(*(getattr(whole, name)[order] for name in names)), mass[:, order]
+    return whole.of(order), mass[:, order]
 
 
 def _figure(
@@ -301,7 +303,8 @@ def _correlation(
     drawn.
     """
     columns = [release.schema.columns[name] for name in asked.columns]
-    sums: Any = 0.0
+    labels = _labels(release, by)
+    sums: Any = np.zeros((6, len(labels)))
     for box in asked.boxes:
         joint = joint_shares(release, box, by, asked.columns).reshape(
             -1, columns[0].size, columns[1].size
@@ -318,9 +321,8 @@ def _correlation(
         products = [both.sum(axis=(1, 2)), *of_sides]
         products.append(np.einsum("gxy,x,y->g", both, first[0], first[1]))
         sums = sums + np.stack(products)
-    labels = _labels(release, by)
     rows = [_correlated(release, sums[:, at], labels[at]) for at in range(len(labels))]
-    return [row for row in rows if row.count > 0], _correlated(release, sums.sum(axis=1), ())
+    return _told(rows, by), _correlated(release, sums.sum(axis=1), ())
 
 
 def _moments(column: Any, values: Any) -> tuple[Table, Table, Table]:

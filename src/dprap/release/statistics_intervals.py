@@ -43,7 +43,6 @@ class Sureness:
         """The interval of a mean among so many records with that standard deviation, as far as the
         pieces let it be.
         """
-        least, largest = float(pieces.first.min()), float(pieces.last.max())
         found = mean_interval(
             self.release,
             (*self.asked.columns, *self._group),
@@ -58,9 +57,8 @@ class Sureness:
             return found
         error = math.hypot(found.standard_error, 0.0 if hidden is None else hidden.error)
         half = z_of(self.level) * error
-        return replace(
-            found, low=max(mean - half, least), high=min(mean + half, largest), standard_error=error
-        )
+        uncut = replace(found, low=mean - half, high=mean + half, standard_error=error)
+        return uncut.within(float(pieces.first.min()), float(pieces.last.max()))
 
     def hidden(self, pieces: Pieces, mass: Numbers) -> HiddenCodes | None:
         """What codes that are hidden in the noise do to the mean of these pieces; `mass` is their
@@ -97,9 +95,14 @@ class Sureness:
     def sum(self, count: float, mean: Interval) -> Interval:
         """The interval of a sum: of the number of records times their mean.
 
-        A condition on the column itself decides how many records there are, too.
+        A condition on the column itself decides how many records there are, too, and so does which
+        values are missing.
         """
-        return compound.product(self._counts(self._deciding, count)[0], mean)
+        (name,) = self.asked.columns
+        column = self.release.schema.columns[name]
+        all_have_one = column.size == column.regular
+        columns = self._deciding if all_have_one else dict.fromkeys((name, *self._deciding))
+        return compound.product(self._counts(tuple(columns), count)[0], mean)
 
     def quantile(
         self, count: float, value_at: Callable[[float], float], probability: float

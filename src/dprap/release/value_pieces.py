@@ -6,7 +6,8 @@ Inside a piece values are evenly spread, on the column's lattice where it has on
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -29,6 +30,22 @@ class Pieces:
     last: Numbers
     points: Numbers  # infinite where any float between first and last may occur
     share: Numbers
+
+    @classmethod
+    def joined(cls, parts: Iterable[Pieces]) -> Pieces:
+        """The pieces of several sets one after another; none where there is no set."""
+        none = cls(np.empty(0, dtype=np.int64), *(np.empty(0) for _ in range(4)))
+        found = (none, *parts)
+        return cls(
+            *(
+                np.concatenate([getattr(part, field.name) for part in found])
+                for field in fields(cls)
+            )
+        )
+
+    def of(self, which: np.ndarray) -> Pieces:
+        """Some of the pieces, or all in another order, by their places or a mask."""
+        return Pieces(*(getattr(self, field.name)[which] for field in fields(self)))
 
     @property
     def mean(self) -> Numbers:
@@ -97,15 +114,6 @@ def pieces_of(column: BinnedColumn, values: ValueSet | None) -> Pieces:
             share = weight_between(begin, end - 1, column.rounding) / np.where(whole > 0, whole, 1)
             first, last = (column.step_values(each).astype(np.float64) for each in (begin, end - 1))
             found = Pieces(code, first, last, (end - begin).astype(np.float64), weight * share)
-        parts.append(_some(found, found.share > 0))
-    joined = Pieces(
-        *(
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in Pieces.__dataclass_fields__
-        )
-    )
-    return _some(joined, np.lexsort((joined.code, joined.first)))
-
-
-def _some(pieces: Pieces, which: np.ndarray) -> Pieces:
-    return Pieces(*(getattr(pieces, name)[which] for name in Pieces.__dataclass_fields__))
+        parts.append(found.of(found.share > 0))
+    joined = Pieces.joined(parts)
+    return joined.of(np.lexsort((joined.code, joined.first)))

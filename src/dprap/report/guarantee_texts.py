@@ -237,9 +237,10 @@ def plain_guarantee(privacy: PrivacyStatement, texts: GuaranteeTexts) -> str:
         (True, "add-remove"): texts.one_person_added,
     }
     change = changes[person, privacy.relation].format(rows=privacy.max_rows_per_person)
-    factor = math.exp(privacy.epsilon)
     sentence = texts.sentence.format(
-        change=change, factor=_times(factor, texts), chance=_chance(privacy.delta, texts)
+        change=change,
+        factor=_times(privacy.epsilon, texts),
+        chance=_chance(privacy.delta, texts),
     )
     is_strong = privacy.epsilon <= _LARGEST_STRONG_EPSILON
     return f"{sentence} {texts.conclusion if is_strong else texts.weak_conclusion}"
@@ -261,8 +262,15 @@ def _localised(number: str, texts: GuaranteeTexts) -> str:
     return number.translate(str.maketrans(signs))
 
 
-def _times(factor: float, texts: GuaranteeTexts) -> str:
-    """A factor, rounded up: what is printed must hold too."""
+# Above it e^ε has more digits than anybody reads, and at last more than a float can hold.
+_MOST_SPELT_EPSILON = 30
+
+
+def _times(epsilon: float, texts: GuaranteeTexts) -> str:
+    """The factor e^ε, rounded up: what is printed must hold too."""
+    if epsilon > _MOST_SPELT_EPSILON:
+        return f"10^{math.ceil(epsilon / math.log(10))}"
+    factor = math.exp(epsilon)
     digits = 2 if factor < 100 else 0
     return _localised(f"{rounded_up(factor, digits):,.{digits}f}", texts)
 

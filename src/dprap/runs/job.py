@@ -20,10 +20,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dprap.address import without_secrets
+from dprap.address import refuse_other_addresses, without_secrets
 from dprap.errors import DprapError, LedgerError, SettingsError
 from dprap.privacy import default_ledger
 from dprap.privacy.ledger.chain import write_durably
+from dprap.privacy.ledger.record_checks import check_run_name
 from dprap.public_table import refuse_same_table
 from dprap.runs.option_values import absolute, real, relative
 from dprap.runs.options import SETTING_FLAGS, RunOptions
@@ -73,8 +74,11 @@ def new_job(table: Any, schema: Schema, options: RunOptions, *, out: Path | None
     Raises:
         SettingsError: If the public table is the private one, no file can have the name of a path,
             or what is written would get in the way of the table or of itself.
-        LedgerError: If nobody knows where the ledger of this table is.
+        LedgerError: If nobody knows where the ledger of this table is, or no run can have the name.
     """
+    if options.run is not None:
+        check_run_name(options.run)
+    refuse_other_addresses(table, options.engine)
     table = real(table)
     refuse_same_table(table, options.public)
     ledger: Any = options.ledger
@@ -138,11 +142,16 @@ def refuse_if_begun(out: Path, names: Sequence[str] = ("job.json", "ledger.jsonl
     """
     folder = private_folder(out)
     # a folder without a job is what a process left that died before it could spend anything
-    if any(os.path.exists(folder / name) for name in names):  # noqa: PTH110 - takes paths of any length
+    if not any(os.path.exists(folder / name) for name in names):  # noqa: PTH110 - takes paths of any length
+        return
+    if os.path.exists(out):  # noqa: PTH110
         raise SettingsError(
-            f"{folder} exists: an earlier run for this output began there. Go on with it by `dprap"
-            f" resume {out}`, or choose another --out."
+            f"{out} is complete: an earlier run wrote it. Choose another folder for a new one."
         )
+    raise SettingsError(
+        f"{folder} exists: an earlier run for this output began there. Go on with it by `dprap"
+        f" resume {out}` (in Python dprap.resume({str(out)!r})), or choose another folder."
+    )
 
 
 def save_job(job: Job, out: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 import pyarrow as pa
 import pyarrow.parquet
 
-from dprap.address import is_address, looks_like_address
+from dprap.address import is_address, refuse_other_addresses
 from dprap.counting.passes import MEMORY_LIMIT
 from dprap.encoding import code_dtype, encode
 from dprap.encoding.tables import is_text_file, kind_of_file
@@ -42,15 +42,8 @@ def open_source(
     - a `postgresql://` address with `database_table`: counted by the server;
     - a Spark data frame, or a path with `engine="spark"`: counted by Spark.
     """
+    refuse_other_addresses(data, engine)
     chosen = engine or engine_for(data, schema, memory_limit)
-    if (
-        chosen in ("memory", "files")
-        and isinstance(data, str | Path)
-        and looks_like_address(str(data))
-    ):
-        raise SettingsError(
-            "an address is read where it begins with postgresql://. Check how it is written."
-        )
     if (database_table is not None) != (chosen in ("postgres", "duckdb")):
         raise SettingsError(
             "a database and a table name go together. Give both: postgresql://… or a .duckdb file,"

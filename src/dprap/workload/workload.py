@@ -74,6 +74,11 @@ class Workload:
                     f"a workload has marginals of single codes; {family} has groups. Bin its"
                     " columns."
                 )
+            if not family.columns:
+                raise WorkloadError(
+                    "a query family of the workload names no column. Name at least one, such as"
+                    " ['age']."
+                )
             cells = self.domain.size_of(family.columns)
             if isinstance(family, Range | Halfspace):
                 cells = max(cells, family.size(self.domain))

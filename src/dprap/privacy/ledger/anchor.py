@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import stat
 import subprocess
 from pathlib import Path
 
@@ -28,6 +29,7 @@ _COMMAND = "command:"
 _COMMAND_SECONDS = 60
 
 _LINE = re.compile(rb"([0-9]{1,12}) ([0-9a-f]{64})\n?")
+_LONGEST_LINE = 12 + 1 + 64 + 1
 
 
 class Anchor:
@@ -75,7 +77,7 @@ class Anchor:
             content = self._call("get", b"")
         else:
             try:
-                content = Path(self.place).read_bytes()
+                content = self._content()
             except FileNotFoundError:
                 return None
             except OSError as error:
@@ -91,6 +93,16 @@ class Anchor:
                 " touched."
             )
         return int(line[1]), line[2].decode()
+
+    def _content(self) -> bytes:
+        """The beginning of the file, which is more than a line if it is no anchor."""
+        # a device may have no end, and a pipe would be waited for
+        if not stat.S_ISREG(os.stat(self.place).st_mode):  # noqa: PTH116 - as `os.path` above
+            raise LedgerError(
+                f"the anchor {self.place} is no file. Name a file, or command:PROGRAM ARGUMENTS."
+            )
+        with Path(self.place).open("rb") as file:
+            return file.read(_LONGEST_LINE + 1)
 
     def write(self, head: Head) -> None:
         """Hand a head over; it is kept when this returns."""

@@ -80,7 +80,7 @@ class ChainedFile:
         except OSError as error:
             raise LedgerError(
                 f"cannot open ledger {path}: {error.strerror}. Name a file in a place that can be"
-                " written to, with --ledger, or ledger= in Python."
+                " written to: --ledger FILE."
             ) from error
         try:
             head = _read_head(path)
@@ -239,7 +239,10 @@ def read_chain(path: Path) -> list[dict[str, Any]]:
         try:
             head = _read_head(path)
             if path.exists() and not path.is_file():
-                raise LedgerError(f"cannot read ledger {path}: it is no file.")
+                raise LedgerError(
+                    f"cannot read ledger {path}: it is no file. Name the ledger's own file, or the"
+                    " table beside which it stands."
+                )
             content = path.read_bytes()
         except OSError as error:
             raise LedgerError(f"cannot read ledger {path}: {error.strerror}.") from error
@@ -341,7 +344,7 @@ def _head(last: dict[str, Any]) -> bytes:
 
 
 def _head_path(path: Path) -> Path:
-    return path.with_name(path.name + ".head")
+    return Path(f"{path}.head")  # also of a path without a name, such as ".", which is no file
 
 
 def sync_folder(folder: Path) -> None:

@@ -56,7 +56,7 @@ def default_ledger(table: Any, *, engine: str | None = None) -> Path:
     if isinstance(table, str | Path) or type(table).__module__.startswith("pyspark."):
         raise LedgerError(
             "a table in a database or in Spark has no place for its ledger. Name a file that all"
-            " runs on it will use: --ledger FILE, or ledger= in Python."
+            " runs on it will use: --ledger FILE."
         )
     return _in_state_folder(content_digest(table))
 

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any, Self
 
 from dprap.accounting.neighbors import Neighbors
-from dprap.arguments import as_number, as_path
+from dprap.accounting.zcdp import MOST_RHO
+from dprap.arguments import as_number, as_path, as_truth
 from dprap.errors import BudgetError, LedgerError, SettingsError
 from dprap.privacy.ledger.anchor import Anchor
 from dprap.privacy.ledger.chain import RESTORE, ChainedFile, Head, write_durably
 from dprap.privacy.ledger.reading import state_of
-from dprap.privacy.ledger.record_checks import LARGEST_RHO, VERSION
+from dprap.privacy.ledger.record_checks import VERSION
 from dprap.privacy.ledger.state import LedgerState
 from dprap.privacy.ledger.stored_results import check_results
 
@@ -47,10 +48,11 @@ class OpenedLedger:
                 f"neighbors must be dprap.Neighbors, not {type(neighbors).__name__}."
             )
         cap_rho = None if cap_rho is None else as_number(cap_rho, "cap_rho", BudgetError)
-        if cap_rho is not None and not 0 < cap_rho <= LARGEST_RHO:
+        if cap_rho is not None and not 0 < cap_rho <= MOST_RHO:
             raise BudgetError(
                 "a ledger's cap must be a positive number, and at most a thousand million."
             )
+        create = as_truth(create, "create")
         self._anchor: Anchor | None = None
         self._anchored: Head | None = None
         self._chain = ChainedFile.open(self.path, create=create and neighbors is not None)

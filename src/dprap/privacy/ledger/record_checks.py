@@ -13,6 +13,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+from dprap.accounting.zcdp import MOST_RHO
 from dprap.errors import LedgerError
 
 # Version 2 says in each charge what was released (`event`), and knows abandoned runs and anchors. A
@@ -26,10 +27,6 @@ _RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 # Python turns no longer texts into integers, so no charge was ever written with more digits.
 _RHO = re.compile(r"[0-9]{1,4300}(/[0-9]{1,4300})?", re.ASCII)
-
-# No budget comes near: ρ = 10^9 belongs to an ε above 10^9. Larger numbers could not be shown as
-# floats.
-LARGEST_RHO = 10**9
 
 _LONGEST_TEXT = 4096
 
@@ -80,7 +77,7 @@ def _is_rho(value: Any) -> bool:
     if not isinstance(value, str) or not _RHO.fullmatch(value):
         return False
     try:
-        return 0 < Fraction(value) <= LARGEST_RHO
+        return 0 < Fraction(value) <= MOST_RHO
     except ZeroDivisionError:
         return False
 

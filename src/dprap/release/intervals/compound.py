@@ -154,10 +154,7 @@ def share(part: Interval, rest: Interval) -> Interval:
     if whole <= 0:
         raise SettingsError("a share needs a group with records.")
     value = part.estimate / whole
-    found = _smooth(part, rest, value, ((1 - value) / whole, value / whole))
-    if found.low is None or found.high is None:
-        return found
-    return replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))
+    return _smooth(part, rest, value, ((1 - value) / whole, value / whole)).within(0.0, 1.0)
 
 
 def quantile(value_at: Callable[[float], float], below: Interval) -> Interval:

@@ -9,9 +9,10 @@ and a count of x among n records has the variance x·(1 − x/n) more.
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -66,6 +67,33 @@ class Interval:
         if self.low is None or self.high is None:
             return f"{self.estimate:,.4g} ({self.basis}, no interval)"
         return f"{self.estimate:,.4g} [{self.low:,.4g}, {self.high:,.4g}] ({self.basis})"
+
+    def within(self, least: float, largest: float) -> Interval:
+        """The interval cut to what the number can be; its error is no more than that lets it be.
+
+        Args:
+            least: The smallest number that is possible.
+            largest: The largest.
+
+        Returns:
+            The interval; without ends, as it is.
+
+        >>> print(Interval(30.0, 14.4, 45.6, 8.0, 0.95, Basis.MEASURED).within(30, 30))
+        30 [30, 30] (measured)
+        """
+        if self.numbers is None:
+            return self
+        error, low, high = self.numbers
+        # floats of the fit may pass an end by a little
+        estimate = min(max(self.estimate, least), largest)
+        farthest = max(estimate - least, largest - estimate)
+        return replace(
+            self,
+            estimate=estimate,
+            low=min(max(low, least), largest),
+            high=max(min(high, largest), least),
+            standard_error=min(error, farthest / z_of(self.level)),
+        )
 
     def times(self, factor: float) -> Interval:
         """The interval of the answer in another unit, such as a share instead of a count.
@@ -126,8 +154,10 @@ def count_intervals(
     most = float(release.rows) if release.rows_are_public else math.inf
     halves: Float64[np.ndarray, " answers"] | None
     if not columns:
-        noise = _noise_of_records(release)
-        halves = None if noise is None else np.full(len(counts), z * noise)
+        # All records are asked for, or none; shares of a fit are floats, which hit that roughly.
+        whole, noise = counts > release.rows / 2, _noise_of_records(release)
+        counts = np.where(whole, float(release.rows), 0.0)
+        halves = None if noise is None else np.where(whole, z * noise, 0.0)
     elif release.errors is None:
         halves = None
     else:
@@ -255,10 +285,9 @@ def statistic_interval(
             "the statistic is a function of a release, such as lambda release:"
             " release.ask(...).count."
         )
-    estimate = float(statistic(release))
+    estimate = _number(statistic(release))
     values = np.array(
-        [statistic(replace(release, relaxed=rows, drawn=None)) for rows in release.draws],
-        dtype=float,
+        [_number(statistic(replace(release, relaxed=rows, drawn=None))) for rows in release.draws]
     )
     basis = release.grounds.basis_of(release.schema.domain.names if columns is None else columns)
     if not (np.isfinite(values).all() and math.isfinite(estimate)):
@@ -266,3 +295,14 @@ def statistic_interval(
     error = math.sqrt((1 + 1 / len(values)) * float(values.var(ddof=1)))
     half = student_quantile(len(values) - 1, level) * error
     return Interval(estimate, estimate - half, estimate + half, error, level, basis)
+
+
+def _number(found: Any) -> float:
+    """What a statistic returned, if it is one number."""
+    is_scalar = getattr(found, "shape", None) == () and found.dtype.kind in "biuf"
+    if not (is_scalar or isinstance(found, numbers.Real)):
+        raise SettingsError(
+            f"the statistic must return a number, not {type(found).__name__}. Return one, such as"
+            " release.ask(...).count."
+        )
+    return float(found)
