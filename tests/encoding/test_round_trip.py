@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.schema.strategies import SCHEMAS, any_array, total_schemas
+from tests.schema.strategies import SCHEMAS, any_array, instant, is_buildable, total_schemas
 
 from dprap.encoding import (
     Codes,
@@ -115,3 +118,37 @@ def test_chunks_are_decoded_and_written_as_the_whole_is(
         assert pa.concat_tables(tables).equals(decode(codes, schema, seed=seed))
     write_chunks(tables, path, schema)
     assert_same(encode(path, schema), codes)
+
+
+@settings(max_examples=40, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+@given(column=instant().filter(is_buildable), seed=st.integers(0, 100))
+def test_times_have_the_digits_of_their_resolution(
+    column: dict[str, Any], seed: int, tmp_path_factory
+) -> None:
+    path = tmp_path_factory.mktemp("csv") / "table.csv"
+    column["resolution"] = ("minute", column["resolution"])[seed % 2]
+    if not is_buildable(column):
+        return
+    schema = Schema.of({"null_values": ["<null>"], "columns": {"at": column}})
+    codes = all_codes(schema)
+    write_table(decode(codes, schema, seed=seed), path, schema)
+    assert_same(encode(path, schema), codes)
+    digits = {"millisecond": 3, "microsecond": 6}.get(column["resolution"], 0)
+    for line in path.read_text().replace("<null>", "").splitlines()[1:]:
+        assert len(re.sub(r".*:[0-9]{2}\.?([0-9]*)([Z+-].*)?", r"\1", line.strip('"'))) <= digits
+
+
+def test_representatives_may_be_finer_than_the_resolution(tmp_path) -> None:
+    column = {
+        "type": "datetime",
+        "edges": ["2024-01-01", "2024-01-02", "2024-01-03"],
+        "resolution": "minute",
+        "decode": "representative",
+        "representatives": ["2024-01-01T10:00:00.250", "2024-01-02T10:00"],
+    }
+    schema = Schema.of({"columns": {"at": column}})
+    write_table(decode(all_codes(schema), schema, seed=1), tmp_path / "t.csv", schema)
+    assert (tmp_path / "t.csv").read_text().splitlines()[1:] == [
+        "2024-01-01 10:00:00.250",
+        "2024-01-02 10:00:00.000",
+    ]
