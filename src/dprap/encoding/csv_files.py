@@ -24,8 +24,8 @@ _BLOCK_BYTES = 1 << 21
 
 _HEADER_BYTES = 1 << 20
 
-# What no name has: bytes that are no sign of the encoding, and the NULs of other encodings.
-_UNDECODED = re.compile("[\udc80-\udcff\0]")
+# How bytes are kept that are no sign of the encoding.
+_UNDECODED = re.compile("[\udc80-\udcff]")
 
 
 def csv_header(path: Path, form: Csv) -> tuple[str, ...]:
