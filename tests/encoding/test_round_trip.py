@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.schema.strategies import SCHEMAS, any_array, instant, is_buildable, total_schemas
@@ -22,7 +23,14 @@ from dprap.encoding import (
     write_chunks,
     write_table,
 )
+from dprap.encoding.write_tables import require_writable
+from dprap.errors import ImpossibleTableError, SettingsError
+from dprap.release.output_checks import check_output
 from dprap.schema import Schema
+from dprap.schema.encodings import ENCODINGS
+from dprap.schema.file_layout import Csv
+
+UNICODE = {"gb18030", *(name for name in ENCODINGS if name.startswith("utf-"))}
 
 
 def all_codes(schema: Schema) -> Codes:
@@ -97,6 +105,71 @@ def test_csv_files_give_the_same_codes(schema: Schema, seed: int, tmp_path_facto
     codes = all_codes(schema)
     write_table(decode(codes, schema, seed=seed), path, schema)
     assert_same(encode(path, schema), codes)
+
+
+SIGNS = st.sampled_from([chr(code) for code in range(1, 128) if chr(code) not in "\r\n"])
+FORMS = st.fixed_dictionaries(
+    {
+        "delimiter": st.sampled_from([",", ";", "\t", "|", ":", "."]) | SIGNS,
+        "encoding": st.sampled_from(sorted(ENCODINGS)),
+        "quote": st.sampled_from(['"', "'"]) | SIGNS,
+        "strip": st.booleans(),
+        "skip_lines": st.integers(0, 3),
+    }
+).filter(lambda form: form["delimiter"] != form["quote"])
+
+
+@settings(
+    max_examples=150, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck)
+)
+@given(schema=SCHEMAS, form=FORMS, ending=st.sampled_from(["csv", "tsv"]), cut=st.integers(1, 5))
+def test_files_in_every_declared_form_give_the_same_codes(
+    schema: Schema, form: dict[str, Any], ending: str, cut: int, tmp_path_factory
+) -> None:
+    """Or are refused before anything is spent."""
+    path = tmp_path_factory.mktemp("form") / f"table.{ending}"
+    schema = schema.model_copy(update={"null_values": ("<null>",), "csv": Csv(**form)})
+    try:
+        require_writable(schema)
+    except SettingsError:
+        assert form["encoding"] not in UNICODE or form["strip"]
+        return
+    codes = all_codes(schema)
+    parts = [
+        Codes(codes.domain, tuple(column[part] for column in codes.columns))
+        for part in (slice(0, cut), slice(cut, None))
+        if len(codes.columns[0][part])
+    ]
+    write_chunks(decode_chunks(parts, schema, seed=1), path, schema)
+    assert_same(encode(path, schema), codes)
+
+
+@pytest.mark.parametrize(
+    ("form", "says"),
+    [
+        ({"encoding": "cp1252"}, "column 'name': has a name or a value that cp1252 cannot write"),
+        ({"encoding": "shift_jis"}, "that shift_jis cannot write"),
+        ({"strip": True}, "column 'name': has a name or a value with blanks around it"),
+    ],
+)
+def test_tables_that_their_form_cannot_hold_are_refused(
+    form: dict[str, Any], says: str, tmp_path
+) -> None:
+    column = {"type": "categorical", "values": [" a", "ł", "¥"]}
+    schema = Schema.of({"columns": {"name": column}, "csv": form})
+    with pytest.raises(SettingsError, match=says) as refused:
+        check_output(tmp_path / "out", schema, rows=10, table_format="csv")
+    assert "--format parquet" in str(refused.value)
+    assert "\n" not in str(refused.value)
+    check_output(tmp_path / "out", schema, rows=10, table_format="parquet")
+
+
+def test_discovered_values_beyond_the_encoding_leave_the_table_out(tmp_path) -> None:
+    """They are known only once they are paid for, so that the rest of the release is written."""
+    column = {"type": "categorical", "values": ["a", "ł"]}
+    schema = Schema.of({"columns": {"name": column}, "csv": {"encoding": "cp1252"}})
+    with pytest.raises(ImpossibleTableError, match="values that cp1252 cannot write"):
+        write_table(decode(all_codes(schema), schema, seed=1), tmp_path / "t.csv", schema)
 
 
 @settings(max_examples=25, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
