@@ -414,6 +414,15 @@ def test_names_with_brackets_and_commas_stay_names_in_suggestions(tmp_path: Path
         Schema.of({**drafted.schema.as_mapping(), "constraints": [rule]})
 
 
+def test_nothing_is_suggested_that_the_schema_refuses() -> None:
+    """Wall times cannot be compared with instants."""
+    wall = pa.array(np.random.default_rng(1).integers(0, 10**9, 3000) * 10**6, pa.timestamp("us"))
+    table = pa.table({"wall": wall, "at": wall.cast(pa.timestamp("us", "UTC"))})
+    later = pa.compute.add(table["at"], pa.scalar(dt.timedelta(hours=1)))
+    drafted = draft(table.append_column("later", later))
+    assert drafted.suggestions == ("- {type: order, smaller: at, larger: later}",)
+
+
 def test_rare_values_of_a_list_of_decimals_keep_their_place() -> None:
     """10.0 was read as 9.9, which no check could tell."""
     marks = np.concatenate([np.repeat(np.arange(1, 100) / 10, 40), [0.0] * 18, [10.0] * 19])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 import pyarrow as pa
@@ -59,7 +59,8 @@ def suggest_constraints(schema: Schema, sample: pa.Table, *, is_text: bool) -> t
     ]
     values = {name: _units(schema, sample, name, is_text=is_text) for name in ordered}
     found = _sums(schema, values) + _orders(schema, values) + found
-    return tuple(found[:_MAX_SUGGESTIONS])
+    accepted = (line for line in found if _is_accepted(schema, line))
+    return tuple(islice(accepted, _MAX_SUGGESTIONS))
 
 
 def _codes(schema: Schema, sample: pa.Table, name: str, *, is_text: bool) -> np.ndarray:
@@ -155,7 +156,7 @@ def _sums(schema: Schema, values: Mapping[str, np.ndarray]) -> list[str]:
                 ):
                     named = [numbers[part] for part in parts]
                     lines.append(_line({"type": "sum", "parts": named, "total": numbers[total]}))
-    return [line for line in lines if _is_accepted(schema, line)]
+    return lines
 
 
 def _alike(one: np.ndarray, other: np.ndarray) -> bool:
@@ -163,8 +164,8 @@ def _alike(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 def _is_accepted(schema: Schema, line: str) -> bool:
-    """Whether the schema could declare a suggestion: a sum needs parts and total in the same
-    steps.
+    """Whether the schema could declare a suggestion: a sum needs parts and total in the same steps,
+    and an order two columns of one kind.
     """
     try:
         Schema.of({**schema.as_mapping(), "constraints": yaml.safe_load(line)})
