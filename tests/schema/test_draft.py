@@ -444,7 +444,9 @@ def test_negative_numbers_may_stand_in_brackets() -> None:
     rng = np.random.default_rng(4)
     sizes = rng.integers(1, 10_000, 3000) / 100
     texts = [f"({size:.2f})" if row % 4 == 0 else f"{size:.2f}" for row, size in enumerate(sizes)]
-    schema = reviewed(draft_schema(pa.table({"balance": texts})))
+    drafted = draft_schema(pa.table({"balance": texts}))
+    assert drafted.draft_notes["balance"].reason.endswith("written with a minus behind or brackets")
+    schema = reviewed(drafted)
     assert schema.columns["balance"].place("(12.34)") == schema.columns["balance"].place("-12.34")
     assert check(schema, pa.table({"balance": texts})).is_ready
     notes = [f"({number})" for number in range(1, 10)] * 30

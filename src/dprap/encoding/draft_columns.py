@@ -5,7 +5,7 @@ out.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -289,13 +289,16 @@ def _written_numbers(
         return found
     return replace(
         found.having({"format": dict(form.settings)}),
-        reason=f"{found.reason}; written with {_signs(form.settings)}",
+        reason=f"{found.reason}; written with {_signs(form.settings, texts)}",
         from_data=(*found.from_data, "format"),
         question=form.question or found.question,
     )
 
 
-def _signs(settings: Mapping[str, str]) -> str:
+def _signs(settings: Mapping[str, str], texts: Iterable[str]) -> str:
+    """What a format says, in words."""
+    if [*settings] == ["thousands"] and not any(settings["thousands"] in text for text in texts):
+        return "a minus behind or brackets"  # which any format reads, and no format says
     words = {
         "prefix": "the sign {} in front",
         "suffix": "the sign {} behind",
