@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import datetime as dt
 import gzip
 from decimal import Decimal
@@ -16,8 +17,10 @@ import pytest
 
 import dprap
 from dprap.encoding import check, encode, encode_batches
+from dprap.encoding.csv_files import csv_header
 from dprap.errors import DataError, SchemaError
 from dprap.schema import Schema
+from dprap.schema.file_layout import Csv
 
 PRIVATE = "8675309"
 
@@ -279,6 +282,45 @@ class TestFiles:
             encode(path, Schema.from_domain({"x": 10, "y": 10}))
         assert PRIVATE not in str(caught.value)
         assert "\n" not in str(caught.value)
+
+    @pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
+    @pytest.mark.parametrize(
+        "content",
+        [
+            *("x,y\n1,2\n".encode(code) for code in ("utf-16", "utf-16-le", "utf-16-be", "utf-32")),
+            "größe\n1\n".encode("utf-16"),
+            bytes(range(256)) * 8,
+            b"PAR1\x15\x04\x15\x00" + PRIVATE.encode(),
+        ],
+    )
+    def test_a_header_in_another_encoding_is_refused_as_such(
+        self, tmp_path, content: bytes, encoding: str
+    ) -> None:
+        (tmp_path / "t.csv").write_bytes(content)
+        schema = Schema.from_domain({"x": 10, "y": 10})
+        schema = schema.model_copy(update={"csv": Csv(encoding=encoding)})
+        says = f"is not ({encoding.upper()} text|text of the declared encoding).* Say in the schema"
+        with pytest.raises(DataError, match=says) as caught:
+            encode(tmp_path / "t.csv", schema)
+        assert PRIVATE not in str(caught.value)
+        assert "\n" not in str(caught.value)
+        if content.startswith(codecs.BOM_UTF32_LE):
+            assert "csv: {encoding: utf-32}" in str(caught.value)
+        elif content.startswith(codecs.BOM_UTF16_LE):
+            assert "csv: {encoding: utf-16}" in str(caught.value)
+
+    def test_other_lines_do_not_decide_about_the_header(self, tmp_path) -> None:
+        """Neither titles above it in another encoding, nor a sign that the first megabyte cuts."""
+        (tmp_path / "t.csv").write_bytes(b"Verk\xe4ufe\nx,y\n1,2\n")
+        schema = Schema.from_domain({"x": 10, "y": 10})
+        titled = schema.model_copy(update={"csv": Csv(skip_lines=1)})
+        assert encode(tmp_path / "t.csv", titled).rows == 1
+        for encoding in ("utf-8", "utf-16-le", "utf-32-be", "gb18030"):
+            form = Csv(encoding=encoding)
+            for shift in range(4):
+                text = "x\n" + "a" * shift + "ä€\U0001f600" * 150_000
+                (tmp_path / "t.csv").write_bytes(text.encode(encoding))
+                assert csv_header(tmp_path / "t.csv", form) == ("x",)
 
     def test_no_such_file(self, tmp_path) -> None:
         with pytest.raises(DataError, match="no such file"):

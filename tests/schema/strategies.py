@@ -17,7 +17,7 @@ NAMES = st.text(min_size=1, max_size=12) | st.sampled_from(
 _ADAPTER: TypeAdapter[Any] = TypeAdapter(Column)
 
 
-def _buildable(mapping: dict[str, Any]) -> bool:
+def is_buildable(mapping: dict[str, Any]) -> bool:
     try:
         _ADAPTER.validate_python(mapping)
     except ValidationError:
@@ -168,7 +168,7 @@ def instant(draw: st.DrawFn) -> dict[str, Any]:
 
 
 COLUMNS = st.one_of(categorical(), boolean(), integer(), number(), day(), instant()).filter(
-    _buildable
+    is_buildable
 )
 SCHEMAS = st.dictionaries(NAMES, COLUMNS, min_size=1, max_size=5).map(
     lambda columns: Schema.of({"columns": columns})

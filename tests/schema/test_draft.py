@@ -380,3 +380,92 @@ def test_questions_name_blanks_and_units() -> None:
     assert "' Kiel' and 'Kiel', and 1 more such mean the same?" in said
     assert "csv: {strip: true}" in said
     assert "numbers with different signs (cm, m)" in str(notes["height"].question)
+
+
+@pytest.mark.parametrize("often", [2, 5, 8])
+@pytest.mark.parametrize("days", [12, 56, 900])
+def test_dates_written_in_several_ways_are_no_categories(often: int, days: int) -> None:
+    """Each day would stand in the list twice, or the column would be taken for an identifier."""
+    when = [dt.date(2024, 1, 1) + dt.timedelta(days=row % days) for row in range(3000)]
+    texts = [
+        day.isoformat() if row * 7 % 11 < often else f"{day:%d.%m.%Y}"
+        for row, day in enumerate(when)
+    ]
+    clocks = [f"{text} 1{row % 7}:30" for row, text in enumerate(texts)]
+    drafted = draft_schema(pa.table({"x": np.arange(3000) % 7, "day": texts, "at": clocks}))
+    assert drafted.ignore_columns == ("day", "at")
+    for name, shape in (("day", "99.99.9999"), ("at", "99.99.9999 99:99")):
+        reason = drafted.draft_notes[name].reason
+        assert reason.startswith("dates are written in more than one way (")
+        assert shape in reason
+        assert shape[:0] + "9999-99-99" in reason
+
+
+def test_names_with_brackets_and_commas_stay_names_in_suggestions(tmp_path: Path) -> None:
+    low = np.random.default_rng(1).integers(0, 500, 3000)
+    table = pa.table({"Betrag [€]": low, "{to, pay}": low + 7, "#part": low * 2 + 7})
+    drafted = draft(table)
+    assert any("type: order" in line for line in drafted.suggestions)
+    assert any("type: sum" in line for line in drafted.suggestions)
+    for line in drafted.suggestions:
+        (rule,) = yaml.safe_load(line)
+        named = {rule.get("smaller"), rule.get("larger"), rule.get("total"), *rule.get("parts", ())}
+        assert named - {None} <= set(table.column_names)
+        Schema.of({**drafted.schema.as_mapping(), "constraints": [rule]})
+
+
+def test_nothing_is_suggested_that_the_schema_refuses() -> None:
+    """Wall times cannot be compared with instants."""
+    wall = pa.array(np.random.default_rng(1).integers(0, 10**9, 3000) * 10**6, pa.timestamp("us"))
+    table = pa.table({"wall": wall, "at": wall.cast(pa.timestamp("us", "UTC"))})
+    later = pa.compute.add(table["at"], pa.scalar(dt.timedelta(hours=1)))
+    drafted = draft(table.append_column("later", later))
+    assert drafted.suggestions == ("- {type: order, smaller: at, larger: later}",)
+
+
+def test_rare_values_of_a_list_of_decimals_keep_their_place() -> None:
+    """10.0 was read as 9.9, which no check could tell."""
+    marks = np.concatenate([np.repeat(np.arange(1, 100) / 10, 40), [0.0] * 18, [10.0] * 19])
+    drafted = draft_schema(pa.table({"mark": marks}))
+    assert drafted.as_mapping()["columns"]["mark"]["representatives"] == [
+        round(step / 10, 1) for step in range(101)
+    ]
+    schema = reviewed(drafted)
+    drawn = decode(encode(pa.table({"mark": marks}), schema), schema, seed=1)
+    assert drawn.column("mark").to_pylist() == marks.tolist()
+    halves = np.concatenate([np.repeat(np.arange(1, 99) / 2, 40), [0.0] * 18, [50.0] * 19])
+    assert draft_schema(pa.table({"mark": halves})).columns["mark"].representatives[-1] == 50
+    gaps = np.log(np.repeat([1, 2, 3, 5, 12], [200, 900, 500, 400, 10])).round(6)
+    reason = draft_schema(pa.table({"gap": gaps})).draft_notes["gap"].reason
+    assert "rarer values are read as the listed one below" in reason
+
+
+def test_negative_numbers_may_stand_in_brackets() -> None:
+    rng = np.random.default_rng(4)
+    sizes = rng.integers(1, 10_000, 3000) / 100
+    texts = [f"({size:.2f})" if row % 4 == 0 else f"{size:.2f}" for row, size in enumerate(sizes)]
+    drafted = draft_schema(pa.table({"balance": texts}))
+    assert drafted.draft_notes["balance"].reason.endswith("written with a minus behind or brackets")
+    schema = reviewed(drafted)
+    assert schema.columns["balance"].place("(12.34)") == schema.columns["balance"].place("-12.34")
+    assert check(schema, pa.table({"balance": texts})).is_ready
+    notes = [f"({number})" for number in range(1, 10)] * 30
+    assert draft_schema(pa.table({"note": notes})).columns["note"].type == "categorical"
+
+
+@pytest.mark.parametrize("zeros", [0, 300])
+@pytest.mark.parametrize(("low", "high"), [(-9, 3), (-12, -6), (-13, 5)])
+def test_small_numbers_do_not_become_zeros(low: int, high: int, zeros: int) -> None:
+    sizes = 10.0 ** np.random.default_rng(3).uniform(low, high, 3000)
+    sizes[:zeros] = 0
+    texts = [f"{size:.3e}" for size in sizes]
+    drafted = draft_schema(pa.table({"size": texts}))
+    schema = reviewed(drafted)
+    drawn = decode(encode(pa.table({"size": texts}), schema), schema, seed=1)
+    values = np.array([float(text) for text in drawn.column("size").to_pylist()])
+    decimals = drafted.columns["size"].decimals
+    # a zero of its own needs decimals, and a double holds 15 digits
+    lost = (sizes < 10.0**-decimals) if zeros else sizes == 0
+    assert (values == 0).sum() == lost.sum()
+    assert decimals is None or decimals >= min(15, 14 - high)
+    assert abs((values < 1e-8).sum() - (sizes < 1e-8).sum()) < 60

@@ -16,6 +16,7 @@ from tests.statement.registry_schema import REGISTRY_SCHEMA
 from dprap.errors import SettingsError
 from dprap.report.guarantee_texts import LANGUAGES, beliefs, language, plain_guarantee
 from dprap.schema import Schema
+from dprap.schema.file_layout import Csv
 from dprap.schema.review_record import Vouch
 from dprap.statement import About, statement_of, write_statement
 from dprap.statement.dictionary import croissant, data_package
@@ -344,6 +345,12 @@ def test_metadata_of_a_csv_file_say_how_values_are_written() -> None:
     assert sex["missingValues"] == ["", "k.A."]
     plain = data_package(release, ABOUT, table="synthetic.parquet")["resources"][0]
     assert "dialect" not in plain
+    assert "encoding" not in plain
+    form = {"quote": "'", "encoding": "cp1252", "skip_lines": 2}
+    old = replace(release, schema=schema.model_copy(update={"csv": Csv(**form)}))
+    resource = data_package(old, ABOUT, table="synthetic.csv")["resources"][0]
+    assert resource["encoding"] == "cp1252"
+    assert resource["dialect"] == {"delimiter": ",", "quoteChar": "'", "headerRows": [3]}
     assert "format" not in plain["schema"]["fields"][0]
 
 

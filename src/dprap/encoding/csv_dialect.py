@@ -17,6 +17,7 @@ from charset_normalizer import from_bytes
 from pydantic import ValidationError
 
 from dprap.errors import DataError
+from dprap.schema.encodings import marked_encoding
 from dprap.schema.file_layout import Csv
 from dprap.schema.messages import describe
 
@@ -121,13 +122,9 @@ def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _encoding(path: Path, start: bytes) -> str:
-    for mark, name in (
-        (codecs.BOM_UTF8, "utf-8"),
-        (codecs.BOM_UTF16_LE, "utf-16"),
-        (codecs.BOM_UTF16_BE, "utf-16"),
-    ):
-        if start.startswith(mark):
-            return name
+    marked = marked_encoding(start)
+    if marked is not None:
+        return marked
     odd = _bytes_beyond_utf8(path)
     if odd is None:
         return "utf-8"

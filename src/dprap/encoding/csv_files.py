@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pyarrow.csv
 
 from dprap.encoding.csv_quotes import check_line_quotes, check_quotes
 from dprap.errors import DataError
+from dprap.schema.encodings import marked_encoding
 from dprap.schema.file_layout import Csv
 
 # Arrow holds several blocks and their texts at a time, so this decides how much memory reading
@@ -21,6 +24,9 @@ _BLOCK_BYTES = 1 << 21
 
 _HEADER_BYTES = 1 << 20
 
+# How bytes are kept that are no sign of the encoding.
+_UNDECODED = re.compile("[\udc80-\udcff]")
+
 
 def csv_header(path: Path, form: Csv) -> tuple[str, ...]:
     """The names in the header line."""
@@ -28,14 +34,21 @@ def csv_header(path: Path, form: Csv) -> tuple[str, ...]:
         with pa.input_stream(path) as raw:  # decompresses .gz and the like
             start = raw.read(_HEADER_BYTES)
         encoding = "utf-8-sig" if form.encoding == "utf-8" else form.encoding
-        lines = io.StringIO(start.decode(encoding, errors="ignore"), newline="")
+        # only in the header does it matter what is undecodable; the start may end within a sign
+        text = codecs.getincrementaldecoder(encoding)("surrogateescape").decode(start)
+        lines = io.StringIO(text, newline="")
         for _ in range(form.skip_lines):
             lines.readline()
         first = next(csv.reader(lines, delimiter=form.delimiter, quotechar=form.quote), [])
-    except (csv.Error, OSError, pa.ArrowException, UnicodeError):
-        raise DataError(
-            f"{path}: cannot be read as CSV. Check its header line and permissions."
-        ) from None
+    except UnicodeError:
+        raise _encoding_error(path, form) from None
+    except (csv.Error, OSError, pa.ArrowException):
+        raise _bad_header(path) from None
+    marked = marked_encoding(start)
+    if marked is not None and not form.encoding.startswith(marked):
+        raise _encoding_error(path, form, marked)
+    if _UNDECODED.search("".join(first)):
+        raise _encoding_error(path, form)
     if not first:
         raise DataError(f"{path}: is empty. A CSV file needs a header line and records.")
     return tuple(name.strip() for name in first) if form.strip else tuple(first)
@@ -154,14 +167,19 @@ def _bad_header(shown: Path | str) -> DataError:
     return DataError(f"{shown}: cannot be read as CSV. Check its header line and permissions.")
 
 
+def _encoding_error(path: Path | str, form: Csv, marked: str | None = None) -> DataError:
+    example = marked or ("cp1252" if form.encoding == "utf-8" else "utf-8")
+    return DataError(
+        f"{path}: is not {form.encoding.upper()} text. Say in the schema what it is, such as"
+        f" csv: {{encoding: {example}}}, or convert it."
+    )
+
+
 def _csv_error(path: Path | str, error: Exception, form: Csv) -> DataError:
     # Arrow's message quotes the line, which is private: only its kind may pass
     message = str(error)
     if isinstance(error, UnicodeError) or "UTF8" in message or "codec" in message:
-        return DataError(
-            f"{path}: is not {form.encoding.upper()} text. Say in the schema what it is, such as"
-            " csv: {encoding: cp1252}, or convert it."
-        )
+        return _encoding_error(path, form)
     if "Empty CSV" in message:
         return DataError(f"{path}: has no records.")
     if "straddl" in message:

@@ -5,7 +5,7 @@ out.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -182,25 +182,33 @@ def _read_most(name: str, texts: Mapping[str, int], rows: int, hints: Hints) -> 
     """Numbers or dates of which a few cannot be read and become null; or why so many of them keep
     the column out.
     """
-    readable = {text: count for text, count in texts.items() if recognise.is_numeric(text)}
-    dated = recognise.most_dates(list(texts)[:LOOKED_AT])
-    if dated is not None:
-        readable = {text: count for text, count in texts.items() if dated(text)}
-    if len(readable) < _LEAST_READABLE:
-        return None
-    lost = 1 - sum(readable.values()) / sum(texts.values())
-    what = "numbers" if dated is None else "dates"
-    if lost > _UNREADABLE:
-        if lost >= _MOST_LOST or len(texts) <= MAX_CATEGORIES:
-            return None
-        rest = [text for text in texts if text not in readable][:LOOKED_AT]
-        if dated is not None and recognise.most_dates(rest) is not None:
-            shapes = ", ".join(recognise.shapes_of(list(texts)[:LOOKED_AT])[:_SHAPES])
+    every = sum(texts.values())
+
+    def lost_of(read: Mapping[str, int]) -> float:
+        return 1 - sum(read.values()) / every
+
+    looked_at = list(texts)[:LOOKED_AT]
+    ways = recognise.ways_of_dates(looked_at)
+    dates = {text: count for text, count in texts.items() if any(way(text) for way in ways)}
+    by_first = {text: count for text, count in dates.items() if ways[0](text)}
+    if len(dates) >= _LEAST_READABLE and lost_of(dates) < _MOST_LOST:
+        if len(ways) > 1 and lost_of(by_first) > _UNREADABLE:
+            shapes = ", ".join(recognise.shapes_of(looked_at)[:_SHAPES])
             return Proposal(
                 None,
                 f"dates are written in more than one way ({shapes}). Write all of them in one of"
                 " these ways, and draft again",
             )
+        what, readable = "dates", by_first
+    else:
+        what = "numbers"
+        readable = {text: count for text, count in texts.items() if recognise.is_numeric(text)}
+    if len(readable) < _LEAST_READABLE:
+        return None
+    lost = lost_of(readable)
+    if lost > _UNREADABLE:
+        if lost >= _MOST_LOST or len(texts) <= MAX_CATEGORIES:
+            return None
         return Proposal(
             None,
             f"most values are {what} and others are not. Correct these, or say by hand what they"
@@ -281,13 +289,16 @@ def _written_numbers(
         return found
     return replace(
         found.having({"format": dict(form.settings)}),
-        reason=f"{found.reason}; written with {_signs(form.settings)}",
+        reason=f"{found.reason}; written with {_signs(form.settings, texts)}",
         from_data=(*found.from_data, "format"),
         question=form.question or found.question,
     )
 
 
-def _signs(settings: Mapping[str, str]) -> str:
+def _signs(settings: Mapping[str, str], texts: Iterable[str]) -> str:
+    """What a format says, in words."""
+    if [*settings] == ["thousands"] and not any(settings["thousands"] in text for text in texts):
+        return "a minus behind or brackets"  # which any format reads, and no format says
     words = {
         "prefix": "the sign {} in front",
         "suffix": "the sign {} behind",

@@ -7,8 +7,9 @@ fewer than twenty records have are not written.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 import pyarrow as pa
@@ -58,7 +59,8 @@ def suggest_constraints(schema: Schema, sample: pa.Table, *, is_text: bool) -> t
     ]
     values = {name: _units(schema, sample, name, is_text=is_text) for name in ordered}
     found = _sums(schema, values) + _orders(schema, values) + found
-    return tuple(found[:_MAX_SUGGESTIONS])
+    accepted = (line for line in found if _is_accepted(schema, line))
+    return tuple(islice(accepted, _MAX_SUGGESTIONS))
 
 
 def _codes(schema: Schema, sample: pa.Table, name: str, *, is_text: bool) -> np.ndarray:
@@ -91,9 +93,7 @@ def _determines(schema: Schema, one: str, other: str, seen: np.ndarray) -> list[
         [_value(schema, one, int(code)), _value(schema, other, int(seen[code].argmax()))]
         for code in known
     ]
-    return [
-        f"- {{type: determines, from: {_quoted(one)}, to: {_quoted(other)}, map: {_flow(pairs)}}}"
-    ]
+    return [_line({"type": "determines", "from": one, "to": other, "map": pairs})]
 
 
 def _forbids(schema: Schema, one: str, other: str, seen: np.ndarray) -> list[str]:
@@ -105,7 +105,7 @@ def _forbids(schema: Schema, one: str, other: str, seen: np.ndarray) -> list[str
     for a, b in np.argwhere((seen == 0) & (expected >= _EXPECTED))[:3]:
         where = {name: found if isinstance(found := _value(schema, name, int(code)), dict) else [found]
                  for name, code in ((one, a), (other, b))}  # fmt: skip
-        lines.append(f"- {{type: forbid, where: {_flow(where)}}}")
+        lines.append(_line({"type": "forbid", "where": where}))
     return lines
 
 
@@ -127,7 +127,7 @@ def _orders(schema: Schema, values: Mapping[str, np.ndarray]) -> list[str]:
             continue
         for low, high, x, y in ((one, other, a, b), (other, one, b, a)):
             if (x <= y).all() and (x < y).any():
-                lines.append(f"- {{type: order, smaller: {_quoted(low)}, larger: {_quoted(high)}}}")
+                lines.append(_line({"type": "order", "smaller": low, "larger": high}))
     return lines
 
 
@@ -154,11 +154,9 @@ def _sums(schema: Schema, values: Mapping[str, np.ndarray]) -> list[str]:
                 if _alike(together, few[total]) and _alike(
                     table[list(parts)].sum(axis=0), table[total]
                 ):
-                    named = ", ".join(_quoted(numbers[part]) for part in parts)
-                    lines.append(
-                        f"- {{type: sum, parts: [{named}], total: {_quoted(numbers[total])}}}"
-                    )
-    return [line for line in lines if _is_accepted(schema, line)]
+                    named = [numbers[part] for part in parts]
+                    lines.append(_line({"type": "sum", "parts": named, "total": numbers[total]}))
+    return lines
 
 
 def _alike(one: np.ndarray, other: np.ndarray) -> bool:
@@ -166,8 +164,8 @@ def _alike(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 def _is_accepted(schema: Schema, line: str) -> bool:
-    """Whether the schema could declare a suggestion: a sum needs parts and total in the same
-    steps.
+    """Whether the schema could declare a suggestion: a sum needs parts and total in the same steps,
+    and an order two columns of one kind.
     """
     try:
         Schema.of({**schema.as_mapping(), "constraints": yaml.safe_load(line)})
@@ -219,17 +217,9 @@ def _is_writable(column: Column) -> bool:
     return not isinstance(column, BinnedColumn) or column.type == "integer"
 
 
-def _quoted(text: str) -> str:
-    return str(
-        yaml.safe_dump(text, default_flow_style=True, allow_unicode=True, width=10_000).partition(
-            "\n"
-        )[0]
+def _line(constraint: Mapping[str, object]) -> str:
+    """A constraint as an element of a YAML list, on one line."""
+    text = yaml.safe_dump(
+        [constraint], default_flow_style=True, allow_unicode=True, width=math.inf, sort_keys=False
     )
-
-
-def _flow(value: object) -> str:
-    return str(
-        yaml.safe_dump(
-            value, default_flow_style=True, allow_unicode=True, width=100_000, sort_keys=False
-        ).strip()
-    )
+    return f"- {text.strip()[1:-1]}"

@@ -126,12 +126,10 @@ def number_proposal(
             "numbers too large for bins, such as account numbers. Describe the column by hand if it"
             " is none",
         )
-    if decimals > 9:
-        decimals = min(decimals, max(0, 9 - math.ceil(math.log10(max(1.0, largest)))))
-    bins, reason = numeric_bounds(values, counts, decimals=decimals, min_count=MIN_COUNT)
+    bins, fine, reason = numeric_bounds(values, counts, written=decimals, min_count=MIN_COUNT)
     settings: dict[str, Any] = {"type": "integer" if is_integer else "number", **bins}
-    if not is_integer:
-        settings["decimals"] = decimals
+    if not is_integer and fine is not None:
+        settings["decimals"] = fine
     settings["out_of_domain"] = "clip"
     if codes:
         settings["null_values"] = [f"{value:.15g}" for value in codes]

@@ -43,7 +43,7 @@ def clock_proposal(texts: Mapping[str, int], unit: ClockUnit) -> Proposal:
     if values[0] >= 0 and day / 2 < values[-1] < day:
         bounds, what, from_data = {"min": 0, "max": day - 1}, "times of day", tuple[str, ...]()
     else:
-        bounds, _ = numeric_bounds(values, counts, decimals=0, min_count=MIN_COUNT)
+        bounds, *_ = numeric_bounds(values, counts, written=0, min_count=MIN_COUNT)
         what, from_data = "durations", tuple(bounds)
     settings = {"type": "integer", **bounds, "out_of_domain": "clip", "format": {"clock": unit}}
     return Proposal(

@@ -117,12 +117,18 @@ def encode_batch(
 
 
 def check_columns(names: Sequence[str], schema: Schema) -> None:
-    """Raise SchemaError unless a table with these column names is described by the schema.
+    """Raise SchemaError unless a table with these column names is described by the schema, and
+    DataError where they are those of a file in another encoding.
 
     What a table calls its columns is quoted only once all those of the schema are there: in a file
     without a header line the names are the values of a record.
     """
     missing = [name for name in schema.columns if name not in names]
+    if missing and any("\0" in name for name in names):
+        raise DataError(
+            "the table is not text of the declared encoding: its header holds NULs. Say in the"
+            " schema what it is, such as csv: {encoding: utf-16}, or convert it."
+        )
     if missing:
         raise SchemaError(
             f"column {missing[0]!r}: is in the schema and not in the table{_more(missing)}. Add it"

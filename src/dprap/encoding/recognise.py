@@ -34,6 +34,11 @@ _BOOLEANS = (
 _DAYS = ("%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%d/%m/%y", "%m/%d/%y", "%d.%m.%y",
          "%d-%b-%Y", "%d-%b-%y", "%d %b %Y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y", "%Y.%m.%d")  # fmt: skip
 _TIMES = (" %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", "T%H:%M:%S", " %H:%M:%S.%f")
+_CLOCK_BEHIND = re.compile(r"[ T][0-9]{1,2}:[0-9]{2}.*", re.DOTALL)
+# Ways of writing dates are tried on so many of the texts that no other way reads, and count where
+# more than this share of these is read.
+_TRIED = 200
+_LEAST_OF_A_WAY = 0.2
 _COMPACT_DAY = re.compile(r"(19|20)[0-9]{2}(0[1-9]|1[0-2])([0-2][0-9]|3[01])")
 
 _CURRENCY = r"(?:[$€£¥₹₽₩₪₺฿]|[A-Z]{0,2}\$|kr\.?|Kč|zł|R|Fr\.?|USD|EUR|GBP|CHF|SEK|NOK|DKK|PLN|CZK|JPY|INR|BRL|AUD|CAD|HKD|CNY)"
@@ -117,7 +122,10 @@ def number_format(texts: Sequence[str], *, decimal_comma: bool = False) -> Readi
     if not by_points and all(read_number(text) is not None for text in texts):
         return Reading({}, read_number)
     unit = _common_unit(texts)
-    prefixes, suffixes, numbers, behind = set(), set(), [], False
+    prefixes, suffixes, numbers, negative = set(), set(), [], False
+    in_brackets = [text.strip(BLANKS).startswith("(") for text in texts]
+    if all(in_brackets):
+        return None  # (1) and (2) are notes rather than negative numbers
     for text in texts:
         match = _SIGNED.fullmatch(text.strip(BLANKS).removesuffix(unit or ""))
         if match is None:
@@ -125,7 +133,7 @@ def number_format(texts: Sequence[str], *, decimal_comma: bool = False) -> Readi
         prefixes.add(match["prefix"])
         suffixes.add(unit.strip(BLANKS) if unit else match["suffix"])
         numbers.append(match["number"])
-        behind |= match["behind"] is not None
+        negative |= match["behind"] is not None
     if len(prefixes - {None}) > 1 or len(suffixes - {None}) > 1:
         return None
     if any(number[0] == "0" and number[1:2].isdigit() for number in numbers):
@@ -144,8 +152,8 @@ def number_format(texts: Sequence[str], *, decimal_comma: bool = False) -> Readi
             for name, value in every.items()
             if value is not None and (name, value) != ("decimal", ".")
         }
-        if not given and behind:
-            # a minus behind the number is read in every format, but not without one
+        if not given and (negative or any(in_brackets)):
+            # a minus behind the number and brackets are read in every format, but not without one
             given = {"thousands": ","}
         if not given:
             continue
@@ -302,19 +310,41 @@ def shapes_of(texts: Sequence[str]) -> list[str]:
     return [shape for shape, _ in counted.most_common()]
 
 
-def most_dates(texts: Sequence[str]) -> Callable[[str], bool] | None:
-    """A test of what is a date, in the form that most of the texts have; None where most are no
-    dates.
+def ways_of_dates(texts: Sequence[str]) -> list[Callable[[str], bool]]:
+    """Tests of what is a date, one for each way in which many of the texts are written, the most
+    frequent first.
+
+    >>> [way("01.03.2024") for way in ways_of_dates(["2024-03-01", "2024-12-31", "01.03.2024"])]
+    [False, True]
     """
 
-    def by(form: str) -> Callable[[str], bool]:
-        return lambda text: read_by_format(text, form) is not None
+    def iso(*, is_zoned: bool) -> Callable[[str], bool]:
+        def test(text: str) -> bool:
+            moment = read_moment(text)
+            return moment is not None and moment.is_zoned == is_zoned
 
-    tests = [lambda text: read_moment(text) is not None, *map(by, _DAYS)]
-    some = texts[:200]
-    counts = [sum(map(test, some)) for test in tests]
-    best = max(counts)
-    return tests[counts.index(best)] if best > len(some) / 2 else None
+        return test
+
+    def by(form: str, *, is_timed: bool) -> Callable[[str], bool]:
+        def test(text: str) -> bool:
+            day = _CLOCK_BEHIND.sub("", text)
+            return (day != text) == is_timed and read_by_format(day, form) is not None
+
+        return test
+
+    tests = [iso(is_zoned=False), iso(is_zoned=True)]
+    tests += [by(form, is_timed=is_timed) for form in _DAYS for is_timed in (False, True)]
+    ways = []
+    rest = list(texts)
+    while rest:
+        some = rest[:_TRIED]
+        counts = [sum(map(test, some)) for test in tests]
+        best = tests[counts.index(max(counts))]
+        if max(counts) <= _LEAST_OF_A_WAY * len(some):
+            break
+        ways.append(best)
+        rest = [text for text in rest if not best(text)]
+    return ways
 
 
 def _reads_all(form: str, texts: Sequence[str]) -> bool:

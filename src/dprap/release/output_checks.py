@@ -4,13 +4,9 @@ before it is paid for.
 
 from __future__ import annotations
 
-import io
 import os
 import shutil
 from pathlib import Path
-
-import pyarrow as pa
-import pyarrow.csv
 
 from dprap.arguments import as_one_of
 from dprap.errors import SettingsError
@@ -89,15 +85,9 @@ def _shown(number: int) -> str:
 def _check_format(schema: Schema, table_format: str) -> None:
     as_one_of(table_format, "the format of the table", ("parquet", "csv"))
     if table_format == "csv":
-        delimiter = schema.csv.delimiter
-        try:
-            options = pa.csv.WriteOptions(delimiter=delimiter)
-            pa.csv.write_csv(pa.table({"a": ["b"]}), io.BytesIO(), options)
-        except (pa.ArrowException, ValueError, TypeError):
-            raise SettingsError(
-                f"CSV files cannot be written with the delimiter {delimiter!r}. Use another, or"
-                " --format parquet."
-            ) from None
+        from dprap.encoding.write_tables import require_writable
+
+        require_writable(schema)
 
 
 def _check_space(folder: Path, schema: Schema, rows: int | None, table_format: str) -> None:

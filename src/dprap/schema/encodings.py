@@ -28,6 +28,25 @@ ENCODINGS = frozenset((*_ONE_BYTE, *_SEVERAL_BYTES, *_UNICODE))
 """The encodings of CSV files, by the names that Python's codecs give themselves."""
 
 
+# Marks of byte order, as files begin with them; that of UTF-32 begins with that of UTF-16.
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+def marked_encoding(start: bytes) -> str | None:
+    """The encoding that a mark at the start of a file tells; None without a mark.
+
+    >>> marked_encoding("x".encode("utf-16")), marked_encoding(b"x")
+    ('utf-16', None)
+    """
+    return next((name for mark, name in _MARKS if start.startswith(mark)), None)
+
+
 def encoding_named(name: str) -> str:
     """The encoding of a name that Python knows.
 

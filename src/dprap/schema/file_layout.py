@@ -36,8 +36,10 @@ class Csv(Part):
     @model_validator(mode="after")
     def _signs_differ(self) -> Self:
         for sign in (self.delimiter, self.quote):
-            if not sign.isascii() or sign in "\r\n":
-                raise ValueError("csv: delimiter and quote are signs of ASCII, and no line ends")
+            if not sign.isascii() or sign in "\r\n\0":
+                raise ValueError(
+                    "csv: delimiter and quote are signs of ASCII, and neither line ends nor NUL"
+                )
         if self.delimiter == self.quote:
             raise ValueError("csv: delimiter and quote are the same sign. Change one")
         return self

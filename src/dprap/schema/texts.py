@@ -163,10 +163,19 @@ def written(array: pa.Array | pa.ChunkedArray, form: str | None) -> pa.Array:
     form.
     """
     texts = [
-        None if each is None else each.strftime(form) if form else each.isoformat()
+        None if each is None else each.strftime(form) if form else _iso(each)
         for each in array.to_pylist()
     ]
     return pa.array(texts, pa.string())
+
+
+def _iso(at: date | datetime) -> str:
+    """A day or a time in ISO form, without digits of milliseconds or microseconds that are zero.
+
+    >>> _iso(datetime(2024, 12, 31, 18, 30, 0, 250_000))
+    '2024-12-31T18:30:00.250'
+    """
+    return re.sub(r"(\.[0-9]{3})000", r"\1", at.isoformat())
 
 
 def format_problem(form: str, bounds: tuple[date | datetime, ...]) -> str | None:

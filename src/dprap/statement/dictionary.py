@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from dprap.release import Release
 from dprap.report.column_views import bin_ends
-from dprap.schema import Column, Schema
+from dprap.schema import Column
+from dprap.schema.file_layout import Csv
 from dprap.schema.number_format import NumberFormat
 from dprap.statement.about import About
 
@@ -87,7 +88,7 @@ def data_package(
                 "path": table,
                 "format": table.rpartition(".")[2],
                 **({} if sha256 is None else {"hash": f"sha256:{sha256}"}),
-                **({"dialect": _dialect(release.schema)} if is_csv else {}),
+                **(_csv_form(release.schema.csv) if is_csv else {}),
                 "schema": {
                     "fields": [
                         {**_field(name, column), **(_written(column) if is_csv else {})}
@@ -219,9 +220,15 @@ def _field(name: str, column: Column) -> dict[str, Any]:
     return found
 
 
-def _dialect(schema: Schema) -> dict[str, str]:
-    """How the fields of a CSV file are told apart."""
-    return {"delimiter": schema.csv.delimiter}
+def _csv_form(form: Csv) -> dict[str, Any]:
+    """How a CSV file is read: what is not as in most of them, and the delimiter."""
+    dialect = {
+        "delimiter": form.delimiter,
+        **({} if form.quote == Csv().quote else {"quoteChar": form.quote}),
+        **({} if form.skip_lines == 0 else {"headerRows": [form.skip_lines + 1]}),
+    }
+    encoding = {} if form.encoding == Csv().encoding else {"encoding": form.encoding}
+    return {**encoding, "dialect": dialect}
 
 
 def _written(column: Column) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -198,15 +199,18 @@ class Datetime(CalendarColumn):
         return numbers.cast(pa.timestamp("us", self.timezone))
 
     def as_csv(self, array: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-        """Times in ISO form, instants in UTC; or in the declared format."""
+        """Times in ISO form, to the digits of their resolution, instants in UTC; or in the declared
+        format.
+        """
         if pa.types.is_string(array.type):
             return array
         if self.format is not None:
             return written(array, self.format)
-        if self.timezone is None:
-            return array
+        steps = [self.lattice_step, *map(self.since_epoch, self.representatives or ())]
+        step = math.gcd(*steps)
+        unit = next((unit for unit, size in (("s", 10**6), ("ms", 1000)) if step % size == 0), "us")
         # old offsets have seconds, which Arrow does not write
-        return array.cast(pa.timestamp(array.type.unit, "UTC"))
+        return array.cast(pa.timestamp(unit, self.timezone and "UTC"))
 
     def typed_in_units(self, array: pa.Array) -> pa.Array:
         """Microseconds since 1970; digits after them are cut off, as in `place`."""
