@@ -18,7 +18,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import pytest
 
@@ -112,6 +111,9 @@ def on(tape: Tape, *, forced: Tape | None, folder: Path, capture: Capture) -> It
         patch.setattr(root, "level", logging.DEBUG)
         # JAX logs how long it compiled, which depends on what was compiled before in this process.
         patch.setattr(of_jax, "level", logging.WARNING)
+        # Progress is told every few seconds. A clock that stands still tells the same on a busy
+        # machine.
+        patch.setattr("dprap.mechanisms.result.monotonic", lambda: 0.0)
         root.manager._clear_cache()  # type: ignore[attr-defined]
         yield
     root.manager._clear_cache()  # type: ignore[attr-defined]
@@ -174,10 +176,7 @@ def taped_run(
     """Carry out a plan, save its release, and return all that left the run."""
     folder.mkdir()
     tape = Tape()
-    # Progress is told every few seconds. A clock that stands still tells the same on a busy
-    # machine.
-    standing_still = mock.patch("dprap.mechanisms.result.monotonic", return_value=0.0)
-    with standing_still, on(tape, forced=forced, folder=folder, capture=capture):
+    with on(tape, forced=forced, folder=folder, capture=capture):
         with Ledger(folder / "ledger.jsonl", neighbors=plan.neighbors) as ledger:
             release = execute(
                 plan,
