@@ -4,7 +4,7 @@ import pytest
 
 from dprap_bench.record import Record
 from dprap_bench.regime_losses import by_regime, interval, losses
-from dprap_bench.studies.regimes import GRID, METHODS, cells, regime_of
+from dprap_bench.studies.regimes import DRAWS, GRID, METHODS, cells, regime_of
 
 
 def test_the_grid_spans_what_it_promises():
@@ -88,6 +88,6 @@ def test_losses_are_listed_and_counted() -> None:
     baseline = dict.fromkeys(range(10), 0.2)
     *head, row, count = losses(cells_of(dict.fromkeys(range(10), 0.3), baseline))
     assert len(head) == 2
-    assert "| 10 | 1.50 (1.50–1.50) | 1.00 (1.00–1.00) | 1.00 / 1.00 |" in row
+    assert f"| {DRAWS} | 1.50 (1.50–1.50) | 1.00 (1.00–1.00) | 1.00 / 1.00 |" in row
     assert count.startswith("| level or ahead, of 1 | | 0 | 1 | both: 0 |")
     assert len(losses(cells_of(baseline, baseline))) == 3
