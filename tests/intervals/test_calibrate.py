@@ -12,10 +12,12 @@ from dprap.encoding import Codes
 from dprap.errors import SettingsError
 from dprap.mechanisms.result import Prediction
 from dprap.queries import Marginal
+from dprap.relaxed import cell_table
 from dprap.release.intervals.basis import Basis, Grounds
 from dprap.release.intervals.error_table import Kind
 from dprap.release.release import Release
-from dprap.runs.calibrate import calibrate, widening_by_octave
+from dprap.runs.calibrate import _possible_truth, calibrate, widening_by_octave
+from dprap.runs.error_samples import counted
 from dprap.runs.execute import execute
 from dprap.runs.hold_out import held_out
 from dprap.runs.options import RunOptions
@@ -210,6 +212,16 @@ def test_sums_of_many_cells_of_one_marginal_are_known_to_be_less_sure_than_its_c
     of_two = release.interval(Marginal(("group",)))[0].standard_error
     assert 0.7 < of_four / (noise * np.sqrt(100 * 3 / 4)) < 2
     assert 0.7 < of_two / (noise * np.sqrt(200 / 2)) < 2
+
+
+def test_a_possible_truth_departs_from_cells_by_chance_also_where_each_cell_is_a_row():
+    """A mean square over its expectation is 1 for independent records, .1 for rounded shares."""
+    release = one_marginal()
+    drawn = _possible_truth(release, release.relaxed, 0)
+    columns = release.schema.domain.names
+    expected = 5_000 * np.asarray(cell_table(release.relaxed, columns)).ravel()
+    departures = (counted(drawn, columns).ravel() - expected) ** 2 / np.maximum(expected, 1e-3)
+    assert 0.6 < departures[expected > 2].mean() < 1.5
 
 
 def test_the_number_of_records_is_as_sure_as_its_noise_where_it_is_private():

@@ -36,7 +36,7 @@ from dprap.mechanisms.record_count import estimate_records
 from dprap.mechanisms.result import Paced, Prediction, Progress, ProgressCallback, silent
 from dprap.privacy import Curator
 from dprap.relaxed import RelaxedDataset
-from dprap.relaxed.rounding import round_rows
+from dprap.relaxed.rounding import Owners, independent_columns
 from dprap.release import Release
 from dprap.release.intervals.basis import Basis, Grounds
 from dprap.release.intervals.error_table import (
@@ -158,12 +158,14 @@ def _possible_truth(release: Release, relaxed: RelaxedDataset, number: int) -> C
 
     Independent, because a real table departs from any model by chance in each of its small cells.
     The published table would not do: it is drawn as near to the rows as whole records can be, so
-    that a repetition would find it smoother than any truth is.
+    that a repetition would find it smoother than any truth is. Nor would shares of the rows that
+    are rounded: where one marginal answers everything each of its cells is a row, and cells would
+    have no chance in them at all.
     """
-    columns = round_rows(relaxed, _FIRST_SEED + number, rows=release.rows, method="independent")
-    return Codes.of(
-        release.schema.domain, dict(zip(release.schema.domain.names, columns, strict=True))
-    )
+    rng = np.random.default_rng(_FIRST_SEED + number)
+    weights = np.asarray(relaxed.weights, dtype=np.float64)
+    owners = Owners(rng.multinomial(release.rows, weights / weights.sum()))
+    return Codes(relaxed.domain, tuple(independent_columns(relaxed, owners, rng)))
 
 
 def _within(progress: ProgressCallback, number: int) -> ProgressCallback:
