@@ -479,21 +479,6 @@ def test_command_line(data_dir: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     assert (
         CliRunner().invoke(command.app, ["figures", "--out", str(tmp_path / "out")]).exit_code == 0
     )
-    nothing = CliRunner().invoke(
-        command.app,
-        [
-            "paper",
-            "--data",
-            str(data_dir),
-            "--only",
-            "10",
-            "--table",
-            "small",
-            "--out",
-            str(tmp_path / "no"),
-        ],
-    )
-    assert nothing.exit_code == 0, nothing.output
     refused = CliRunner().invoke(
         command.app, ["paper", "--data", str(data_dir), "--only", str(len(experiments.PAPER) + 1)]
     )
@@ -504,6 +489,34 @@ def test_command_line(data_dir: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     assert missing.exit_code == 2
     assert "adult.csv is not in" in missing.output
     assert not (tmp_path / "missing").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["paper", "--only", "1", "--method", "nosuch"], "no cell has nosuch; there are adaptive"),
+        (["paper", "--only", "3", "--method", "rap", "--method", "fem"], "no cell has fem"),
+        (["paper", "--only", "1", "--epsilon", "0.3"], "no cell has 0.3; there are 0.1, 0.25"),
+        (["paper", "--only", "1", "--workload", "4way:64"], "there are 3way:64, 5way:64"),
+        (["paper", "--only", "1", "--method", "aim", "--redo", "mst"], "there are aim"),
+        (["paper", "--only", "10", "--table", "loans"], "no cell on this table"),
+        (["paper", "--only", "6", "--grid"], "run RAP, which none"),
+        (["paper", "--only", "1", "--judge"], "run --grid first"),
+        (["peers", "--method", "rap"], "there are adaptive, aim"),
+        (["study", "counting", "--only", "nosuch"], "the first is called"),
+        (["scale", "--only", "nosuch"], "the first is called"),
+    ],
+)
+def test_a_selection_without_cells_is_refused_and_says_what_there_is(
+    arguments: list[str], named: str, tmp_path: Path
+) -> None:
+    for name in ("adult", "loans"):
+        (tmp_path / f"{name}.csv").touch()
+    folders = ["--data", str(tmp_path), "--out", str(tmp_path / "out")]
+    refused = CliRunner().invoke(command.app, [*arguments, *folders])
+    assert refused.exit_code == 2, refused.output
+    assert named in " ".join(refused.output.replace("│", " ").split())
+    assert not (tmp_path / "out").exists()
 
 
 def test_cells_multiply_on_one_thread_unless_the_environment_says_otherwise(
