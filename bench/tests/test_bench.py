@@ -375,6 +375,49 @@ def test_a_cell_of_two_comparisons_has_one_figure() -> None:
     assert found["draws"].to_dict() == {"1-epsilon": 3, "2-marginals": 3, "5-rows": 1}
 
 
+def test_a_sweep_over_workloads_keeps_to_one_pair(tmp_path: Path) -> None:
+    """Where the other experiment has a better pair, judged by other draws, on one of them."""
+    ours, better = ({"rounds": t, "queries_per_round": k} for t, k in ((5, 5), (10, 5)))
+    drawn = [("2-marginals", "3way:16", ours, 0, 0.2), ("2-marginals", "3way:64", ours, 0, 0.3)]
+    drawn += [("1-epsilon", "3way:64", ours, 1, 0.4), ("1-epsilon", "3way:64", better, 1, 0.1)]
+    drawn += [("1-epsilon", "3way:64", better, JUDGING, 0.15), ("3-hdmm", "hdmm15", ours, 0, 0.2)]
+    cells = [
+        (Cell(name, "adult", workload, "rap", 0.1, seed=seed, settings=settings), error)
+        for name, workload, settings, seed, error in drawn
+    ]
+    results = results_table(
+        [
+            Record.of(cell.experiment, cell.as_dict(), {"max": error, "tv": error}, key=cell.key)
+            for cell, error in cells
+        ]
+    )
+    found = best(wide(results)).set_index(["experiment", "workload"])["max"].to_dict()
+    assert found[("2-marginals", "3way:16")] == 0.2
+    assert found[("2-marginals", "3way:64")] == pytest.approx(0.35)
+    assert found[("1-epsilon", "3way:64")] == 0.15
+    sections = write_tables(results, tmp_path)[0].read_text().split("## ")
+    said = {section.split("\n")[0]: section for section in sections}
+    assert "(10, 5) at ε = 0.1; chosen by looking" in said[experiments.PAPER["1"].title]
+    assert "rap: (T, K) = (5, 5) throughout." in said[experiments.PAPER["2"].title]
+    assert "(5, 5) at ε = 0.1; no other pair was run here." in said[experiments.PAPER["3"].title]
+
+
+def test_a_cell_that_succeeded_when_tried_again_has_a_result(tmp_path: Path) -> None:
+    cells = [Cell("grid", "adult", "3way:64", "rap", seed=seed) for seed in (1, 2)]
+    outcomes: list[tuple[Cell, dict[str, float], str]] = [
+        (cells[0], {}, "the first stopped"),
+        (cells[1], {}, "the second stopped"),
+        (cells[0], {"max": 0.1, "tv": 0.1}, ""),
+    ]
+    records = [
+        Record.of("grid", cell.as_dict(), figures, key=cell.key, note=note)
+        for cell, figures, note in outcomes
+    ]
+    text = write_tables(results_table(records), tmp_path)[0].read_text()
+    assert "the second stopped" in text
+    assert "the first stopped" not in text
+
+
 def test_the_pair_that_some_draws_choose_is_judged_by_others() -> None:
     base = Cell("1-epsilon", "adult", "3way:64", "rap", 0.1)
     lucky, steady = ({"rounds": 2, "queries_per_round": 5}, {"rounds": 5, "queries_per_round": 5})
