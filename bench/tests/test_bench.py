@@ -7,7 +7,6 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -31,7 +30,7 @@ from dprap_bench.markdown_tables import write_tables
 from dprap_bench.measure_cell import measure_cell
 from dprap_bench.medians import best, wide
 from dprap_bench.methods import BENCH_METHODS, fem_settings
-from dprap_bench.record import Record
+from dprap_bench.record import COSTS, Record
 from dprap_bench.results import COLUMNS, Results
 from dprap_bench.runner import run_cells
 from dprap_bench.studies import STUDIES, adaptive_rules, study_named
@@ -168,20 +167,34 @@ def test_a_cell_is_measured(data_dir: Path) -> None:
 
 
 def test_compiling_takes_no_time_that_the_difference_of_two_runs_does_not_show(
-    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    """The second of two equal runs may take longer, and a further draw keeps no costs."""
-    seconds = iter([100.0, 101.0, 100.0, 95.0, 100.0, 80.0, 100.0])
+    """The second of two equal runs may take longer than the first, which compiles."""
+    cells = [
+        Cell("5-rows", "adult", "3way:64", "rap", settings={"synthetic_rows": rows})
+        for rows in (100, 500, 1000, 2000)
+    ]
+    figures = [
+        {"max": 0.1, "compiled_cpu_seconds": run, "compilation_cpu_seconds": more}
+        | {"compiled_cpu_seconds_per_step": 0.01}
+        for run, more in ((1.0, 11.0), (100.0, 12.0), (100.0, 8.0), (100.0, -2.0))
+    ]
+    records = [
+        Record.of(cell.experiment, cell.as_dict(), found, key=cell.key)
+        for cell, found in zip(cells, figures, strict=True)
+    ]
+    lines = write_tables(results_table(records), tmp_path)[0].read_text().splitlines()
+    shown = [line.strip("| ").split(" | ")[-1] for line in lines if "| rap |" in line]
+    assert shown == ["11.0", "12.0", "–", "–"]
 
-    @contextmanager
-    def timed() -> Iterator[dict[str, float]]:
-        yield {"cpu_seconds": next(seconds)}
 
-    monkeypatch.setattr("dprap_bench.measure_cell.timed", timed)
+def test_costs_are_those_of_the_first_draw(data_dir: Path) -> None:
+    """Only there is compiling measured, which takes a second run."""
     cell = Cell("x", "small", "3way:2", "independent", extras=("compilation",))
-    found = [measure_cell(replace(cell, seed=seed), data_dir) for seed in (0, 0, 0, 1)]
-    assert [each.get("compilation_cpu_seconds") for each in found] == [None, None, 20.0, None]
-    assert [each.get("compiled_cpu_seconds") for each in found] == [101.0, 95.0, 80.0, None]
+    first, second = (measure_cell(replace(cell, seed=seed), data_dir) for seed in (0, 1))
+    apart = {name for name in COSTS if name.startswith("comp")}
+    assert first.keys() - second.keys() == apart
+    assert len(apart) == 3
 
 
 def test_rows_and_columns_can_be_cut_or_repeated(data_dir: Path) -> None:

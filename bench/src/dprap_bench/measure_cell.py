@@ -34,9 +34,6 @@ Metrics = dict[str, float]
 OVERSAMPLING = (1, 2, 5, 10, 20, 48)
 _ADULT_TRAIN = 32_561
 _LABEL = "income>50K"
-_DIFFERENCE_OF_RUNS = 0.1
-# Processor seconds of equal runs differ by this share on a busy machine: a long run of RAP took
-# longer without compiling than with.
 
 
 @dataclass(frozen=True)
@@ -100,8 +97,8 @@ def measure_cell(cell: Cell, data_dir: Path) -> Metrics:
 def _without_compilation(
     cell: Cell, source: MemorySource, workload: Workload, settings: Any, first: Metrics
 ) -> Metrics:
-    """The same run once more, with its programs compiled: processor seconds of the run, and of
-    compiling where that is more than two runs differ by.
+    """The same run once more, with its programs compiled: processor seconds of the run, and how
+    much longer the first one took.
     """
     with timed() as again:
         curator = seeded_curator(
@@ -109,14 +106,11 @@ def _without_compilation(
         )
         result = bench_method(cell.method).run(curator, workload, settings, seed=cell.seed)
     compiled = again["cpu_seconds"]
-    metrics = {
+    return {
         "compiled_cpu_seconds": compiled,
         "compiled_cpu_seconds_per_step": compiled / max(result.steps, 1),
+        "compilation_cpu_seconds": first["cpu_seconds"] - compiled,
     }
-    compilation = first["cpu_seconds"] - compiled
-    if compilation > _DIFFERENCE_OF_RUNS * compiled:
-        metrics["compilation_cpu_seconds"] = compilation
-    return metrics
 
 
 def _table(cell: Cell, codes: Codes) -> Codes:
