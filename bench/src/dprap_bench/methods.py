@@ -90,11 +90,10 @@ FEM_BEST: dict[tuple[str, str], dict[float, tuple[float, float]]] = {
 }
 """Table and kind of marginals → ε → (ε₀, noise scale): those with the smallest mean error of the
 ones that the authors tried on 64 marginals. At ε = .05 the pairs are ours, with half the ε₀ of
-ε = .1 and so about as many rounds: at an ε₀ of .0025 the nine rounds that are left have an error of .590
-on ADULT, three-way, and this pair .219 (LOANS .916 and .448). At ε = 1 the authors' runs on LOANS
+ε = .1 and so about as many rounds: an ε₀ of .0025 leaves nine rounds, and an error of .590 on
+ADULT, three-way, for .219 with this pair (LOANS .916 for .448). At ε = 1 the authors' runs on LOANS
 answered nothing.
 """
-
 
 ROWS = {"adult": 48_842, "loans": 42_535}
 """Records of the tables on which the authors tried FEM."""
