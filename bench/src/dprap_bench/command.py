@@ -4,7 +4,7 @@ studies.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -138,16 +138,19 @@ def paper(
             f"there is no experiment {unknown[0]}; they are numbered 1 to {len(PAPER)}."
         )
     cells = [cell for number in numbers for name in table for cell in PAPER[number].cells(name)]
-    cells = [cell for cell in cells if cell.epsilon in (epsilon or [cell.epsilon])]
-    cells = [cell for cell in cells if cell.workload in (workload or [cell.workload])]
+    cells = _selected(cells, method=method, epsilon=epsilon, workload=workload)
+    if (grid or judge) and all(cell.method != "rap" for cell in cells):
+        raise typer.BadParameter("--grid and --judge run RAP, which none of these cells is of.")
     if grid:
         # A draw with seed 0 has a process of its own for its costs. The grid is about errors, and
         # its pairs share the programs that one process compiles.
         cells, first_seed = whole_grid(cells, most_queries=most_queries), max(first_seed, 1)
     if judge:
         cells, first_seed = at_chosen_pair(cells, Results(out).records(COMPARISONS)), JUDGING
+        if not cells:
+            raise typer.BadParameter(f"{out} has no draws that choose a pair; run --grid first.")
     _compare(
-        _repeated(cells, range(first_seed, first_seed + seeds), method),
+        _repeated(cells, range(first_seed, first_seed + seeds)),
         data,
         out,
         figures,
@@ -178,7 +181,8 @@ def _add_comparison(name: str, shows: str, seconds_per_cell: float) -> None:
         from dprap_bench import experiments
 
         cells = [cell for each in table for cell in getattr(experiments, name)(each)]
-        wanted = _repeated(cells, range(first_seed, first_seed + seeds), method)
+        cells = _selected(cells, method=method)
+        wanted = _repeated(cells, range(first_seed, first_seed + seeds))
         _compare(wanted, data, out, figures, seconds, redo, retry=retry)
 
 
@@ -283,17 +287,38 @@ def draw(out: OutDir = RESULTS, figures: FiguresDir = None) -> None:
     _publish(Results(out), figures or out)
 
 
-def _named(cells: Iterable[StudyCell], parts: list[str] | None) -> list[StudyCell]:
+def _named(cells: Sequence[StudyCell], parts: list[str] | None) -> list[StudyCell]:
     """The cells that have one of these in their names; all of them where nothing is asked for."""
-    return [cell for cell in cells if not parts or any(part in str(cell) for part in parts)]
+    named = [cell for cell in cells if not parts or any(part in str(cell) for part in parts)]
+    if not named:
+        raise typer.BadParameter(
+            f"no cell has that in its name; the first is called {cells[0]}.", param_hint="--only"
+        )
+    return named
 
 
-def _repeated(cells: Sequence[Cell], seeds: range, methods: list[str] | None) -> list[Cell]:
-    """The cells of some methods, each with several seeds."""
+def _selected(cells: Sequence[Cell], **asked: Sequence[str | float] | None) -> list[Cell]:
+    """The cells with one of the asked values of each attribute; all where nothing is asked for."""
+    if not cells:
+        raise typer.BadParameter("these experiments have no cell on this table.")
+    wanted = list(cells)
+    for name, values in asked.items():
+        there = list(dict.fromkeys(getattr(cell, name) for cell in wanted))
+        for value in values or ():
+            if value not in there:
+                raise typer.BadParameter(
+                    f"no cell has {value}; there are {', '.join(map(str, there))}.",
+                    param_hint=f"--{name}",
+                )
+        wanted = [cell for cell in wanted if not values or getattr(cell, name) in values]
+    return wanted
+
+
+def _repeated(cells: Sequence[Cell], seeds: range) -> list[Cell]:
+    """The cells, each with several seeds."""
     from dataclasses import replace
 
-    wanted = [cell for cell in cells if not methods or cell.method in methods]
-    return [replace(cell, seed=seed) for seed in seeds for cell in wanted]
+    return [replace(cell, seed=seed) for seed in seeds for cell in cells]
 
 
 def _compare(
@@ -316,7 +341,7 @@ def _compare(
                 param_hint="--data",
             )
     results = Results(out)
-    changed = {cell.key for cell in cells if cell.method in (redo or ())}
+    changed = {cell.key for cell in _selected(cells, method=redo)} if redo else set()
     results.forget(lambda record: record.key in changed)
     records = _run(cells, results, data, seconds, retry=retry)
     _publish(results, figures or out)

@@ -8,9 +8,6 @@ from dataclasses import dataclass, replace
 from dprap_bench.cell import Cell
 from dprap_bench.methods import BENCH_METHODS, fem_settings
 
-ROWS = {"adult": 48_842, "loans": 42_535, "adult-reduced": 48_842, "nltcs": 21_574}
-"""Records of the benchmark tables."""
-
 SMALL = ("adult-reduced", "nltcs")
 """Tables whose full histogram fits into memory, as MWEM needs."""
 
@@ -27,10 +24,6 @@ the paper.
 """
 RAP_PAIR = {0.05: (5, 5), 0.1: (5, 5), 0.25: (10, 10), 0.5: (10, 10), 1.0: (25, 5)}
 """ε → the one pair of further experiments: the better one on ADULT's 64 three-way marginals."""
-
-_FEM_LARGEST = {"3way:64": 0.25, "5way:64": 0.1}
-# FEM's rounds grow with ε, and each solves a hundred integer programmes that grow with the rounds:
-# hours at ε = 1.
 
 _AIM_MOST_ROWS = 100_000
 # With more records every round teaches more than its noise, so that AIM uses all of the rounds it
@@ -67,8 +60,8 @@ def cells_for(
                 ]
             elif method != "fem":
                 cells.append(base)
-            elif epsilon <= _FEM_LARGEST[workload]:
-                cells.append(replace(base, settings=fem_settings(epsilon, ROWS[data])))
+            elif settings := fem_settings(data, workload, epsilon):
+                cells.append(replace(base, settings=settings))
     return cells
 
 
@@ -111,11 +104,12 @@ def _epsilon(data: str) -> list[Cell]:
         "mst",
         "aim",
         "hdmm-lls",
+        "fem",
     )
     if data in SMALL:
         chosen += ("mwem",)
     if data == "adult":
-        chosen += ("dualquery", "fem")
+        chosen += ("dualquery",)
     cells = [
         cell
         for k in (3, 5)
@@ -144,6 +138,7 @@ def _workload_size(data: str) -> list[Cell]:
         "gaussian",
         "independent",
         "zero",
+        "fem",
         *(("aim", "mst") if data == "adult" else ()),
     )
     epsilons = (0.05, 0.1)
@@ -180,15 +175,17 @@ def _synthetic_rows(data: str) -> list[Cell]:
     base = cells_for("5-rows", data, "3way:64", (0.1, 1.0), ("rap",))
     if data != "adult":
         base = [cell for cell in base if cell.epsilon == 1.0]
-    cells = [
-        replace(cell, settings={**cell.settings, "synthetic_rows": rows})
+    # Compilation is measured apart: its time hides what a step costs.
+    return [
+        replace(
+            cell,
+            settings={**cell.settings, "synthetic_rows": rows},
+            extras=("compilation",),
+        )
         for cell in base
         if cell.settings["rounds"] == 10
         for rows in (100, 250, 500, 1000, 2000)
     ]
-    # With compilation apart: its time hides what a step costs. ADULT has cells without, too.
-    apart = [replace(cell, extras=("compilation",)) for cell in cells]
-    return [*cells, *apart] if data == "adult" else apart
 
 
 def _query_counts(data: str) -> list[Cell]:

@@ -21,18 +21,19 @@ _GROUP = [
     "epsilon",
 ]
 
-# Experiments that compare methods at their best settings: a cell that both have is one cell, and
-# has one figure.
+# A cell that both of these experiments have is one cell, and has one figure.
 _ONE_FIGURE = ("1-epsilon", "2-marginals")
-_CELL = ["data", "workload", "relation", "rows", "columns", "method", "epsilon"]
+_CELL = ["data", "workload", "relation", "rows", "columns", "method", "settings", "epsilon"]
 
 
 def shared(results: pd.DataFrame) -> pd.DataFrame:
-    """The same results, where draws of a cell that two comparisons have belong to both."""
+    """The same results, where draws of a cell that two comparisons have belong to both. A cell has
+    settings: the sweep over workloads has RAP at one pair (T, K), which need not be the best one.
+    """
     among = results["experiment"].isin(_ONE_FIGURE)
     wanted = results.loc[among, ["experiment", *_CELL]].drop_duplicates()
     draws = results[among].drop(columns="experiment")
-    draws = draws.drop_duplicates([*_CELL, "settings", "seed", "metric"], keep="last")
+    draws = draws.drop_duplicates([*_CELL, "seed", "metric"], keep="last")
     both = wanted.merge(draws, on=_CELL)
     return pd.concat([results[~among], both[results.columns]], ignore_index=True)
 

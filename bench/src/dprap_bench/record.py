@@ -18,7 +18,10 @@ from typing import Any, TypeAlias
 Figures: TypeAlias = Mapping[str, float | None]
 """What was measured, by name."""
 
-COSTS = ("wall_seconds", "cpu_seconds", "peak_mb", "cpu_seconds_per_step")
+COSTS = (
+    *("wall_seconds", "cpu_seconds", "peak_mb", "cpu_seconds_per_step"),
+    *("compiled_cpu_seconds", "compiled_cpu_seconds_per_step", "compilation_cpu_seconds"),
+)
 """Figures that depend on what else a process did before."""
 
 _VERSIONS = ("dprap", "numpy", "jax", "opendp")

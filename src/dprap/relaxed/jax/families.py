@@ -71,7 +71,7 @@ def fit_families(
         watch: Is told of every step, of how many there are at most.
 
     Returns:
-        The best rows met.
+        The best rows met, or the last.
 
     Raises:
         DivergedError: if the loss is not finite, also after three starts with ever shorter steps.
@@ -104,7 +104,7 @@ def _fit(
     memory = optimizer.init(iterate)
     best, best_loss, last_loss = start, math.inf, math.inf
     steps, plateaus = 0, 0
-    while steps < settings.max_steps:
+    while True:
         rows = _softmax(iterate, domain) if softmaxed else iterate
         loss, gradient = 0.0, jnp.zeros_like(rows)
         for target in targets.families:
@@ -114,7 +114,7 @@ def _fit(
             return Attempt(best, best_loss, steps, finite=False)
         if keeps_last or loss < best_loss:
             best, best_loss = rows, loss
-        if best_loss <= targets.floor:
+        if best_loss <= targets.floor or steps == settings.max_steps:
             break
         if steps % settings.window == 0:
             if best_loss >= (1 - settings.tolerance) * last_loss:
