@@ -168,9 +168,11 @@ def test_questions_about_numbers_and_comparisons_have_intervals():
     )
     first, second, both = mean_difference.figures
     assert both.value == pytest.approx(first.value - second.value)
-    assert both.interval.standard_error == pytest.approx(
-        np.hypot(first.interval.standard_error, second.interval.standard_error)
-    )
+    errors = [
+        first.interval.at_places[1].standard_error,
+        second.interval.at_places[0].standard_error,
+    ]
+    assert both.interval.at_places[1].standard_error == pytest.approx(np.hypot(*errors))
     ratios = release.ask("ratio of count between smoker = true vs smoker = false").figures
     assert ratios[2].value == pytest.approx(ratios[0].value / ratios[1].value)
     assert release.ask("ratio between smoker = true vs smoker = false").figures == ratios

@@ -11,7 +11,7 @@ release's error table covers its class (`dprap.release.intervals`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,11 @@ from dprap.errors import WorkloadError
 from dprap.release import breakdown
 from dprap.release.certified import TableBound, published_table, rounded_up
 from dprap.release.intervals import Basis, Interval, Kind
-from dprap.release.intervals.interval import DEFAULT_LEVEL, count_intervals
+from dprap.release.intervals.interval import (
+    DEFAULT_LEVEL,
+    count_intervals,
+    from_least_to_most,
+)
 from dprap.release.question_language import parse
 from dprap.release.release import Release
 
@@ -257,15 +261,9 @@ def ask(
     shares = breakdown.shares(release, asked)
     groups = _groups(release, asked, shares, level=level, population=population)
     share = float(shares.sum())
-    pinned = asked.pinned_columns
-    (whole,) = count_intervals(
-        release,
-        pinned,
-        np.array([share * release.rows]),
-        kind=Kind.CELL if _is_cell(asked, pinned) else Kind.RANGE,
-        level=level,
-        population=population,
-    )
+    overall = replace(asked, by=())
+    total = np.asarray(share)
+    (whole,) = _intervals(release, overall, total, level=level, population=population)
     return Answered(
         question=question,
         by=by,
@@ -322,15 +320,7 @@ def _groups(
     certified = breakdown.certified(release, asked)
     wanted = asked.part_of_cells(asked.by) > 0
     bound = None if release.certificate is None else release.certificate.upper_bound_counts
-    free = [name for name in asked.pinned_columns if name not in asked.by]
-    intervals = count_intervals(
-        release,
-        (*asked.by, *free),
-        shares.ravel() * release.rows,
-        kind=Kind.CELL if _is_cell(asked, free) else Kind.RANGE,
-        level=level,
-        population=population,
-    )
+    intervals = _intervals(release, asked, shares, level=level, population=population)
     found = []
     for place, codes in enumerate(np.ndindex(asked.shape)):
         if asked.by and not wanted[codes]:
@@ -360,6 +350,38 @@ def _groups(
     return found
 
 
+def _intervals(
+    release: Release,
+    asked: breakdown.Asked,
+    shares: breakdown.Table,
+    *,
+    level: float,
+    population: bool,
+) -> list[Interval]:
+    """The interval of every group: of its count or, where the question cuts a bin, from the count
+    without that bin to the count with the whole of it.
+    """
+    free = [name for name in asked.pinned_columns if name not in asked.by]
+
+    def of(bound: breakdown.Asked, shares: breakdown.Table) -> list[Interval]:
+        return count_intervals(
+            release,
+            (*asked.by, *free),
+            shares.ravel() * release.rows,
+            kind=Kind.CELL if _is_cell(bound, free) else Kind.RANGE,
+            level=level,
+            population=population,
+        )
+
+    if not asked.cut_columns:
+        return of(asked, shares)
+    least, most = (of(bound, breakdown.shares(release, bound)) for bound in asked.bounds)
+    return [
+        from_least_to_most(float(share) * release.rows, *ends)
+        for share, *ends in zip(shares.ravel(), least, most, strict=True)
+    ]
+
+
 def _measured_texts(group: Group) -> tuple[str, str]:
     measured = group.measured
     return (
@@ -379,6 +401,8 @@ def interval_remarks(intervals: Sequence[Interval]) -> list[str]:
         return [f"{intervals[0].basis}, no interval: {unknown}"]
     bases = sorted({each.basis for each in known}, key=list(Basis).index)
     holds = "noise, what was not measured, and fit"
+    if any(each.places for each in known):
+        holds = "noise, what was not measured, fit, and every way in which values may lie in bins"
     beyond = (
         ", and sampling from a population"
         if known[0].population

@@ -5,9 +5,9 @@ column of the breakdown.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from dprap.relaxed import RelaxedDataset
 from dprap.release.question_language import Box
 from dprap.release.release import Release
 from dprap.schema import Schema
-from dprap.schema.value_sets import CodeWeights
+from dprap.schema.value_sets import WHOLE, CodeWeights
 
 Table = Float[np.ndarray, "..."]
 Mask = Bool[np.ndarray, "..."]
@@ -29,11 +29,14 @@ Mask = Bool[np.ndarray, "..."]
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked for: disjoint boxes, broken down by some columns."""
+    """What is asked for: disjoint boxes, broken down by some columns; a bin or group of values of
+    which a part is asked for counts in part, not at all, or whole.
+    """
 
     schema: Schema
     boxes: tuple[Box, ...]
     by: tuple[str, ...]
+    cut_counts: Literal["in part", "not", "whole"] = "in part"
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -53,19 +56,30 @@ class Asked:
     def weights(self) -> tuple[dict[str, CodeWeights], ...]:
         """For every box, the part of each code that it holds, by column."""
         return tuple(
-            {name: self.schema.columns[name].shares_of(values) for name, values in box.items()}
+            {
+                name: self._counted(self.schema.columns[name].shares_of(values))
+                for name, values in box.items()
+            }
             for box in self.boxes
         )
+
+    def _counted(self, parts: CodeWeights) -> CodeWeights:
+        if self.cut_counts == "in part":
+            return parts
+        counted = parts >= WHOLE if self.cut_counts == "not" else parts > 0
+        return counted.astype(np.float64)
+
+    @property
+    def bounds(self) -> tuple[Asked, Asked]:
+        """The fewest and the most records that are asked for, wherever those of cut bins lie."""
+        if not self.cut_columns:
+            return self, self
+        return replace(self, cut_counts="not"), replace(self, cut_counts="whole")
 
     @property
     def cut_columns(self) -> tuple[str, ...]:
         """Columns of which a code is asked for in part."""
-        cut = {
-            name
-            for box in self.weights
-            for name, asked in box.items()
-            if ((asked > 0) & (asked < 1)).any()
-        }
+        cut = {name for box in self.weights for name, asked in box.items() if _is_cut(asked).any()}
         return tuple(name for name in self.columns if name in cut)
 
     @cached_property
@@ -85,13 +99,18 @@ class Asked:
                         [-1 if at == axis else 1 for at in range(len(columns))]
                     )
             whole += part
-        return whole
+        return np.minimum(whole, 1.0)
 
     def onto_groups(self, table: Table, columns: Sequence[str]) -> Table:
         """Sum a table over some columns to the groups of the breakdown."""
         others = tuple(axis for axis, name in enumerate(columns) if name not in self.by)
         kept = [name for name in columns if name in self.by]
         return np.transpose(table.sum(axis=others), [kept.index(name) for name in self.by])
+
+
+def _is_cut(parts: Table) -> Mask:
+    """Which cells are asked for in part."""
+    return np.asarray((parts > 0) & (parts < WHOLE))
 
 
 def shares(release: Release, asked: Asked) -> Table:
@@ -102,7 +121,8 @@ def shares(release: Release, asked: Asked) -> Table:
     total = np.zeros(asked.shape)
     for box in asked.weights:
         total = total + _box_shares(release.relaxed, box, asked.by)
-    return total
+    # a bin that two boxes cut is in both where it counts whole
+    return total if asked.cut_counts == "in part" else np.minimum(total, 1.0)
 
 
 def joint_shares(
@@ -111,9 +131,26 @@ def joint_shares(
     """Shares of all records in a box, by the values of some columns and the codes of others, of
     which all count whole.
     """
+    return shares(release, _joint(release, box, by, columns))
+
+
+def joint_bounds(
+    release: Release, box: Box, by: tuple[str, ...], columns: tuple[str, ...]
+) -> tuple[Table, Table, Table]:
+    """`joint_shares`, and the least and the most that they may be wherever records lie in bins that
+    the box cuts.
+    """
+    asked = _joint(release, box, by, columns)
+    likely = shares(release, asked)
+    if not asked.cut_columns:
+        return likely, likely, likely
+    least, most = asked.bounds
+    return likely, shares(release, least), shares(release, most)
+
+
+def _joint(release: Release, box: Box, by: tuple[str, ...], columns: tuple[str, ...]) -> Asked:
     rest = {name: values for name, values in box.items() if name not in columns}
-    asked = Asked(release.schema, (rest,), (*by, *columns))
-    return shares(release, asked)
+    return Asked(release.schema, (rest,), (*by, *columns))
 
 
 def _box_shares(relaxed: RelaxedDataset, box: dict[str, CodeWeights], by: tuple[str, ...]) -> Table:
@@ -155,7 +192,7 @@ def _published(release: Release, columns: tuple[str, ...]) -> tuple[Marginal, Ta
 @dataclass(frozen=True)
 class MeasuredTable:
     """Noisy counts by themselves, with standard errors (infinite where nothing measured covers a
-    group) and their origin.
+    group, or a bin of it is cut) and their origin.
     """
 
     counts: Table
@@ -191,7 +228,9 @@ def _summed_cells(item: Measurement, asked: Asked) -> tuple[Table, Table]:
     columns = item.marginal.columns
     parts = asked.part_of_cells(columns)
     counts = asked.onto_groups(parts * item.counts.reshape(parts.shape), columns)
-    return counts, item.stddev_counts * np.sqrt(asked.onto_groups(parts**2, columns))
+    errors = item.stddev_counts * np.sqrt(asked.onto_groups(parts**2, columns))
+    cut = asked.onto_groups(_is_cut(parts), columns) > 0
+    return counts, np.where(cut, np.inf, errors)
 
 
 def _single_query(item: QueryMeasurement, asked: Asked) -> tuple[Table, Table]:

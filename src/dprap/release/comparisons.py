@@ -20,7 +20,7 @@ import numpy as np
 from dprap.errors import WorkloadError
 from dprap.release.breakdown import Asked, shares
 from dprap.release.intervals import Interval, Kind, compound
-from dprap.release.intervals.interval import count_intervals
+from dprap.release.intervals.interval import count_intervals, from_least_to_most
 from dprap.release.question_language import parse
 from dprap.release.statistics_language import Word, words_of
 from dprap.schema import Schema
@@ -124,19 +124,39 @@ def proportion(
 ) -> tuple[Interval, float]:
     """A share among some records, with its interval, and the number of those records."""
     both = _both(asked.of, asked.among)
-    part, whole = (_count(release, text) for text in (both, asked.among))
+    parts, wholes = _asked(release, both), _asked(release, asked.among)
+    part, whole = _count(release, parts), _count(release, wholes)
     if whole <= 0:
         raise WorkloadError(f"no records have {asked.among}, so that there is no share among them.")
-    columns = Asked(release.schema, tuple(parse(both, release.schema)), ()).pinned_columns
-    counts = np.array([part, max(whole - part, 0.0)])
-    intervals = count_intervals(
-        release, columns, counts, kind=Kind.RANGE, level=level, population=population
-    )
-    return compound.share(*intervals), whole
+
+    def share(part: float, rest: float) -> Interval:
+        counts = np.array([part, rest])
+        intervals = count_intervals(
+            release,
+            parts.pinned_columns,
+            counts,
+            kind=Kind.RANGE,
+            level=level,
+            population=population,
+        )
+        return compound.share(*intervals)
+
+    found = share(part, max(whole - part, 0.0))
+    if not parts.cut_columns and not wholes.cut_columns:
+        return found, whole
+    rests = _asked(release, _both(f"not ({asked.of})", asked.among))
+    fewest, most = (_count(release, each) for each in parts.bounds)
+    least_rest, most_rest = (_count(release, each) for each in rests.bounds)
+    smallest = share(fewest, most_rest) if most_rest > 0 else share(most, 0.0)
+    largest = share(most, least_rest) if most > 0 else share(0.0, most_rest)
+    return from_least_to_most(found.estimate, smallest, largest), whole
 
 
-def _count(release: Release, condition: str) -> float:
-    asked = Asked(release.schema, tuple(parse(condition, release.schema)), ())
+def _asked(release: Release, condition: str) -> Asked:
+    return Asked(release.schema, tuple(parse(condition, release.schema)), ())
+
+
+def _count(release: Release, asked: Asked) -> float:
     return float(shares(release, asked).sum()) * release.rows
 
 

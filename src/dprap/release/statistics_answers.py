@@ -16,7 +16,7 @@ import numpy as np
 from dprap.errors import WorkloadError
 from dprap.products import product
 from dprap.release.answer_question import MAX_GROUPS, Answered, ask
-from dprap.release.breakdown import Asked, Table, joint_shares
+from dprap.release.breakdown import Asked, Table, joint_bounds, joint_shares
 from dprap.release.comparisons import Comparison, Proportion, compared, parse_comparison, proportion
 from dprap.release.figures import Figure, Figures
 from dprap.release.hidden_codes import HiddenCodes
@@ -26,7 +26,7 @@ from dprap.release.question_language import quoted
 from dprap.release.release import Release
 from dprap.release.statistics_intervals import Sureness
 from dprap.release.statistics_language import COUNTS, Statistic, parse_statistic
-from dprap.release.value_pieces import Pieces, pieces_of
+from dprap.release.value_pieces import Masses, Pieces, pieces_of
 from dprap.schema.columns.binned import BinnedColumn
 
 # Cells of groups and codes together that an answer may rest on.
@@ -173,9 +173,11 @@ def _labels(release: Release, by: tuple[str, ...]) -> list[tuple[str, ...]]:
     ]
 
 
-def _spread(release: Release, asked: Statistic, by: tuple[str, ...]) -> list[tuple[Pieces, Table]]:
+def _spread(
+    release: Release, asked: Statistic, by: tuple[str, ...]
+) -> list[tuple[Pieces, tuple[Table, Table, Table]]]:
     """For each box the pieces of the column, and the share of all records in each by group:
-    [groups, pieces].
+    [groups, pieces], with the least and the most that it may be.
     """
     (name,) = asked.columns
     column = release.schema.columns[name]
@@ -183,8 +185,12 @@ def _spread(release: Release, asked: Statistic, by: tuple[str, ...]) -> list[tup
     found = []
     for box in asked.boxes:
         pieces = pieces_of(column, box.get(name))
-        joint = joint_shares(release, box, by, asked.columns).reshape(-1, column.size)
-        found.append((pieces, joint[:, pieces.code] * pieces.share))
+        joints = joint_bounds(release, box, by, asked.columns)
+        likely, least, most = (
+            table.reshape(-1, column.size)[:, pieces.code] * share
+            for table, share in zip(joints, (pieces.share, *pieces.bounds), strict=True)
+        )
+        found.append((pieces, (likely, least, most)))
     return found
 
 
@@ -195,12 +201,21 @@ def _single(
     column = release.schema.columns[asked.columns[0]]
     assert isinstance(column, BinnedColumn)  # noqa: S101
     labels = _labels(release, by)
-    pieces, mass = _joined(spread, len(labels))
+    pieces, tables = _joined(spread, len(labels))
     rows = [
-        _figure(release, asked, column, pieces, mass[at], labels[at], sureness.of_groups(by))
+        _figure(
+            release,
+            asked,
+            column,
+            pieces,
+            Masses(*(table[at] for table in tables)),
+            labels[at],
+            sureness.of_groups(by),
+        )
         for at in range(len(labels))
     ]
-    whole = _figure(release, asked, column, pieces, mass.sum(axis=0), (), sureness)
+    overall = Masses(*(table.sum(axis=0) for table in tables))
+    whole = _figure(release, asked, column, pieces, overall, (), sureness)
     return _told(rows, by), whole
 
 
@@ -209,12 +224,17 @@ def _told(rows: list[Figure], by: tuple[str, ...]) -> list[Figure]:
     return [row for row in rows if row.count > 0 or not by]
 
 
-def _joined(spread: list[tuple[Pieces, Table]], groups: int) -> tuple[Pieces, Table]:
-    """The pieces of all boxes together, in increasing order, and the share of each by group."""
+def _joined(
+    spread: list[tuple[Pieces, tuple[Table, Table, Table]]], groups: int
+) -> tuple[Pieces, list[Table]]:
+    """The pieces of all boxes together, in increasing order, and the shares of each by group."""
     whole = Pieces.joined(pieces for pieces, _ in spread)
-    mass = np.concatenate([np.empty((groups, 0)), *(mass for _, mass in spread)], axis=1)
     order = np.argsort(whole.first, kind="stable")
-    return whole.of(order), mass[:, order]
+    tables = [
+        np.concatenate([np.empty((groups, 0)), *(of_box[at] for _, of_box in spread)], axis=1)
+        for at in range(3)
+    ]
+    return whole.of(order), [table[:, order] for table in tables]
 
 
 def _figure(
@@ -222,10 +242,11 @@ def _figure(
     asked: Statistic,
     column: BinnedColumn,
     pieces: Pieces,
-    mass: Table,
+    masses: Masses,
     values: tuple[str, ...],
     sureness: Sureness,
 ) -> Figure:
+    mass = masses.likely
     share = float(mass.sum())
     count = share * release.rows
     if share <= 0:
@@ -237,17 +258,17 @@ def _figure(
     warned = None
     if asked.level is not None:
         value = pieces.quantile(mass, asked.level)
-        interval = sureness.quantile(count, lambda level: pieces.quantile(mass, level), asked.level)
+        interval = sureness.quantile(count, pieces, masses, asked.level)
     else:
         value = {"sum": mean * count, "mean": mean, "variance": variance, "stddev": variance**0.5}[
             asked.name
         ]
         if asked.name in ("mean", "sum"):
             hidden = sureness.hidden(pieces, mass)
-            interval = sureness.mean(count, mean, variance**0.5, pieces, hidden)
+            interval = sureness.mean(count, mean, variance**0.5, pieces, masses, hidden)
             warned = _warned(column, asked.columns[0], mean, hidden)
         if asked.name == "sum" and interval is not None:
-            interval = sureness.sum(count, interval)
+            interval = sureness.sum(masses, interval)
 
     def text(number: float) -> str:
         return f"{number:,.6g}" if plain else column.value_text(number)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,10 +13,14 @@ from dprap.queries import Marginal
 from dprap.release.hidden_codes import HiddenCodes, hidden_codes, noise_of_codes
 from dprap.release.intervals import Interval, Kind, compound
 from dprap.release.intervals.error_table import z_of
-from dprap.release.intervals.interval import count_intervals, mean_interval
+from dprap.release.intervals.interval import (
+    count_intervals,
+    from_least_to_most,
+    mean_interval,
+)
 from dprap.release.release import Release
 from dprap.release.statistics_language import Statistic
-from dprap.release.value_pieces import Numbers, Pieces, pieces_of
+from dprap.release.value_pieces import Masses, Numbers, Pieces, pieces_of
 from dprap.schema.columns.binned import BinnedColumn
 
 
@@ -38,10 +41,16 @@ class Sureness:
         return replace(self, by=by)
 
     def mean(
-        self, count: float, mean: float, spread: float, pieces: Pieces, hidden: HiddenCodes | None
+        self,
+        count: float,
+        mean: float,
+        spread: float,
+        pieces: Pieces,
+        masses: Masses,
+        hidden: HiddenCodes | None,
     ) -> Interval:
         """The interval of a mean among so many records with that standard deviation, as far as the
-        pieces let it be.
+        pieces let it be, wherever values lie in them.
         """
         found = mean_interval(
             self.release,
@@ -57,8 +66,13 @@ class Sureness:
             return found
         error = math.hypot(found.standard_error, 0.0 if hidden is None else hidden.error)
         half = z_of(self.level) * error
-        uncut = replace(found, low=mean - half, high=mean + half, standard_error=error)
-        return uncut.within(float(pieces.first.min()), float(pieces.last.max()))
+        least, largest = float(pieces.first.min()), float(pieces.last.max())
+        if (pieces.first == pieces.last).all() and not masses.are_cut:
+            uncut = replace(found, low=mean - half, high=mean + half, standard_error=error)
+            return uncut.within(least, largest)
+        low, high = pieces.mean_ends(masses)
+        ends = max(low - half, least), min(high + half, largest)
+        return found.at_any_place(*ends, (low, high))
 
     def hidden(self, pieces: Pieces, mass: Numbers) -> HiddenCodes | None:
         """What codes that are hidden in the noise do to the mean of these pieces; `mass` is their
@@ -92,7 +106,7 @@ class Sureness:
         """The noise of a code's count among all records."""
         return noise_of_codes(self.release, self.asked.columns[0], (), ())
 
-    def sum(self, count: float, mean: Interval) -> Interval:
+    def sum(self, masses: Masses, mean: Interval) -> Interval:
         """The interval of a sum: of the number of records times their mean.
 
         A condition on the column itself decides how many records there are, too, and so does which
@@ -102,15 +116,25 @@ class Sureness:
         column = self.release.schema.columns[name]
         all_have_one = column.size == column.regular
         columns = self._deciding if all_have_one else dict.fromkeys((name, *self._deciding))
-        return compound.product(self._counts(tuple(columns), count)[0], mean)
+        shares = (masses.likely.sum(), masses.least.sum(), masses.most.sum())
+        found, *ends = self._counts(tuple(columns), *(each * self.release.rows for each in shares))
+        if masses.are_cut:
+            found = from_least_to_most(found.estimate, *ends)
+        return compound.product(found, mean)
 
     def quantile(
-        self, count: float, value_at: Callable[[float], float], probability: float
+        self, count: float, pieces: Pieces, masses: Masses, probability: float
     ) -> Interval:
-        """The interval of a quantile among so many records."""
+        """The interval of a quantile among so many records, over the whole of the bins in which
+        its ends lie.
+        """
         columns = (*self.asked.columns, *self._group)
         below, above = self._counts(columns, probability * count, (1 - probability) * count)
-        return compound.quantile(value_at, compound.share(below, above))
+        return compound.quantile(
+            lambda level: pieces.quantile(masses.likely, level),
+            compound.share(below, above),
+            lambda low, high: pieces.quantile_ends(masses, low, high),
+        )
 
     def _counts(self, columns: tuple[str, ...], *counts: float) -> list[Interval]:
         return count_intervals(

@@ -12,9 +12,10 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from dprap.array_types import Float64, Int64
+from dprap.products import product
 from dprap.schema.columns.binned import BinnedColumn
 from dprap.schema.columns.shape import weight_between
-from dprap.schema.value_sets import ValueSet
+from dprap.schema.value_sets import WHOLE, ValueSet
 
 Numbers = Float64[np.ndarray, " pieces"]
 
@@ -22,7 +23,7 @@ Numbers = Float64[np.ndarray, " pieces"]
 @dataclass(frozen=True)
 class Pieces:
     """Pieces in increasing order: the code of each, its first and last value, the values between,
-    its share of the code.
+    its share of the code, and that of the whole cell which it is a part of.
     """
 
     code: Int64[np.ndarray, " pieces"]
@@ -30,11 +31,12 @@ class Pieces:
     last: Numbers
     points: Numbers  # infinite where any float between first and last may occur
     share: Numbers
+    cell: Numbers
 
     @classmethod
     def joined(cls, parts: Iterable[Pieces]) -> Pieces:
         """The pieces of several sets one after another; none where there is no set."""
-        none = cls(np.empty(0, dtype=np.int64), *(np.empty(0) for _ in range(4)))
+        none = cls(np.empty(0, dtype=np.int64), *(np.empty(0) for _ in range(5)))
         found = (none, *parts)
         return cls(
             *(
@@ -46,6 +48,18 @@ class Pieces:
     def of(self, which: np.ndarray) -> Pieces:
         """Some of the pieces, or all in another order, by their places or a mask."""
         return Pieces(*(getattr(self, field.name)[which] for field in fields(self)))
+
+    @property
+    def bounds(self) -> tuple[Numbers, Numbers]:
+        """The least and the largest share of its code that each piece may have: none or, with the
+        other pieces, all of it where the pieces are a part of the code.
+        """
+        if not self.code.size:
+            return self.share, self.share
+        held = np.bincount(self.code, self.share)[self.code]
+        whole = held >= WHOLE
+        most = np.maximum(self.share / held, self.cell)
+        return np.where(whole, self.share, 0.0), np.where(whole, self.share, most)
 
     @property
     def mean(self) -> Numbers:
@@ -68,9 +82,7 @@ class Pieces:
         """
         running = np.cumsum(mass)
         wanted = level * running[-1]
-        at = min(int(np.searchsorted(running, wanted, side="left")), len(mass) - 1)
-        while mass[at] <= 0 and at + 1 < len(mass):
-            at += 1
+        at = _first_at(running - wanted, mass)
         inside = (
             0.0
             if mass[at] <= 0
@@ -82,6 +94,62 @@ class Pieces:
         return float(
             self.first[at] + step * min(np.floor(inside * self.points[at]), self.points[at] - 1)
         )
+
+    def quantile_ends(self, masses: Masses, low: float, high: float) -> tuple[float, float]:
+        """The ends of the bins between which the quantiles of two levels lie, wherever the values
+        are in their bins.
+        """
+        codes, firsts, code_at = np.unique(self.code, return_index=True, return_inverse=True)
+        lasts = np.full(len(codes), -np.inf)
+        np.maximum.at(lasts, code_at, self.last)
+        least, most = (np.bincount(code_at, mass) for mass in (masses.least, masses.most))
+        at_least, at_most, moved = np.cumsum(least), np.cumsum(most), np.cumsum(most - least)
+        first = _first_at(at_most - low * (at_least[-1] + moved), most)
+        last = _first_at(at_least - high * (at_most[-1] - moved), most)
+        return float(self.first[firsts[first]]), float(lasts[last])
+
+    def mean_ends(self, masses: Masses) -> tuple[float, float]:
+        """The least and the largest mean, wherever the values are: all of a piece at its first or
+        at its last value.
+        """
+        return -_largest_mean(-self.first, masses), _largest_mean(self.last, masses)
+
+
+@dataclass(frozen=True)
+class Masses:
+    """The share of all records that each piece has, and the least and the most that it may have,
+    wherever values lie in the cells that a condition cuts.
+    """
+
+    likely: Numbers
+    least: Numbers
+    most: Numbers
+
+    @property
+    def are_cut(self) -> bool:
+        """Whether a condition cuts a cell that has records."""
+        return bool((self.least < self.most).any())
+
+
+def _first_at(over: Numbers, mass: Numbers) -> int:
+    """The first piece with mass at which a running number is not below 0; the last one if there is
+    none.
+    """
+    found = np.flatnonzero((over >= 0) & (mass > 0))
+    return int(found[0]) if found.size else len(mass) - 1
+
+
+def _largest_mean(values: Numbers, masses: Masses) -> float:
+    """The largest mean of values with these masses.
+
+    Those above it have their most and those below it their least, so it is the largest of the means
+    with the most for so many of the largest values.
+    """
+    order = np.argsort(-values, kind="stable")
+    values, least, more = values[order], masses.least[order], (masses.most - masses.least)[order]
+    whole = least.sum() + np.concatenate([[0.0], np.cumsum(more)])
+    sums = product(least, values) + np.concatenate([[0.0], np.cumsum(more * values)])
+    return float((sums[whole > 0] / whole[whole > 0]).max())
 
 
 def pieces_of(column: BinnedColumn, values: ValueSet | None) -> Pieces:
@@ -100,7 +168,8 @@ def pieces_of(column: BinnedColumn, values: ValueSet | None) -> Pieces:
             or [np.zeros(len(at), bool)],
             axis=0,
         )
-        return Pieces(code[held], at[held], at[held], np.ones(int(held.sum())), weight[held])
+        points = np.ones(int(held.sum()))
+        return Pieces(code[held], at[held], at[held], points, weight[held], weight[held])
     parts = []
     for low, high in wanted.intervals:
         starts, stops = np.clip(edges[:-1], low, high), np.clip(edges[1:], low, high)
@@ -108,12 +177,14 @@ def pieces_of(column: BinnedColumn, values: ValueSet | None) -> Pieces:
         all_first = column.first_steps(edges)
         if begin is None or end is None or all_first is None:
             share = (stops - starts) / (edges[1:] - edges[:-1])
-            found = Pieces(code, starts, stops, np.full(len(starts), np.inf), weight * share)
+            points = np.full(len(starts), np.inf)
+            found = Pieces(code, starts, stops, points, weight * share, weight)
         else:
             whole = weight_between(all_first[:-1], all_first[1:] - 1, column.rounding)
             share = weight_between(begin, end - 1, column.rounding) / np.where(whole > 0, whole, 1)
             first, last = (column.step_values(each).astype(np.float64) for each in (begin, end - 1))
-            found = Pieces(code, first, last, (end - begin).astype(np.float64), weight * share)
+            points = (end - begin).astype(np.float64)
+            found = Pieces(code, first, last, points, weight * share, weight)
         parts.append(found.of(found.share > 0))
     joined = Pieces.joined(parts)
     return joined.of(np.lexsort((joined.code, joined.first)))

@@ -18,6 +18,10 @@ from dprap.array_types import Float
 from dprap.errors import WorkloadError
 
 CodeWeights: TypeAlias = Float[np.ndarray, " codes"]
+WHOLE = 1 - 1e-12
+"""From this part on a bin is asked for whole: its parts add up to 1 but for the rounding of
+floats.
+"""
 Interval: TypeAlias = tuple[float, float]
 """From the first value up to, not including, the second, in the unit of the column's bin edges."""
 

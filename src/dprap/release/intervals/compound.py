@@ -5,6 +5,9 @@ Each is a smooth function of counts or means (the delta method; for ratios Fiell
 means of disjoint groups are taken as independent: their cells have noise of their own, and what the
 fit takes from one it gives to many others. Errors of two counts of one table are not, if they are a
 large part of all records: what one has too many, the other lacks (`of_one_table`).
+
+Where values lie in their bins is no error that averages out. If an interval holds every place of
+them, so does what is made of it: it reaches from the least to the most that they make of it.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from dataclasses import replace
 from dprap.errors import SettingsError
 from dprap.release.intervals.basis import Basis
 from dprap.release.intervals.error_table import z_of
-from dprap.release.intervals.interval import Interval
+from dprap.release.intervals.interval import Interval, from_least_to_most
 
 
 def of_one_table(first: float, second: float, records: float) -> float:
@@ -57,7 +60,10 @@ def difference(first: Interval, second: Interval, *, correlation: float = 0.0) -
     0.0
 
     """
-    return _smooth(first, second, first.estimate - second.estimate, (1.0, -1.0), correlation)
+    found = _smooth(first, second, first.estimate - second.estimate, (1.0, -1.0), correlation)
+    return _over_places(
+        found, first, second, lambda a, b: difference(a, b, correlation=correlation)
+    )
 
 
 def product(first: Interval, second: Interval) -> Interval:
@@ -68,7 +74,7 @@ def product(first: Interval, second: Interval) -> Interval:
     found = _smooth(
         first, second, first.estimate * second.estimate, (second.estimate, first.estimate)
     )
-    return _not_below_0(found, first, second)
+    return _not_below_0(_over_places(found, first, second, product), first, second)
 
 
 # How many half widths the second number of a ratio must lie from 0. One would do if its error were
@@ -106,6 +112,12 @@ def ratio(first: Interval, second: Interval, *, correlation: float = 0.0) -> Int
     found = _smooth(
         first, second, value, (1 / second.estimate, -value / second.estimate), correlation
     )
+    least, most = second.places or (second.estimate, second.estimate)
+    if least <= 0 <= most:
+        return replace(found, low=None, high=None, standard_error=None)
+    if first.places is not None or second.places is not None:
+        ends = _over_places(found, first, second, lambda a, b: ratio(a, b, correlation=correlation))
+        return _not_below_0(ends, first, second)
     if first.standard_error is None or second.standard_error is None:
         return found
     z = z_of(first.level)
@@ -120,6 +132,27 @@ def ratio(first: Interval, second: Interval, *, correlation: float = 0.0) -> Int
         found, low=middle / room - half, high=middle / room + half, standard_error=half / z
     )
     return _not_below_0(found, first, second)
+
+
+def _over_places(
+    found: Interval,
+    first: Interval,
+    second: Interval,
+    make: Callable[[Interval, Interval], Interval],
+) -> Interval:
+    """The interval from the least to the most that two numbers make wherever values lie in their
+    bins; as found where that makes no difference.
+    """
+    if first.places is None and second.places is None:
+        return found
+    made = [make(one, other) for one in first.at_places for other in second.at_places]
+    if any(not each.known for each in made):
+        return replace(found, low=None, high=None, standard_error=None)
+    return from_least_to_most(
+        found.estimate,
+        min(made, key=lambda each: each.low or 0.0),
+        max(made, key=lambda each: each.high or 0.0),
+    )
 
 
 def _not_below_0(found: Interval, first: Interval, second: Interval) -> Interval:
@@ -157,12 +190,18 @@ def share(part: Interval, rest: Interval) -> Interval:
     return _smooth(part, rest, value, ((1 - value) / whole, value / whole)).within(0.0, 1.0)
 
 
-def quantile(value_at: Callable[[float], float], below: Interval) -> Interval:
+def quantile(
+    value_at: Callable[[float], float],
+    below: Interval,
+    ends_at: Callable[[float, float], tuple[float, float]] | None = None,
+) -> Interval:
     """The interval of a quantile, from that of the share of records below it (Woodruff).
 
     Args:
         value_at: The quantile of a probability, as the release gives it.
         below: The share of the group's records below the quantile, with its interval.
+        ends_at: The least and the largest value between the quantiles of two probabilities,
+            wherever values lie in their bins; needless where a bin has one value.
 
     Returns:
         The values between which the quantile lies if the share is anywhere in its interval.
@@ -178,6 +217,9 @@ def quantile(value_at: Callable[[float], float], below: Interval) -> Interval:
     if below.low is None or below.high is None:
         return replace(below, estimate=value)
     low, high = value_at(below.low), value_at(below.high)
+    if ends_at is not None and (ends := ends_at(below.low, below.high)) != (low, high):
+        places = ends_at(below.estimate, below.estimate)
+        return replace(below, estimate=value).at_any_place(*ends, places)
     error = (high - low) / 2 / z_of(below.level)
     return replace(below, estimate=value, low=low, high=high, standard_error=error)
 

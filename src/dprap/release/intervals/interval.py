@@ -36,7 +36,9 @@ class Interval:
     """An estimate, and where the truth is with a given probability.
 
     `standard_error` is that of a normal error with the same interval. Both are None where nothing
-    can be said honestly: "modelled, no interval".
+    can be said honestly: "modelled, no interval". `places` are the least and the largest that the
+    estimate may be by where values lie in their bins; the interval reaches beyond both. None where
+    that makes no difference.
 
     >>> people = Interval(120.0, 100.0, 140.0, 10.2, 0.95, Basis.MEASURED)
     >>> print(people.times(1 / 1000))
@@ -50,6 +52,7 @@ class Interval:
     level: float
     basis: Basis
     population: bool = False
+    places: tuple[float, float] | None = None
 
     @property
     def known(self) -> bool:
@@ -95,6 +98,36 @@ class Interval:
             standard_error=min(error, farthest / z_of(self.level)),
         )
 
+    def at_any_place(self, low: float, high: float, places: tuple[float, float]) -> Interval:
+        """The interval with ends that hold every way in which values may lie in their bins.
+
+        Args:
+            low: The lower end.
+            high: The upper end.
+            places: The least and the largest that the estimate may be.
+
+        Returns:
+            The interval; its standard error is its half width over z.
+
+        """
+        error = (high - low) / 2 / z_of(self.level)
+        return replace(self, low=low, high=high, standard_error=error, places=places)
+
+    @property
+    def at_places(self) -> tuple[Interval, ...]:
+        """The interval if values lie so that the estimate is least, and if it is largest; the
+        interval itself where that makes no difference.
+        """
+        if self.places is None or self.low is None or self.high is None:
+            return (self,)
+        z, (least, most) = z_of(self.level), self.places
+        # ends that were made whole numbers may pass an estimate by a part of a record
+        below, above = max(least - self.low, 0.0), max(self.high - most, 0.0)
+        return (
+            replace(self, estimate=least, standard_error=below / z, places=None),
+            replace(self, estimate=most, standard_error=above / z, places=None),
+        )
+
     def times(self, factor: float) -> Interval:
         """The interval of the answer in another unit, such as a share instead of a count.
 
@@ -108,9 +141,13 @@ class Interval:
         ends = [None if end is None else end * factor for end in (self.low, self.high)]
         error = None if self.standard_error is None else self.standard_error * abs(factor)
         low, high = ends if factor >= 0 else reversed(ends)
-        return replace(
+        found = replace(
             self, estimate=self.estimate * factor, low=low, high=high, standard_error=error
         )
+        if self.places is None:
+            return found
+        least, most = sorted(place * factor for place in self.places)
+        return replace(found, places=(least, most))
 
 
 def count_intervals(
@@ -190,6 +227,31 @@ def count_intervals(
             )
         )
     return found
+
+
+def from_least_to_most(estimate: float, least: Interval, most: Interval) -> Interval:
+    """The interval of an answer that is somewhere between two others, as where a bin is cut.
+
+    Args:
+        estimate: The answer.
+        least: The interval of the least that it may be.
+        most: That of the most.
+
+    Returns:
+        From the lower end of the one to the upper end of the other; without ends where one has
+        none, and `most` itself where both are the same.
+
+    >>> none = Interval(0.0, 0.0, 4.0, 2.0, 0.95, Basis.MEASURED)
+    >>> whole = Interval(120.0, 100.0, 140.0, 10.2, 0.95, Basis.MEASURED)
+    >>> print(from_least_to_most(12.0, none, whole))
+    12 [0, 140] (measured)
+    """
+    if least == most:
+        return most
+    if least.low is None or most.high is None:
+        return Interval(estimate, None, None, None, most.level, most.basis, most.population)
+    places = (min(least.estimate, estimate), max(most.estimate, estimate))
+    return replace(most, estimate=estimate).at_any_place(least.low, most.high, places)
 
 
 def _noise_of_records(release: Release) -> float | None:
