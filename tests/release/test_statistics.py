@@ -374,6 +374,11 @@ def test_an_answer_that_cuts_a_bin_says_what_its_interval_holds():
     for asked, said in (("h = 40", True), ("mean h", True), ("h in 40..49", False)):
         lines = answer(made, asked).lines()
         assert any("every way in which values may lie in bins" in line for line in lines) == said
+    # a bin of which two cases hold a part each
+    halves = answer(made, "h in 40..44 or h in 45..49")
+    assert (halves.cut, halves.interval) == ((), answer(made, "h in 40..49").interval)
+    values = answer(made, "(h = 40 or h = 45) and sex = f").interval
+    assert values.high == answer(made, "h in 40..49 and sex = f").interval.high
     # only the bin that is cut has such an interval
     groups = answer(made, "h in 35..59", by=["h"]).groups
     assert [group.interval.places is None for group in groups] == [False, True, True]

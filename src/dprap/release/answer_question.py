@@ -2,10 +2,10 @@
 
 The count comes from the relaxed rows (or, for methods without them, from the published answers).
 Where a measured marginal covers the question's columns, its own noisy count stands beside it: the
-sum of the cells asked for, with standard error σ·√(Σ wᵢ²), where wᵢ is the part of cell i that is
-asked for. Where the question is a query of the workload, the certificate bounds its error, and says
-whether it covers the same count in the synthetic table. Every count has an interval where the
-release's error table covers its class (`dprap.release.intervals`).
+sum of the m cells asked for, with standard error σ·√m, unless a cell is asked for in part. Where
+the question is a query of the workload, the certificate bounds its error, and says whether it
+covers the same count in the synthetic table. Every count has an interval where the release's error
+table covers its class (`dprap.release.intervals`).
 """
 
 from __future__ import annotations

@@ -228,7 +228,7 @@ def _summed_cells(item: Measurement, asked: Asked) -> tuple[Table, Table]:
     columns = item.marginal.columns
     parts = asked.part_of_cells(columns)
     counts = asked.onto_groups(parts * item.counts.reshape(parts.shape), columns)
-    errors = item.stddev_counts * np.sqrt(asked.onto_groups(parts**2, columns))
+    errors = item.stddev_counts * np.sqrt(asked.onto_groups(parts, columns))
     cut = asked.onto_groups(_is_cut(parts), columns) > 0
     return counts, np.where(cut, np.inf, errors)
 

@@ -137,7 +137,7 @@ class _Parser:
         boxes = self._any()
         if self._next.kind != "end":
             self._refuse("and, or, or the end of the question")
-        return boxes
+        return _merged(boxes, self._schema)
 
     @property
     def _next(self) -> _Token:
@@ -277,6 +277,24 @@ def _complemented(boxes: list[Box], schema: Schema) -> list[Box]:
             inside[name] = values
         rest = _intersected(rest, outside)
     return rest
+
+
+def _merged(boxes: list[Box], schema: Schema) -> list[Box]:
+    """The disjoint boxes, as one where they differ in a single column: parts of a bin that two
+    cases hold add up.
+    """
+    for name, column in schema.columns.items():
+        alike: dict[tuple[bool, frozenset[tuple[str, ValueSet]]], list[Box]] = {}
+        for box in boxes:
+            rest = frozenset((other, values) for other, values in box.items() if other != name)
+            alike.setdefault((name in box, rest), []).append(box)
+        boxes = [
+            same[0]
+            if len(same) == 1
+            else {**same[0], name: union(column.all_values(), (box[name] for box in same))}
+            for same in alike.values()
+        ]
+    return boxes
 
 
 def _limited(boxes: list[Box]) -> list[Box]:

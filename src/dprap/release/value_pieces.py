@@ -112,7 +112,8 @@ class Pieces:
         """The least and the largest mean, wherever the values are: all of a piece at its first or
         at its last value.
         """
-        return -_largest_mean(-self.first, masses), _largest_mean(self.last, masses)
+        # 0 − x, as −x of 0 is shown with a minus
+        return 0.0 - _largest_mean(-self.first, masses), _largest_mean(self.last, masses)
 
 
 @dataclass(frozen=True)

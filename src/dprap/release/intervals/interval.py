@@ -109,6 +109,12 @@ class Interval:
         Returns:
             The interval; its standard error is its half width over z.
 
+        Raises:
+            SettingsError: If the level makes no sense.
+
+        >>> mean = Interval(45.0, 44.0, 46.0, 0.51, 0.95, Basis.MEASURED)
+        >>> print(mean.at_any_place(39.5, 50.5, (40.5, 49.5)))
+        45 [39.5, 50.5] (measured)
         """
         error = (high - low) / 2 / z_of(self.level)
         return replace(self, low=low, high=high, standard_error=error, places=places)
