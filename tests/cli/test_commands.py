@@ -153,6 +153,11 @@ BAD = [
         3,
         "--accounting must be one of",
     ),
+    (
+        "synth table.csv --schema schema.yaml -e 1 --preset paper --method adaptive --out o",
+        3,
+        "--preset paper means --method rap, not adaptive",
+    ),
     ("synth table.csv --schema schema.yaml -e 1 --kway 99 --out o", 3, "k must be between 1"),
     (
         "synth table.csv --schema schema.yaml -e 1 --workload nope.yaml --out o",

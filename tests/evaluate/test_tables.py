@@ -33,6 +33,24 @@ SCHEMA = Schema.of(
     }
 )
 
+OBJECTS = Schema.of(
+    {
+        "columns": {
+            "income": {
+                "type": "number",
+                "min": 0,
+                "max": 1000,
+                "width": 100,
+                "nullable": True,
+                "out_of_domain": "null",
+            },
+            "born": {"type": "date", "min": "1970-01-01", "max": "1970-12-31", "width": 30},
+            "sex": {"type": "categorical", "values": ["F", "M"]},
+            "rich": {"type": "boolean"},
+        }
+    }
+)
+
 
 def records(rows: int, seed: int, *, zeros: float = 0.5) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
@@ -56,6 +74,69 @@ def test_values_are_read_alike_from_every_container(tmp_path) -> None:
     for name in one.numbers:
         assert one.numbers[name].tolist() == other.numbers[name].tolist()
     assert one.numbers["income"].tolist() == frame["income"].tolist()
+
+
+def test_objects_are_compared_by_value() -> None:
+    frame = records(50, 0)
+    frame.loc[3, "income"] = np.nan
+    typed = read_values(frame.assign(born=frame["born"].astype("datetime64[s]")), OBJECTS)
+    mixed = frame.assign(born=frame["born"].dt.date).astype({"income": object, "sex": "category"})
+    mixed["kind"] = 1
+    mixed.loc[5, "income"] = "many"
+    mixed.loc[6, "income"] = 5000
+    found = read_values(mixed, OBJECTS, ignored=["kind"])
+    assert found.beyond == {"income": pytest.approx(2 / 50), "born": 0}
+    same = np.delete(np.arange(50), [5, 6])
+    for name, values in typed.numbers.items():
+        np.testing.assert_array_equal(found.numbers[name][same], values[same])
+    categories = mixed.astype({"income": "category"})
+    again = read_values(categories, OBJECTS, ignored=["kind"])
+    np.testing.assert_array_equal(again.numbers["income"], found.numbers["income"])
+    assert again.codes.column("income").tolist() == found.codes.column("income").tolist()
+
+
+def test_a_number_that_means_null_is_none_in_a_typed_column() -> None:
+    schema = Schema.of(
+        {
+            "columns": {
+                "age": {
+                    "type": "integer",
+                    "min": 0,
+                    "max": 99,
+                    "nullable": True,
+                    "null_values": ["99"],
+                }
+            }
+        }
+    )
+    found = read_values(pa.table({"age": [7, 99, 99]}), schema)
+    assert found.numbers["age"].tolist() == pytest.approx([7, np.nan, np.nan], nan_ok=True)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_values_in_the_names_of_folders_are_read(tmp_path, ending: str) -> None:
+    schema = Schema.of(
+        {
+            "columns": {
+                "year": {"type": "integer", "min": 2000, "max": 2029, "nullable": True},
+                "sex": {"type": "categorical", "values": ["F", "M"]},
+            }
+        }
+    )
+    for folder, sexes in (
+        ("year=2021", ["F"]),
+        ("year=2022", ["M", "F"]),
+        ("year=__HIVE_DEFAULT_PARTITION__", ["M"]),
+    ):
+        (tmp_path / folder).mkdir()
+        frame = pd.DataFrame({"sex": sexes, "person": 1})
+        path = tmp_path / folder / f"a.{ending}"
+        frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
+    found = read_values(tmp_path, schema, ignored=["person"])
+    assert found.numbers["year"].tolist() == pytest.approx([2021, 2022, 2022, np.nan], nan_ok=True)
+    assert found.codes.column("sex").tolist() == [0, 1, 0, 1]
+    with pytest.raises(SchemaError, match="'person': is in the table and not in the schema"):
+        read_values(tmp_path, schema)
 
 
 def test_what_bins_and_policies_hide_is_seen() -> None:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from tests.release.made import made_release
 
+from dprap import Release, synthesize
 from dprap.encoding import encode
 from dprap.errors import DprapError, SettingsError
 from dprap.release.answer_question import ask
@@ -86,6 +87,41 @@ def test_bad_conditions_are_refused(condition: dict[str, object], message: str) 
     with pytest.raises(DprapError) as raised:
         made_release().table(10, where=condition)
     assert message in str(raised.value)
+
+
+def related_release() -> Release:
+    """A release whose x, in bins of ten, is at most y, and of which x and y add up to t."""
+    rng = np.random.default_rng(1)
+    x = rng.integers(0, 100, 600)
+    y = np.minimum(x + rng.integers(0, 100, 600), 199)
+    bins = {"type": "integer", "min": 0, "width": 10}
+    schema = {
+        "columns": {"x": bins | {"max": 99}, "y": bins | {"max": 199}, "t": bins | {"max": 299}},
+        "constraints": [
+            {"type": "order", "smaller": "x", "larger": "y"},
+            {"type": "sum", "parts": ["x", "y"], "total": "t"},
+        ],
+    }
+    return synthesize(
+        pd.DataFrame({"x": x, "y": y, "t": x + y}),
+        schema,
+        epsilon=5.0,
+        kway=2,
+        method="independent",
+        insecure_noise_seed=1,
+        intervals=False,
+    )
+
+
+def test_constraints_hold_under_conditions() -> None:
+    release = related_release()
+    for where in ({"x": (60, 69)}, {"y": (40, None), "x": (None, 39)}, "x in 20..29"):
+        table = release.table(200, where=where)
+        assert (table["x"] <= table["y"]).all()
+        assert (table["x"] + table["y"] == table["t"]).all()
+    for where in ({"x": 69}, {"x": (60, 75)}, {"x": [*range(20, 30), 31]}, "t > 100"):
+        with pytest.raises(SettingsError, match=r"column '[xt]': the condition cuts the bin \d+"):
+            release.table(200, where=where)
 
 
 def test_conditions_that_exclude_each_other_are_refused() -> None:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from tests.release.made import made_release
 
@@ -41,6 +42,37 @@ def test_answers_need_a_marginal_and_say_so() -> None:
             made_release().answer(wrong)
     with pytest.raises(DprapError, match="agee"):
         made_release().answer("agee")
+
+
+def test_a_column_called_like_a_figure_is_not_overwritten() -> None:
+    values = {"type": "categorical", "values": ["a", "b"]}
+    names = ("count", "low", "mean", "records")
+    number = {"type": "integer", "min": 0, "max": 3}
+    rng = np.random.default_rng(0)
+    table = {name: rng.choice(["a", "b"], 50) for name in names} | {"age": rng.integers(0, 4, 50)}
+    release = dprap.synthesize(
+        pd.DataFrame(table),
+        {"columns": dict.fromkeys(names, values) | {"age": number}},
+        epsilon=1.0,
+        kway=1,
+        method="independent",
+        insecure_noise_seed=1,
+        intervals=False,
+    )
+    for asked in (
+        lambda: release.answer("count"),
+        lambda: release.answer("age, low"),
+        lambda: release.ask("age = 2", by="count").frame(),
+        lambda: release.ask("mean age by records").frame(),
+        lambda: release.ask("mean age", by="mean").frame(),
+    ):
+        with pytest.raises(
+            WorkloadError, match=r"column '\w+': the table of an answer has a figure"
+        ):
+            asked()
+    groups = release.ask("age = 2", by="count").as_data()["groups"]
+    assert [group["values"] for group in groups] == [{"count": "a"}, {"count": "b"}]
+    assert list(release.answer("mean")["mean"]) == ["a", "b"]
 
 
 def test_questions_show_themselves_and_become_tables() -> None:

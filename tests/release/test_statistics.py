@@ -130,6 +130,9 @@ def test_counts_histograms_and_dates(release, drawn):
         ("mean income by", "no column after by"),
         ("correlation income", "takes two columns"),
         ("mean wages", "not in the schema"),
+        ("share of", "takes groups after by and a condition after where, as in: share by sex"),
+        ("share of where age >= 58", "takes groups after by"),
+        ("count of by region", "takes groups after by"),
     ],
 )
 def test_bad_questions_are_refused(release, question, says):

@@ -160,6 +160,11 @@ def test_the_preset_of_the_paper_means_its_method_and_accounting() -> None:
     assert (options.method, options.accounting, options.certificate_share) == ("rap", "paper", 0.0)
     with pytest.raises(SettingsError, match="--preset paper means --method rap, not gaussian"):
         RunOptions(epsilon=1.0, preset="paper", method="gaussian")
+    for name, default in (("method", "adaptive"), ("accounting", "exact")):
+        with pytest.raises(SettingsError, match=f"--preset paper means .* not {default}"):
+            RunOptions.of(epsilon=1.0, preset="paper", **{name: default})
+    assert RunOptions(epsilon=1.0, preset="paper", method="rap", accounting="paper") == options
+    assert RunOptions(epsilon=1.0, preset=None).method == "adaptive"
     assert RunOptions.from_plain(options.as_plain(Path("/x")), Path("/x")) == options
     kept = options.as_plain(Path("/x"))
     earlier = {name: value for name, value in kept.items() if name not in ("preset", "queries")}

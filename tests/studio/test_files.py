@@ -236,6 +236,7 @@ def test_every_text_is_used_and_every_text_that_is_used_exists():
     )
     for page, name in re.findall(r"\bt\.(\w+)\.(\w+)", sources):
         assert name in texts[page], (page, name)
+        assert not hasattr(dict, name), f'write t.{page}["{name}"]: t.{page}.{name} is a method'
     families = ("state_", "type_", "unit_", "policy_", "verdict_", "stage_", "step_", "kway_")
     for page, entries in texts.items():
         for name in entries:

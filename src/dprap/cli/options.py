@@ -31,6 +31,8 @@ _KINDS_OF_SETTINGS: dict[str, Any] = {"device": str}
 
 # The name under which a command takes its options of a run.
 _GIVEN = "given"
+# That under which typer hands over what it knows of the command line.
+_CONTEXT = "context"
 
 
 def records_of(records: int | None, rows: int | None) -> int | None:
@@ -48,8 +50,8 @@ def takes(
     """Give a command the flags of some options of a run.
 
     The command has a parameter `given`, in whose place the flags stand in help. It is called with
-    the values by name: all of them where `helps` is None, and otherwise, for a command that changes
-    an earlier run, those that were written on the command line.
+    the values by name that were written on the command line, so that a default that somebody writes
+    is told from none. `epsilon` is None where it may be left out and was.
 
     Args:
         names: Fields of `RunOptions`. `settings` stands for `--set` and the flags of single
@@ -67,18 +69,29 @@ def takes(
             for name, held in own.items()
             for parameter in (flags if name == _GIVEN else [held])
         ]
+        context = inspect.Parameter(
+            _CONTEXT, inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context
+        )
 
         @functools.wraps(command)
         def call(**values: Any) -> None:
+            context: typer.Context = values.pop(_CONTEXT)
+            written = {name for name in values if _is_written(context, name)}
             given = {name: _joined(values.pop(name)) for name in chosen if name != "settings"}
+            given = {
+                name: value
+                for name, value in given.items()
+                if name in written or name not in DEFAULTS
+            }
             if "settings" in chosen:
                 given["settings"] = _settings(values)
             if helps is not None:
                 given = {name: value for name, value in given.items() if value is not None}
             command(**values, **{_GIVEN: given})
 
-        call.__signature__ = inspect.Signature(spread)  # type: ignore[attr-defined]
-        call.__annotations__ = {parameter.name: parameter.annotation for parameter in spread}
+        taken = [*spread, context]
+        call.__signature__ = inspect.Signature(taken)  # type: ignore[attr-defined]
+        call.__annotations__ = {parameter.name: parameter.annotation for parameter in taken}
         return call
 
     return decorate
@@ -139,6 +152,12 @@ def _parameter(name: str, kind: Any, option: Any, default: Any) -> inspect.Param
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
     )
+
+
+def _is_written(context: typer.Context, name: str) -> bool:
+    """Whether a flag was written on the command line that is being carried out."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"
 
 
 def _joined(value: Any) -> Any:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from charset_normalizer import from_bytes
 from pydantic import ValidationError
 
+from dprap.encoding.csv_files import bad_header
 from dprap.errors import DataError
 from dprap.schema.encodings import marked_encoding
 from dprap.schema.file_layout import Csv
@@ -71,10 +72,8 @@ def recognise_csv(path: Path, given: Mapping[str, Any] | None = None) -> Csv:
         with pa.input_stream(path) as raw:
             start = raw.read(_SAMPLE_BYTES)
         encoding = given.get("encoding") or _encoding(path, start)
-    except (OSError, pa.ArrowException):
-        raise DataError(
-            f"{path}: cannot be read as CSV. Check its header line and permissions."
-        ) from None
+    except (OSError, pa.ArrowException) as error:
+        raise bad_header(path, error) from None
     if not start:
         raise DataError(f"{path}: is empty. A CSV file needs a header line and records.")
     text = start.decode("utf-8-sig" if encoding == "utf-8" else encoding, errors="ignore")

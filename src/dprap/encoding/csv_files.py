@@ -42,8 +42,8 @@ def csv_header(path: Path, form: Csv) -> tuple[str, ...]:
         first = next(csv.reader(lines, delimiter=form.delimiter, quotechar=form.quote), [])
     except UnicodeError:
         raise _encoding_error(path, form) from None
-    except (csv.Error, OSError, pa.ArrowException):
-        raise _bad_header(path) from None
+    except (csv.Error, OSError, pa.ArrowException) as error:
+        raise bad_header(path, error) from None
     marked = marked_encoding(start)
     if marked is not None and not form.encoding.startswith(marked):
         raise _encoding_error(path, form, marked)
@@ -156,15 +156,30 @@ def csv_fields(text: str, delimiter: str, shown: Path | str) -> tuple[str, ...]:
             csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=delimiter),
             [],
         )
-    except csv.Error:
-        raise _bad_header(shown) from None
+    except csv.Error as error:
+        raise bad_header(shown, error) from None
     if not first:
         raise DataError(f"{shown}: is empty. A CSV file needs a header line and records.")
     return tuple(first)
 
 
-def _bad_header(shown: Path | str) -> DataError:
+def bad_header(shown: Path | str, error: Exception) -> DataError:
+    """Why the start of a file cannot be read."""
+    if _is_damaged(error):
+        return _damaged(shown)
     return DataError(f"{shown}: cannot be read as CSV. Check its header line and permissions.")
+
+
+def _is_damaged(error: Exception) -> bool:
+    """Whether Arrow could not decompress a file; errors of the system have a number."""
+    return isinstance(error, OSError) and error.errno is None
+
+
+def _damaged(shown: Path | str) -> DataError:
+    return DataError(
+        f"{shown}: cannot be decompressed. The file is damaged or cut short: copy or write it"
+        " again."
+    )
 
 
 def _encoding_error(path: Path | str, form: Csv, marked: str | None = None) -> DataError:
@@ -178,6 +193,8 @@ def _encoding_error(path: Path | str, form: Csv, marked: str | None = None) -> D
 def _csv_error(path: Path | str, error: Exception, form: Csv) -> DataError:
     # Arrow's message quotes the line, which is private: only its kind may pass
     message = str(error)
+    if _is_damaged(error):
+        return _damaged(path)
     if isinstance(error, UnicodeError) or "UTF8" in message or "codec" in message:
         return _encoding_error(path, form)
     if "Empty CSV" in message:

@@ -8,7 +8,7 @@ gives travels through Arrow as it is.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -44,24 +44,33 @@ class PlacedType(pa.ExtensionType):  # type: ignore[misc]
 
 def place_objects(column: Column, values: Iterable[Any]) -> Int64[np.ndarray, " records"]:
     """`column.place` of each value."""
+    return for_each_object(column.place, values, np.int64)
+
+
+def for_each_object(
+    of: Callable[[Any], float], values: Iterable[Any], dtype: type[np.generic]
+) -> np.ndarray:
+    """What a function says of each value; it is asked once for values that mean the same."""
     objects = list(values)
     types = set(map(type, objects))
     if len(types) == 1:
-        return _place_alike(column, types.pop(), objects)
+        return _for_each_alike(of, types.pop(), objects, dtype)
     kinds = np.fromiter(map(id, map(type, objects)), dtype=np.int64, count=len(objects))
-    positions = np.empty(len(objects), dtype=np.int64)
+    found = np.empty(len(objects), dtype=dtype)
     for each in types:
         where = np.flatnonzero(kinds == id(each))
-        positions[where] = _place_alike(column, each, [objects[index] for index in where])
-    return positions
+        found[where] = _for_each_alike(of, each, [objects[index] for index in where], dtype)
+    return found
 
 
-def _place_alike(column: Column, kind: type, objects: list[Any]) -> Int64[np.ndarray, " records"]:
-    """`column.place` of objects of one type."""
+def _for_each_alike(
+    of: Callable[[Any], float], kind: type, objects: list[Any], dtype: type[np.generic]
+) -> np.ndarray:
+    """What a function says of each of some objects of one type."""
     if kind in _EQUAL_MEANS_SAME:
-        known = {value: int(column.place(value)) for value in set(objects)}
-        return np.fromiter(map(known.__getitem__, objects), dtype=np.int64, count=len(objects))
-    return np.fromiter(map(column.place, objects), dtype=np.int64, count=len(objects))
+        known = {value: of(value) for value in set(objects)}
+        return np.fromiter(map(known.__getitem__, objects), dtype=dtype, count=len(objects))
+    return np.fromiter(map(of, objects), dtype=dtype, count=len(objects))
 
 
 def placed_array(positions: Int64[np.ndarray, " records"]) -> pa.ExtensionArray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.ipc
@@ -60,12 +60,29 @@ class TableBatches:
     """Columns have declared types, other than in CSV files, JSON lines and sheets."""
 
 
+OfObjects: TypeAlias = Callable[[str, Schema | None], Convert]
+"""What becomes of a column of objects, by its name and the schema."""
+
+
+def placed_or_guessed(name: str, schema: Schema | None) -> Convert:
+    """What becomes of a column of objects: positions by the schema, texts of person ids, or a guess
+    for a draft.
+    """
+    if schema is None:
+        return guessed
+    if name in schema.columns:
+        column = schema.columns[name]
+        return lambda values: placed_array(place_objects(column, values))
+    return lambda values: id_texts(name, values)
+
+
 def open_table(
     table: Any,
     schema: Schema | None = None,
     *,
     batch_rows: int = BATCH_ROWS,
     also: tuple[str, ...] = (),
+    of_objects: OfObjects = placed_or_guessed,
 ) -> TableBatches:
     """Open a table in memory, anything that Arrow can stream from, or the path of a file.
 
@@ -73,11 +90,11 @@ def open_table(
     Columns of objects, which have no type, are placed by the schema right here, value by value.
     """
     if isinstance(table, str | Path):
-        return _open_file(Path(table), schema, batch_rows, also)
+        return _open_file(Path(table), schema, batch_rows, also, of_objects)
     table = native(table)
     if is_stream(table):
         return _open_stream(table, schema, also)
-    names, arrow = _in_memory(table, schema, also)
+    names, arrow = _in_memory(table, schema, also, of_objects)
     return TableBatches(
         names,
         is_text=False,
@@ -147,7 +164,7 @@ def _wanted(names: tuple[str, ...], schema: Schema | None, also: tuple[str, ...]
 
 
 def _in_memory(
-    table: Any, schema: Schema | None, also: tuple[str, ...]
+    table: Any, schema: Schema | None, also: tuple[str, ...], of_objects: OfObjects
 ) -> tuple[tuple[str, ...], pa.Table]:
     """All column names of a table in memory, and an Arrow table of those that are wanted."""
     if isinstance(table, pa.RecordBatch):
@@ -174,20 +191,8 @@ def _in_memory(
         for name, column in columns
         if schema is None or name in schema.columns or name in also
     ]
-    arrays = [convert(column, _of_objects(name, schema)) for name, column in wanted]
+    arrays = [convert(column, of_objects(name, schema)) for name, column in wanted]
     return tuple(name for name, _ in columns), pa.table(arrays, names=[name for name, _ in wanted])
-
-
-def _of_objects(name: str, schema: Schema | None) -> Convert:
-    """What becomes of a column of objects: positions by the schema, texts of person ids, or a guess
-    for a draft.
-    """
-    if schema is None:
-        return guessed
-    if name in schema.columns:
-        column = schema.columns[name]
-        return lambda values: placed_array(place_objects(column, values))
-    return lambda values: id_texts(name, values)
 
 
 def kind_of_file(path: Path) -> str | None:
@@ -234,7 +239,11 @@ def require_file(path: Path) -> str:
 
 
 def _open_file(
-    path: Path, schema: Schema | None, batch_rows: int, also: tuple[str, ...]
+    path: Path,
+    schema: Schema | None,
+    batch_rows: int,
+    also: tuple[str, ...],
+    of_objects: OfObjects,
 ) -> TableBatches:
     kind = require_file(path)
     if kind in _TEXT_ENDINGS:
@@ -243,11 +252,11 @@ def _open_file(
         return _open_arrow(path, schema, also)
     if kind in _JSON_ENDINGS:
         declared = None if schema is None else (*schema.columns, *also)
-        return _of_rows(open_json_lines(path, declared), schema, batch_rows, also)
+        rows = open_json_lines(path, declared)
+        return _of_rows(rows, schema, batch_rows, also, of_objects)
     if kind in _EXCEL_ENDINGS:
-        return _of_rows(
-            open_excel(path, schema.excel if schema else None), schema, batch_rows, also
-        )
+        rows = open_excel(path, schema.excel if schema else None)
+        return _of_rows(rows, schema, batch_rows, also, of_objects)
     return _open_parquet(path, schema, batch_rows, also)
 
 
@@ -263,7 +272,11 @@ def open_csv(path: Path, form: Csv) -> TableBatches:
 
 
 def _of_rows(
-    rows: Rows, schema: Schema | None, batch_rows: int, also: tuple[str, ...]
+    rows: Rows,
+    schema: Schema | None,
+    batch_rows: int,
+    also: tuple[str, ...],
+    of_objects: OfObjects,
 ) -> TableBatches:
     """Rows of values without a type, each placed by the schema alone."""
     wanted = _wanted(rows.names, schema, also)
@@ -271,7 +284,7 @@ def _of_rows(
     def read(parts: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:  # noqa: ARG001
         for columns in rows.batches(wanted, batch_rows):
             arrays = [
-                _of_objects(name, schema)(column)
+                of_objects(name, schema)(column)
                 for name, column in zip(wanted, columns, strict=True)
             ]
             yield pa.RecordBatch.from_arrays(arrays, names=wanted)

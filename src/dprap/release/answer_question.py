@@ -10,7 +10,7 @@ table covers its class (`dprap.release.intervals`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -178,17 +178,19 @@ class Answered(ShownAsLines):
         Returns:
             One line for each group, in the columns that `Release.answer` has.
 
+        Raises:
+            WorkloadError: If a column of the breakdown is called like one of these.
+
         """
         import pandas as pd
 
         return pd.DataFrame(
             [
-                {
-                    **dict(zip(self.by, group.values, strict=True)),
-                    "count": group.count,
-                    "share": group.share,
-                    **interval_cells(group.interval),
-                }
+                frame_line(
+                    dict(zip(self.by, group.values, strict=True)),
+                    {"count": group.count, "share": group.share},
+                    group.interval,
+                )
                 for group in self.groups
             ]
         )
@@ -289,16 +291,26 @@ def _is_cell(asked: breakdown.Asked, columns: Sequence[str]) -> bool:
     )
 
 
-def interval_cells(interval: Interval | None) -> dict[str, Any]:
-    """An interval as cells of a table."""
-    if interval is None:
-        return {"standard_error": None, "low": None, "high": None, "basis": None}
-    return {
-        "standard_error": interval.standard_error,
-        "low": interval.low,
-        "high": interval.high,
-        "basis": str(interval.basis),
-    }
+def frame_line(
+    labels: Mapping[str, Any], figures: Mapping[str, Any], interval: Interval | None
+) -> dict[str, Any]:
+    """A line of a table: what tells it apart, its figures, and how far these may be off.
+
+    Raises:
+        WorkloadError: If a column of the schema is called like one of the figures.
+    """
+    errors = ("standard_error", "low", "high", "basis")
+    told: tuple[Any, ...] = (None,) * len(errors)
+    if interval is not None:
+        told = (interval.standard_error, interval.low, interval.high, str(interval.basis))
+    cells = {**figures, **dict(zip(errors, told, strict=True))}
+    for name in labels:
+        if name in cells:
+            raise WorkloadError(
+                f"column {name!r}: the table of an answer has a figure of this name. Take as_data()"
+                " of what release.ask gives, which keeps the two apart."
+            )
+    return {**labels, **cells}
 
 
 def _interval_texts(interval: Interval | None) -> tuple[str, str]:

@@ -93,7 +93,8 @@ class Asking(SyntheticTables):
             `share`, `standard_error`, `low`, `high` and `basis`.
 
         Raises:
-            WorkloadError: If it is not a marginal over single codes.
+            WorkloadError: If it is not a marginal over single codes, or a column is called like one
+                of those figures.
 
         >>> from dprap import synthesize
         >>> from dprap.datasets import example, example_schema

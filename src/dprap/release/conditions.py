@@ -16,6 +16,8 @@ from dprap.errors import SettingsError
 from dprap.relaxed import RelaxedDataset
 from dprap.release.question_language import parse
 from dprap.schema import Column, Schema
+from dprap.schema.code_constraints import RelatedCodes
+from dprap.schema.columns.binned import BinnedColumn
 from dprap.schema.value_sets import CodeWeights, ValueSet, union
 
 _TRIES = 64
@@ -123,6 +125,33 @@ def _text(value: Any) -> str:
     if isinstance(value, np.generic):
         value = value.item()
     return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def require_whole_bins(schema: Schema, where: Mapping[str, Any]) -> None:
+    """Refuse a condition on part of a bin, of a column that an order or a sum names.
+
+    Decoding finds values in the bins of a record that keep these constraints. There need not be
+    any in part of a bin.
+
+    Raises:
+        SettingsError: If a condition cuts such a bin.
+    """
+    rules = [each for each in schema.code_constraints if isinstance(each, RelatedCodes)]
+    related = {name for rule in rules for name in rule.columns}
+    for name, condition in where.items():
+        column = schema.columns.get(name)
+        if name not in related or not isinstance(column, BinnedColumn):
+            continue
+        least, largest = column.least_values, column.largest_values
+        for low, high in value_set(schema, name, condition).intervals:
+            is_cut = (low <= largest) & (least < high) & ((least < low) | (high <= largest))
+            if is_cut.any():
+                label = column.regular_label(int(np.argmax(is_cut)))
+                raise SettingsError(
+                    f"column {name!r}: the condition cuts the bin {label}, and the schema has an"
+                    " order or a sum of this column, which part of a bin may not keep. Ask for"
+                    " whole bins."
+                )
 
 
 def decoded_where(codes: Codes, schema: Schema, where: Mapping[str, Any], *, seed: int) -> pa.Table:

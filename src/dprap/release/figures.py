@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from dprap.display import ShownAsLines, aligned
-from dprap.release.answer_question import interval_cells, interval_remarks
+from dprap.release.answer_question import frame_line, interval_remarks
 from dprap.release.intervals import Interval
 
 if TYPE_CHECKING:
@@ -108,12 +108,11 @@ class Figures(ShownAsLines):
 
         return pd.DataFrame(
             [
-                {
-                    **dict(zip(self._labelled, each.values, strict=True)),
-                    self.statistic: each.value,
-                    "records": each.count,
-                    **interval_cells(each.interval),
-                }
+                frame_line(
+                    dict(zip(self._labelled, each.values, strict=True)),
+                    {self.statistic: each.value, "records": each.count},
+                    each.interval,
+                )
                 for each in self.figures
             ]
         )

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dprap.queries import Family
-from dprap.release.answer_question import interval_cells
+from dprap.release.answer_question import frame_line
 from dprap.release.intervals import Interval
 
 if TYPE_CHECKING:
@@ -32,12 +32,17 @@ def marginal_frame(
     """
     domain = release.schema.domain
     codes = np.unravel_index(np.arange(len(intervals)), domain.shape_of(marginal.columns))
-    frame = pd.DataFrame(index=range(len(intervals)))
+    labels = {}
     for name, column_codes in zip(marginal.columns, codes, strict=True):
-        labels = np.array(
-            [release.schema.label(name, code) for code in range(domain.size(name))], dtype=object
-        )
-        frame[name] = labels[column_codes]
-    frame["count"] = [each.estimate for each in intervals]
-    frame["share"] = frame["count"] / release.rows
-    return frame.join(pd.DataFrame([interval_cells(each) for each in intervals]))
+        names = [release.schema.label(name, code) for code in range(domain.size(name))]
+        labels[name] = [names[code] for code in column_codes]
+    return pd.DataFrame(
+        [
+            frame_line(
+                dict(zip(labels, values, strict=True)),
+                {"count": each.estimate, "share": each.estimate / release.rows},
+                each,
+            )
+            for *values, each in zip(*labels.values(), intervals, strict=True)
+        ]
+    )

@@ -89,7 +89,11 @@ def parse_statistic(question: str, schema: Schema) -> Statistic | None:
     condition = question[words[where].stop :].strip() if where < len(words) else ""
     if where < len(words) and not condition:
         raise WorkloadError("the question ends after where: name a condition such as age >= 65.")
-    of = [word for word in words[1:by] if not (word.is_one_of(*_JOINTS) or word.text == ",")]
+    of = [
+        word
+        for word in words[1:by]
+        if name in COUNTS or not (word.is_one_of(*_JOINTS) or word.text == ",")
+    ]
     level = _level(of, name)
     columns = tuple(word.text for word in of)
     groups = tuple(word.text for word in words[by + 1 : where] if word.text != ",")

@@ -17,7 +17,12 @@ from dprap.relaxed import RelaxedDataset
 from dprap.relaxed.mixing import MixingSettings
 from dprap.release.arguments import names_of, rows_in_memory, seed_or, whole_number
 from dprap.release.certified import table_bound
-from dprap.release.conditions import as_conditions, conditioned, decoded_where
+from dprap.release.conditions import (
+    as_conditions,
+    conditioned,
+    decoded_where,
+    require_whole_bins,
+)
 from dprap.release.contents import Contents
 from dprap.release.draw_records import (
     draw_records,
@@ -65,9 +70,11 @@ class SyntheticTables(Contents):
             The table.
 
         Raises:
-            SettingsError: If the method gives answers alone, or no row can satisfy the conditions.
+            SettingsError: If the method gives answers alone, no row can satisfy the conditions, or
+                one cuts a bin of a column that an order or a sum of the schema names.
         """
         conditions = as_conditions(self.schema, where)
+        require_whole_bins(self.schema, conditions)
         codes = self.codes(rows, where=conditions, seed=seed)
         return as_format(
             decoded_where(codes, self.schema, conditions, seed=seed_or(seed, self.facts.seed)),

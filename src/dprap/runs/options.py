@@ -30,15 +30,17 @@ if TYPE_CHECKING:
 VERSION = 2
 
 _REQUIRED: Any = object()
+_UNSAID: Any = object()
+"""What stands in an option that nobody gave, until a preset or its default takes the place."""
 
 
 def _option(kind: Any, explanation: str, default: Any = None, **more: Any) -> Any:
     """A field; `flag` is its name with hyphens unless given."""
-    metadata = {"about": (kind, explanation, more)}
+    metadata = {"about": (kind, explanation, more), "default": default}
     return (
         field(metadata=metadata)
         if default is _REQUIRED
-        else field(default=default, metadata=metadata)
+        else field(default=_UNSAID, metadata=metadata)
     )
 
 
@@ -222,6 +224,7 @@ class RunOptions:
     )
 
     def __post_init__(self) -> None:
+        self._fill()
         self._take_neighbors()
         if isinstance(self.discover, list | tuple) and all(
             isinstance(name, str) for name in self.discover
@@ -231,8 +234,7 @@ class RunOptions:
             object.__setattr__(
                 self, name, checked(name, about, getattr(self, name), DEFAULTS.get(name, _REQUIRED))
             )
-        if self.preset is not None:
-            self._take_preset()
+        self._check_preset()
         if isinstance(self.ledger, bool) and self.ledger:
             raise SettingsError("--ledger must be a path, or in Python also False for none.")
         asks_for_ledger = (
@@ -267,17 +269,25 @@ class RunOptions:
         object.__setattr__(self, "max_rows_per_person", bound)
         object.__setattr__(self, "neighbors", self.neighbors.relation.value)
 
-    def _take_preset(self) -> None:
-        """Put the options of the preset in place of their defaults; settings are the method's own
+    def _fill(self) -> None:
+        """Give options that nobody gave what the preset says, or their default."""
+        has_preset = self.preset is not _UNSAID and self.preset is not None
+        for name, value in (DEFAULTS | (_PAPER if has_preset else {})).items():
+            if getattr(self, name) is _UNSAID:
+                object.__setattr__(self, name, value)
+
+    def _check_preset(self) -> None:
+        """Refuse an option that says otherwise than the preset; settings are the method's own
         matter.
         """
+        if self.preset is None:
+            return
         for name, value in _PAPER.items():
-            if getattr(self, name) not in (DEFAULTS[name], value):
+            if getattr(self, name) != value:
                 raise SettingsError(
                     f"--preset {self.preset} means {ABOUT[name].flag} {value}, not"
                     f" {getattr(self, name)}. Leave one out."
                 )
-            object.__setattr__(self, name, value)
 
     @classmethod
     def of(cls, **given: Any) -> RunOptions:
@@ -415,7 +425,9 @@ ABOUT: dict[str, About] = {option.name: _about(option) for option in fields(RunO
 """What is known of each option, in the order of the fields."""
 
 DEFAULTS: dict[str, Any] = {
-    option.name: option.default for option in fields(RunOptions) if option.name != "epsilon"
+    option.name: option.metadata["default"]
+    for option in fields(RunOptions)
+    if option.name != "epsilon"
 }
 """The default of each option that has one."""
 

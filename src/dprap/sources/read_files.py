@@ -13,7 +13,7 @@ import pyarrow as pa
 from dprap.array_types import CodeColumn
 from dprap.encoding import check_columns, code_dtype, open_table
 from dprap.encoding.column_codes import encode_column, encode_text
-from dprap.encoding.tables import TableBatches
+from dprap.encoding.tables import OfObjects, TableBatches, placed_or_guessed
 from dprap.errors import DprapError
 from dprap.schema import Schema
 from dprap.sources.locate import DataFile
@@ -21,10 +21,12 @@ from dprap.sources.locate import DataFile
 _CHUNK_BYTES = 1 << 22
 
 
-def open_file(file: DataFile, schema: Schema) -> TableBatches:
+def open_file(
+    file: DataFile, schema: Schema, *, of_objects: OfObjects = placed_or_guessed
+) -> TableBatches:
     """The table in one file, its columns checked; messages show no partition value."""
     with hidden_partitions(file):
-        table = open_table(file.path, schema)
+        table = open_table(file.path, schema, of_objects=of_objects)
         in_path = [name for name, _ in file.partitions if name not in table.names]
         check_columns([*table.names, *in_path], schema)
     return table
