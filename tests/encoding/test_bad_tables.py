@@ -273,8 +273,16 @@ class TestFiles:
             ("table.arrow", "x", "cannot be read as Arrow"),
             ("table.jsonl", "x", "no JSON object"),
             ("broken.csv.gz", b"\x1f\x8b" + b"junk", "damaged or cut short"),
-            ("cut.csv.gz", gzip.compress(b"x,y\n" + b"1,2\n" * 9)[:-9], "damaged or cut short"),
-            ("cut.csv.gz", gzip.compress(b"x,y\n" + b"1,2\n" * 10**6)[:-9], "damaged or cut short"),
+            (
+                "cut.csv.gz",
+                gzip.compress(b"x,y\n" + b"1,2\n" * 9, mtime=0)[:-9],
+                "damaged or cut short",
+            ),
+            (
+                "cut.csv.gz",
+                gzip.compress(b"x,y\n" + b"1,2\n" * 10**6, mtime=0)[:-9],
+                "damaged or cut short",
+            ),
         ],
     )
     def test_unreadable_files(self, tmp_path, name: str, content: str | bytes, says: str) -> None:
