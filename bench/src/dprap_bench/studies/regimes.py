@@ -45,7 +45,7 @@ from dprap_bench.workloads import named_workload
 FIRST_SEED = 700
 DRAWS = 30
 # So many where a draw takes longest: all columns of LOANS, 96 columns, a million records.
-COSTLY_DRAWS = 10
+COSTLY_DRAWS = 3
 _MANY_RECORDS = 100_000
 METHODS = ("adaptive", "independent", "gaussian")
 # Which marginals are eligible is the same for all sizes of a table, of at least so many records.
