@@ -6,6 +6,7 @@ Inside a piece values are evenly spread, on the column's lattice where it has on
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
@@ -109,11 +110,17 @@ class Pieces:
         return float(self.first[firsts[first]]), float(lasts[last])
 
     def mean_ends(self, masses: Masses) -> tuple[float, float]:
-        """The least and the largest mean, wherever the values are: all of a piece at its first or
-        at its last value.
+        """The least and the largest mean that are likely, wherever the values are.
+
+        All values of a piece may stand at its first or its last value, but hardly those of all
+        pieces at the same side: pieces are off by up to half their width independently of each
+        other, so that their halves add up in squares. One piece alone may be off by all of it.
         """
+        halves = masses.likely * (self.last - self.first) / 2
+        spread = math.sqrt(float(product(halves, halves))) / float(masses.likely.sum())
         # 0 − x, as −x of 0 is shown with a minus
-        return 0.0 - _largest_mean(-self.first, masses), _largest_mean(self.last, masses)
+        least = 0.0 - _largest_mean(-self.mean, masses)
+        return least - spread, _largest_mean(self.mean, masses) + spread
 
 
 @dataclass(frozen=True)
